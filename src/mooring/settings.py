@@ -256,6 +256,9 @@ SETTINGS: Mapping[str, Setting] = {
         250, "a number of milliseconds, 0 or more", _is_amount, False,
         "how long the chat waits for servers that are not known yet before it offers what there is",
     ),
+    "webSearch": Setting(
+        None, "the name of a tool, as server.tool", _is_text, False, "the tool that searches the web for an agent",
+    ),
     "env": Setting({}, "an object of names and texts", _are_texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 

@@ -195,7 +195,7 @@ async def test_always_is_kept_and_holds_for_the_next_gate(home: Home) -> None:
 
 
 async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(home: Home) -> None:
-    def full(server: str | None, tool: str, place: str) -> None:
+    def full(server: str | None, tool: str, place: str, pattern: str = "") -> None:
         raise ConfigError("the disk is full")
 
     problems: list[Problem] = []
@@ -217,7 +217,7 @@ async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(h
 async def test_an_answer_reaches_no_further_than_what_asks_allows(make: Callable[[], Policy], scopes: Any) -> None:
     person = Person(Allow("always"))
     kept: list[str] = []
-    gate = Gate(make(), person, save_answer=lambda server, tool, place: kept.append(tool))
+    gate = Gate(make(), person, save_answer=lambda server, tool, place, pattern="": kept.append(tool))
     assert [await outcome(gate), await outcome(gate)] == ["allow", "allow"]
     assert person.asked[0].scopes == scopes
     assert (len(person.asked), len(kept)) == (1 if len(scopes) > 1 else 2, 1 if "always" in scopes else 0)

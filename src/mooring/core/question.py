@@ -75,6 +75,8 @@ class Permission(Struct, frozen=True, tag=True):
     """The server came with the project, so that "always" means in this project, whatever the answer says."""
     option: str = ""
     """The option that would silence the question for one command; empty if a rule in the settings is better."""
+    preview: str = ""
+    """All that the call would do, in lines to be shown in place of the arguments; empty if there is no better form."""
 
 
 class Approval(Struct, frozen=True, tag=True):

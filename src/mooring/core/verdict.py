@@ -32,6 +32,48 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         return f"{self.action} {self.tool}{arguments}"
 
 
+LOCAL_TOOLS = frozenset(
+    {
+        "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "LS", "NotebookEdit",
+        "NotebookRead", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch", "Write",
+    }
+)  # fmt: skip
+"""The tools of an agent that work on this machine, by the names that agent files use."""
+
+AccessKind: TypeAlias = Literal["command", "path", "domain", "text", "nothing"]
+
+
+# Plain data only, as a call that holds it.
+class LocalAccess(Struct, frozen=True, gc=False, kw_only=True):
+    """What a call of a local tool would touch on this machine, found out before anybody decides about it."""
+
+    kind: AccessKind = "nothing"
+    subject: str = ""
+    """What the pattern of a rule is compared with: the command, the resolved path, the host or the words."""
+    spellings: tuple[str, ...] = ()
+    """Other ways to name the same thing, such as the path as it was written. A deny of any of them holds."""
+    project: str = ""
+    """The folder that relative patterns start from, without links in its path."""
+    home: str = ""
+    """The folder that `~` means in a pattern, likewise."""
+    is_free: bool = False
+    """It needs no permission unless a rule is about it: it only reads, and only inside the project."""
+    why: str = ""
+    """Why it is asked about, or why it is free."""
+    insists: str = ""
+    """Why it is asked about even if a rule or a mode allows it; empty if it isn't."""
+    refused: str = ""
+    """Why it is never done, whatever any rule says; empty if it may be."""
+    grant: str | None = None
+    """The pattern of the rule that a lasting yes adds, empty for any call; `None` if a yes is for this call only."""
+    preview: str = ""
+    """All that the call would do, in lines for a person; it says more than the arguments do. Make it safe."""
+    fault: str = ""
+    """Why the call would fail, if that is known and whoever may read the file may know it."""
+    digest: str = ""
+    """Of the file as it was when the preview was made: what changes meanwhile is not what was agreed to."""
+
+
 # Calls and verdicts hold plain data only, never anything that leads back to a host, so the collector can skip them.
 class ProposedCall(Struct, frozen=True, gc=False):
     """A tool that is about to be called, with its arguments and what is known about it."""
@@ -49,6 +91,8 @@ class ProposedCall(Struct, frozen=True, gc=False):
     item: ItemState | None = None
     """For what Mooring does with a server's resources and prompts, under the name of its own tool for that: whether the
     server named the item. `None` for a call of a tool."""
+    access: LocalAccess | None = None
+    """What a local tool would touch; `None` for every other tool."""
 
 
 class Verdict(Struct, frozen=True, gc=False):

@@ -331,9 +331,9 @@ def _describe_permission(question: Permission) -> tuple[str, ...]:
     lines = [f"{PLUG} {safe(name)}"]
     if question.origin:
         lines.append(f"from {safe(question.origin)}")
-    # All of the arguments, however long: what is cut off is what a person could not have agreed to.
-    lines += ["Input:", *_format_json(question.arguments)]
-    hints = _list_hints(question.hints)
+    # All of it, however long: what is cut off is what a person could not have agreed to.
+    lines += _split_lines(question.preview) if question.preview else ["Input:", *_format_json(question.arguments)]
+    hints = [] if question.server is None else _list_hints(question.hints)
     if hints:
         lines.append(f"its server says: {', '.join(hints)}")
     lines.append(f"asked because {safe(question.why)}")

@@ -70,7 +70,7 @@ def _open_and_read(path: str, limit: int) -> tuple[bytes, os.stat_result] | None
     except (OSError, ValueError) as error:
         raise FileError(path, _reason(error)) from None
     try:
-        return _read_regular(handle, path, limit)
+        return read_regular(handle, path, limit)
     except OSError as error:
         raise FileError(path, _reason(error)) from None
     finally:
@@ -224,7 +224,7 @@ def create(path: str, parts: Iterable[bytes]) -> int:
     written = 0
     try:
         for part in parts:
-            _write_all(handle, part)
+            write_all(handle, part)
             written += len(part)
     except BaseException as error:
         with suppress(OSError):
@@ -305,7 +305,7 @@ def check_writable(folder: str) -> None:
         except FileExistsError:  # left by a process of the same number that was killed in between
             return
         try:
-            _write_all(handle, bytes(_PROBE_SIZE))
+            write_all(handle, bytes(_PROBE_SIZE))
         finally:
             os.close(handle)
             os.unlink(probe)
@@ -332,7 +332,7 @@ def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
-            size = _check_regular(handle, path).st_size
+            size = check_regular(handle, path).st_size
             os.lseek(handle, offset, os.SEEK_SET)
             return os.read(handle, most), size
         finally:
@@ -456,7 +456,8 @@ def errors_of(path: str) -> Iterator[None]:
         raise FileError(path, _reason(error)) from None
 
 
-def _check_regular(handle: int, path: str) -> os.stat_result:
+def check_regular(handle: int, path: str) -> os.stat_result:
+    """What the system says about an open file, if it is a regular one. Raises: FileError; OSError."""
     # Checked on the open file: what has that name may be replaced between a look at it and its opening.
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
@@ -464,8 +465,9 @@ def _check_regular(handle: int, path: str) -> os.stat_result:
     return status
 
 
-def _read_regular(handle: int, path: str, limit: int) -> tuple[bytes, os.stat_result]:
-    status = _check_regular(handle, path)
+def read_regular(handle: int, path: str, limit: int) -> tuple[bytes, os.stat_result]:
+    """All of an open file that is a regular one. Raises: FileError; OSError."""
+    status = check_regular(handle, path)
     if status.st_size > limit:
         raise FileError(path, f"is larger than {_size(limit)}")
     # The size is only a hint: the file may grow while it is read, and some in /proc have none.
@@ -486,7 +488,7 @@ def _replace(
     handle = os.open(temporary, _WRITE, 0o600)
     try:
         try:
-            _write_all(handle, data)
+            write_all(handle, data)
             if hasattr(os, "fchmod"):
                 os.fchmod(handle, _mode(target, mode))
             # Before the rename: if that reached the disk first, a power cut would leave an empty file.
@@ -508,7 +510,8 @@ def _replace(
     return True
 
 
-def _write_all(handle: int, data: bytes) -> None:
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of the data to an open file. Raises: OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
@@ -529,12 +532,12 @@ def _rotate(path: str, kept: int) -> None:
 
 
 def _append(handle: int, path: str, data: bytes) -> None:
-    size = _check_regular(handle, path).st_size
+    size = check_regular(handle, path).st_size
     if size:
         os.lseek(handle, -1, os.SEEK_END)
         if os.read(handle, 1) != b"\n":
             data = b"\n" + data  # the last writer was cut short; its line is lost, this one is not
-    _write_all(handle, data)
+    write_all(handle, data)
 
 
 def _mode(target: str, mode: int) -> int:

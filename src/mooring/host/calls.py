@@ -16,7 +16,7 @@ from mooring.core.limits import Timeout, make_timeout
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Hints, Tool
-from mooring.core.verdict import HELD_BACK, ProposedCall, Verdict
+from mooring.core.verdict import HELD_BACK, LocalAccess, ProposedCall, Verdict
 from mooring.errors import Closed, HeldBack, MooringError, TimedOut, UnknownServer, UnknownTool
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup
@@ -249,10 +249,15 @@ class Calls:
         return None
 
     def judge_own_tool(
-        self, tool: str, arguments: Mapping[str, Any], also: Iterable[str] = (), hints: Hints | None = None
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        also: Iterable[str] = (),
+        hints: Hints | None = None,
+        access: LocalAccess | None = None,
     ) -> Verdict:
         """What would become of a call of a tool that belongs to no server."""
-        return self._permissions.judge(_propose_own(tool, arguments, also, hints))
+        return self._permissions.judge(_propose_own(tool, arguments, also, hints, access))
 
     def judge_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
         """What would become of repeated calls of a tool. Raises: Stale."""
@@ -293,10 +298,11 @@ class Calls:
         work: MakeCall,
         also: Iterable[str] = (),
         hints: Hints | None = None,
+        access: LocalAccess | None = None,
         approved: bool = False,
     ) -> Result:
-        """See `Host.own`."""
-        calls = _propose_own(tool, arguments, also, hints)
+        """See `ToolHost.own`."""
+        calls = _propose_own(tool, arguments, also, hints, access)
         verdict = await self.authorize(calls, approved=approved)
         return await self._permissions.audit.record_work(calls[0], verdict, work())
 
@@ -345,10 +351,11 @@ class Calls:
 
 
 def _propose_own(
-    tool: str, arguments: Mapping[str, Any], also: Iterable[str], hints: Hints | None
+    tool: str, arguments: Mapping[str, Any], also: Iterable[str], hints: Hints | None, access: LocalAccess | None
 ) -> list[ProposedCall]:
     """A call of a tool that belongs to no server, under each of its names."""
-    call = ProposedCall(None, tool, arguments, hints, origin="mooring" if hints is None else "this program")
+    origin = "mooring" if hints is None else "this program"
+    call = ProposedCall(None, tool, arguments, hints, origin=origin if access is None else "", access=access)
     # A rule about one name of the tool, as other programs write it, holds for all of them.
     return [call, *(replace(call, tool=name) for name in also)]
 

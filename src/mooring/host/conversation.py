@@ -11,7 +11,7 @@ from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.core.tool import Hints, Pair
-from mooring.core.verdict import Verdict
+from mooring.core.verdict import LocalAccess, Verdict
 from mooring.errors import ConfigError, HeldBack
 from mooring.host.calls import Calls
 from mooring.host.consent import Consent
@@ -89,9 +89,15 @@ class ConversationHost:
         return self.calls.find_held(name)
 
     def may_own(
-        self, tool: str, arguments: Mapping[str, Any], *, also: Iterable[str] = (), hints: Hints | None = None
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        also: Iterable[str] = (),
+        hints: Hints | None = None,
+        access: LocalAccess | None = None,
     ) -> Verdict:
-        return self.calls.judge_own_tool(tool, arguments, also, hints)
+        return self.calls.judge_own_tool(tool, arguments, also, hints, access)
 
     def may_read(self, tool: str, server: str, uri: str, *, linked: bool) -> Verdict:
         return self._requests.judge_reading(_READING_TOOLS[tool], server, uri, linked)
@@ -107,9 +113,10 @@ class ConversationHost:
         *,
         also: Iterable[str] = (),
         hints: Hints | None = None,
+        access: LocalAccess | None = None,
         approved: bool = False,
     ) -> Result:
-        return await self.calls.call_own_tool(tool, arguments, work, also, hints, approved)
+        return await self.calls.call_own_tool(tool, arguments, work, also, hints, access, approved)
 
     async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
         return await self._consent.retry(lambda: self._find(name, within, trusted))

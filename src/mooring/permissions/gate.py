@@ -14,12 +14,13 @@ from msgspec.structs import replace
 
 from mooring.core.problem import Problem
 from mooring.core.question import Allow, AnswerScope, Ask, No, Permission, Yes
-from mooring.core.verdict import Level, ProposedCall, ServerName, Verdict
+from mooring.core.verdict import Level, ProposedCall, Rule, ServerName, Verdict
 from mooring.core.where import Where
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.policy import Policy
+from mooring.permissions.rule import spell_rule
 from mooring.permissions.rules import RuleLocation
 
 _HOLDERS: Mapping[Level, str] = {
@@ -43,12 +44,16 @@ class RefusalLog(Protocol):
 class SaveAnswer(Protocol):
     """Saves an answer beyond the session."""
 
-    def __call__(self, server: ServerName, tool: str, location: RuleLocation) -> None: ...
+    def __call__(self, server: ServerName, tool: str, location: RuleLocation, pattern: str = "") -> None: ...
 
 
 def answer_saver(where: Where, project: str | None) -> SaveAnswer:
     """Saves answers in the person's own files."""
-    return lambda server, tool, location: rules.save_allow(where, project, server, tool, location)
+
+    def save(server: ServerName, tool: str, location: RuleLocation, pattern: str = "") -> None:
+        rules.save_allow(where, project, server, tool, location, pattern)
+
+    return save
 
 
 class Gate:
@@ -135,7 +140,7 @@ class Gate:
     async def _ask_person(self, call: ProposedCall, verdict: Verdict, queue: "_QuestionQueue") -> Verdict | None:
         if self._ask is None:
             raise self._refuse_unasked(call, verdict)
-        scopes = _limit_scopes(verdict, self._save_answer is not None)
+        scopes = _limit_scopes(call, verdict, self._save_answer is not None)
         question = _build_question(call, verdict, scopes, self.policy.is_foreign(call.server))
         try:
             answer = queue.find_refusal(call) or await self._ask(question)
@@ -166,7 +171,7 @@ class Gate:
         # A rule that holds everywhere is not for a project's server: there, always means in this project.
         location: RuleLocation = "project-local" if is_foreign else answer.where
         try:
-            await asyncio.to_thread(self._save_answer, call.server, call.tool, location)
+            await asyncio.to_thread(self._save_answer, call.server, call.tool, location, _find_grant(call) or "")
         except ConfigError as error:
             hint = "until then, the answer applies to this session"
             self._on_problem(Problem(None, str(error), hint, level="warning"))
@@ -201,9 +206,21 @@ class _QuestionQueue:
         return next((no for refused, no in self.refused if refused == call), None)
 
 
+def _find_grant(call: ProposedCall) -> str | None:
+    """The pattern of the rule that a lasting yes adds, empty for any arguments; `None` if no rule would help."""
+    if call.access is None:
+        return ""
+    # What is asked about whatever rules say would be asked about again.
+    return None if call.access.insists else call.access.grant
+
+
+def _build_allow_rule(call: ProposedCall) -> Rule:
+    return rules.build_allow_rule(call.server, call.tool, _find_grant(call) or "")
+
+
 def _add_answer(policy: Policy, call: ProposedCall) -> Policy:
     server, tool = call.server, call.tool
-    rule = rules.build_allow_rule(server, tool)
+    rule = _build_allow_rule(call)
     return policy.with_rule("session", rule, lambda earlier: rules.find_insertion_point(earlier, server, tool))
 
 
@@ -222,13 +239,14 @@ def _build_question(
         scopes=scopes,
         project_only=project_only,
         option=allowance if project_only else "",
+        preview="" if call.access is None else call.access.preview,
     )
 
 
-def _limit_scopes(verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
+def _limit_scopes(call: ProposedCall, verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
     """How far an answer can reach."""
     # The machine's settings are above anything a person can save: their ask would still ask again.
-    if verdict.level == "managed":
+    if verdict.level == "managed" or _find_grant(call) is None:
         return ("once",)
     # Where rules cannot be read, a saved allow could be one that they deny.
     if not can_save or verdict.doubtful:
@@ -238,18 +256,17 @@ def _limit_scopes(verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
 
 def _write_allowance(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
     """The rule that would allow a call without asking, or the option where a rule would not; empty if neither does."""
-    if verdict.level == "managed" or verdict.doubtful:
+    if verdict.level == "managed" or verdict.doubtful or _find_grant(call) is None:
         return ""
     return _write_allow_option(call) if is_foreign else _write_allow_rule(call)
 
 
 def _write_allow_rule(call: ProposedCall) -> str:
-    rule = rules.build_allow_rule(call.server, call.tool)
-    return json.dumps(msgspec.to_builtins(rule), ensure_ascii=False)
+    return json.dumps(msgspec.to_builtins(_build_allow_rule(call)), ensure_ascii=False)
 
 
 def _write_allow_option(call: ProposedCall) -> str:
-    return f"--allow {quote_argument(rules.build_allow_rule(call.server, call.tool).tool)}"
+    return f"--allow {quote_argument(spell_rule(_build_allow_rule(call)))}"
 
 
 def _name_tool(call: ProposedCall) -> str:
@@ -263,8 +280,11 @@ def _explain_denial(call: ProposedCall, verdict: Verdict) -> str:
 
 
 def _warn_model(call: ProposedCall, verdict: Verdict) -> str:
+    not_called = f"{_name_tool(call)} was not called: {verdict.why}"
+    if call.access is not None and call.access.refused:
+        return f"{not_called}. Trying again will not help."
     way = "change that rule" if verdict.rule else "leave that mode"
-    return f"{_name_tool(call)} was not called: {verdict.why}. Trying again will not help; only the person can {way}."
+    return f"{not_called}. Trying again will not help; only the person can {way}."
 
 
 def _explain_no(answer: No) -> str:
@@ -283,6 +303,8 @@ def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: boo
         way = "Fix that file first; `mooring mcp doctor` says what is wrong with it."
     elif verdict.level == "managed":
         way = "The machine's settings require a person to answer."
+    elif _find_grant(call) is None:
+        way = "No rule can allow it: a person has to answer each time."
     elif is_foreign:
         option = _write_allow_option(call)
         way = f"To allow it, answer `always` in `mooring chat` in this project, or add {option}."

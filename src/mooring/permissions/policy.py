@@ -10,6 +10,9 @@ level that has a rule for the call decides whether it is allowed or asked about;
 | `accept-reads` | allowed if it only reads and its server is trusted, else asked about | |
 | `bypass` | allowed | so is what a rule would ask about, unless it is the machine's |
 
+The local tools of an agent need a permission too, unless all they do is read inside the project; some of what they
+could touch is asked about whatever a rule or a mode allows, and some is refused (`LocalAccess`).
+
 Whether a tool only reads is its server's own claim; it is believed for servers the person trusts, and for no
 others. Mooring's own tools are allowed unless a rule is about them; one that calls a tool in turn, as polling does,
 needs that tool's permission as well. Resources and prompts that a server listed only read; an address that it never
@@ -34,6 +37,7 @@ from mooring.core.verdict import (
     Action,
     ItemState,
     Level,
+    LocalAccess,
     Mode,
     ProposedCall,
     Rule,
@@ -55,6 +59,8 @@ _PLAN_REASONS: Mapping[ItemState | None, str] = {
     "unlisted": "in plan mode, only addresses that their server lists are read",
 }
 
+_LOCAL_PLAN_REASON = "in plan mode, local tools only read, and only inside the project"
+
 _SOURCES: Mapping[Level, str] = {
     "managed": "the machine's settings say",
     "session": "you allowed it in this session",
@@ -63,8 +69,10 @@ _SOURCES: Mapping[Level, str] = {
     "project": "the project's settings say",
 }
 
-_ToolKey: TypeAlias = tuple[str | None, str, bool, ItemState | None]
-"""A tool, and whether it claims to only read: servers can change that while they run."""
+_ToolKey: TypeAlias = tuple[str | None, str, bool, ItemState | None, bool]
+"""A tool, whether it claims to only read, which servers can change while they run, and whether it is a local one."""
+_Touched: TypeAlias = ArgumentValues | LocalAccess
+"""What the pattern of a rule is compared with."""
 
 
 class RuleLevel(Struct, frozen=True):
@@ -81,13 +89,21 @@ class _RuleForTool(Struct, frozen=True):
     matcher: RuleMatcher
     exact: bool
 
-    def may_apply(self, values: ArgumentValues) -> bool:
+    def may_apply(self, touched: "_Touched") -> bool:
+        if isinstance(touched, LocalAccess):
+            reach = self.matcher.access_pattern
+            return reach is None or reach.touches(touched)
         pattern = self.matcher.pattern
-        return pattern is None or pattern.touches(values)
+        return pattern is None or pattern.touches(touched)
 
-    def surely_applies(self, values: ArgumentValues) -> bool:
+    def surely_applies(self, touched: "_Touched") -> bool:
+        if not self.exact:
+            return False
+        if isinstance(touched, LocalAccess):
+            reach = self.matcher.access_pattern
+            return reach is None or reach.covers(touched)
         pattern = self.matcher.pattern
-        return self.exact and (pattern is None or pattern.covers(values))
+        return pattern is None or pattern.covers(touched)
 
 
 _RulesByLevel: TypeAlias = tuple[tuple[Level, tuple[_RuleForTool, ...]], ...]
@@ -157,7 +173,7 @@ class Policy:
             prepared = self._prepare(call, key)
         verdict = prepared.verdict
         if verdict is None:
-            verdict = self._apply_rules(call, prepared, ArgumentValues(call.arguments))
+            verdict = self._apply_rules(call, prepared, call.access or ArgumentValues(call.arguments))
         if call.target is None:
             return verdict
         return find_strictest([verdict, self.decide(call.target)])
@@ -210,7 +226,8 @@ class Policy:
                 in_force.setdefault(level, []).append(rule)
         rules = tuple((level, tuple(of_level)) for level, of_level in in_force.items())
         prepared = _PreparedTool(None, rules, tuple(withheld))
-        if not any(rule.matcher.has_pattern for _, rule in found):
+        # What a local tool would touch differs from call to call, and decides where no rule does.
+        if call.access is None and not any(rule.matcher.has_pattern for _, rule in found):
             prepared = replace(prepared, verdict=self._apply_rules(call, prepared, ArgumentValues({})))
         # A server may rename its tools for ever: the memory is bounded, and starting over costs little.
         if len(self._prepared) >= MAX_REMEMBERED:
@@ -234,22 +251,27 @@ class Policy:
             if exact or (matcher.rule.action != "allow" and matcher.could_mean(spellings)):
                 yield level, _RuleForTool(matcher, exact)
 
-    def _apply_rules(self, call: ProposedCall, prepared: _PreparedTool, values: ArgumentValues) -> Verdict:
-        deciding = _find_deciding_rules(prepared.rules, values)
+    def _apply_rules(self, call: ProposedCall, prepared: _PreparedTool, touched: _Touched) -> Verdict:
+        access = call.access
+        if access is not None and access.refused:
+            return Verdict("deny", access.refused)
+        deciding = _find_deciding_rules(prepared.rules, touched)
         # Denies first, of every level: whoever denies a tool means "never", and cannot know which allow somebody else
         # writes at a higher level, or how wide that one is.
         for level, rule in deciding:
             if rule.action == "deny":
                 return Verdict("deny", _explain(level, rule), level, rule)
         if self.mode == "plan" and not self._only_reads(call):
-            return Verdict("deny", _PLAN_REASONS[call.item])
+            return Verdict("deny", _PLAN_REASONS[call.item] if access is None else _LOCAL_PLAN_REASON)
         verdict = self._allow_or_ask(call, deciding)
         has_doubts = bool(self.doubts) and not _is_allowed_in_session(deciding)
         if has_doubts and verdict.action == "allow":
             why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
             return Verdict("ask", why, doubtful=True)
+        if access is not None and access.insists and verdict.action == "allow":
+            return Verdict("ask", access.insists)
         if verdict.action == "ask":
-            withheld = [one.matcher.rule for one in prepared.withheld if one.surely_applies(values)]
+            withheld = [one.matcher.rule for one in prepared.withheld if one.surely_applies(touched)]
             return replace(verdict, why=_explain_withheld(verdict.why, call, withheld))
         return verdict
 
@@ -266,6 +288,8 @@ class Policy:
     def _decide_without_rule(self, call: ProposedCall) -> Verdict:
         if self.mode == "bypass":
             return Verdict("allow", self.bypass_reason)
+        if call.access is not None:
+            return Verdict("allow" if call.access.is_free else "ask", call.access.why)
         if call.server is None:
             return Verdict("allow", "Mooring's own tools need no permission")
         if call.item == "listed":
@@ -277,7 +301,9 @@ class Policy:
         return Verdict("ask", "no rule matches it")
 
     def _only_reads(self, call: ProposedCall) -> bool:
-        """Whether a trusted server claims that a tool only reads."""
+        """Whether a trusted server claims that a tool only reads, or a local tool was found to."""
+        if call.access is not None:
+            return call.access.is_free
         if call.server is None:
             # Mooring's own tools claim nothing, and change nothing outside; a program's own tools may.
             return call.hints is None or _claims_to_only_read(call.hints)
@@ -286,16 +312,16 @@ class Policy:
         return call.item == "listed" or _claims_to_only_read(call.hints)
 
 
-def _find_deciding_rules(rules: _RulesByLevel, values: ArgumentValues) -> _Deciding:
+def _find_deciding_rules(rules: _RulesByLevel, touched: _Touched) -> _Deciding:
     deciding: _Deciding = []
     for level, candidates in rules:
-        rule = _find_first_match(candidates, values)
+        rule = _find_first_match(candidates, touched)
         if rule is not None:
             deciding.append((level, rule))
     return deciding
 
 
-def _find_first_match(candidates: Iterable[_RuleForTool], values: ArgumentValues) -> Rule | None:
+def _find_first_match(candidates: Iterable[_RuleForTool], touched: _Touched) -> Rule | None:
     """The rule that decides for a level.
 
     An ask that only might be meant wins over an allow after it, but does not shield the call from a deny after it.
@@ -303,9 +329,9 @@ def _find_first_match(candidates: Iterable[_RuleForTool], values: ArgumentValues
     possible_ask: Rule | None = None
     for candidate in candidates:
         rule = candidate.matcher.rule
-        if rule.action != "deny" and candidate.surely_applies(values):
+        if rule.action != "deny" and candidate.surely_applies(touched):
             return possible_ask or rule
-        if rule.action == "allow" or not candidate.may_apply(values):
+        if rule.action == "allow" or not candidate.may_apply(touched):
             continue
         if rule.action == "deny":
             return rule
@@ -318,7 +344,7 @@ def _is_allowed_in_session(deciding: _Deciding) -> bool:
 
 
 def _make_key(call: ProposedCall) -> _ToolKey:
-    return call.server, call.tool, _claims_to_only_read(call.hints), call.item
+    return call.server, call.tool, _claims_to_only_read(call.hints), call.item, call.access is not None
 
 
 def _claims_to_only_read(hints: Hints | None) -> bool:

@@ -6,6 +6,7 @@
 | `mcp__github`, `mcp__git*`, `mcp.github` | every tool of the server, |or of servers whose name begins like this ||
 | `*`, `mcp__*`, `mcp_*`, `mcp.*` | every tool of every server; the first one Mooring's own tools too |
 | `ListMcpResources`, any name without a separator | Mooring's own tool of that name |
+| `Bash(git *)`, `Read(./src/**)` | a local tool and its pattern, see `access` |
 | `mcp_github_create_issue` | a name that does not say where the server ends: see below |
 
 The server ends at the first separator. An allow matches exactly that pair. A deny, and an ask that
@@ -25,8 +26,9 @@ from msgspec import Struct
 
 from mooring.core.confusable import skeleton
 from mooring.core.glob import Glob, folded, literal
-from mooring.core.verdict import Action, Rule, ServerName
+from mooring.core.verdict import LOCAL_TOOLS, Action, Rule, ServerName
 from mooring.errors import ConfigError
+from mooring.permissions.access import AccessPattern
 from mooring.permissions.values import ArgumentPattern
 from mooring.settings import LONGEST_RULE
 
@@ -49,33 +51,39 @@ class RuleMatcher:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.has_pattern = rule.pattern not in ("", *_ANY)
+        self._written, self._pattern = split_local_rule(rule)
+        self.has_pattern = self._pattern not in ("", *_ANY)
 
     @cached_property
     def pattern(self) -> ArgumentPattern | None:
         """What the arguments are compared with; `None` for any."""
-        return ArgumentPattern(self.rule.pattern) if self.has_pattern else None
+        return ArgumentPattern(self._pattern) if self.has_pattern else None
+
+    @cached_property
+    def access_pattern(self) -> AccessPattern | None:
+        """What is compared with what a local tool would touch; `None` for anything."""
+        return AccessPattern(self._pattern) if self.has_pattern else None
 
     @cached_property
     def _server(self) -> Glob | None:
-        pair = parse_pair(self.rule.tool)
+        pair = parse_pair(self._written)
         return None if pair is None else Glob(pair[0])
 
     @cached_property
     def _tool(self) -> Glob | None:
-        pair = parse_pair(self.rule.tool)
+        pair = parse_pair(self._written)
         return None if pair is None else Glob(pair[1])
 
     @cached_property
     def _own_tool(self) -> Glob | None:
-        tool = self.rule.tool
+        tool = self._written
         # Only a bare name or a bare star means Mooring's own tools: `mcp__*` is about servers.
         is_about_own = tool in _ANY or parse_pair(tool) is None
         return Glob(tool) if is_about_own else None
 
     @cached_property
     def _loose(self) -> tuple[Glob, ...]:
-        written = self.rule.tool
+        written = self._written
         spellings = dict.fromkeys((written, _underscore(written)))
         return tuple(Glob(text, loosely=True) for text in spellings)
 
@@ -96,7 +104,7 @@ def find_idle_denies(rules: Iterable[Rule], servers: Collection[str]) -> list[Ru
 
 
 def _may_mean_one_of(rule: Rule, servers: Collection[str]) -> bool:
-    pair = parse_pair(rule.tool)
+    pair = parse_pair(split_local_rule(rule)[0])
     # Without a server in it, it is about one of Mooring's own tools, or it may be about any server.
     if pair is None:
         return True
@@ -123,8 +131,22 @@ def _underscore(text: str) -> str:
     return "".join(part + inside for part, inside in zip_longest(between, classes, fillvalue=""))
 
 
+def split_local_rule(rule: Rule) -> tuple[str, str]:
+    """The tool and the pattern of a rule, of which other programs write both as one: `Bash(git *)`."""
+    found = None if rule.pattern else re.fullmatch(_TYPED_RULE, rule.tool)
+    # Only for local tools: a server's tool may have parentheses in its name.
+    if found is None or found[1] not in LOCAL_TOOLS:
+        return rule.tool, rule.pattern
+    return found[1], found[2] or ""
+
+
+def spell_rule(rule: Rule) -> str:
+    """A rule in the form in which a person types it."""
+    return f"{rule.tool}({rule.pattern})" if rule.pattern else rule.tool
+
+
 def parse_rule(text: str, action: Action) -> Rule:
-    """The rule that a person types: `github.get_*`, or `shell.run(git *)` with a glob over the arguments.
+    """The rule that a person types: `github.get_*`; `shell.run(git *)` or `Bash(git *)` with a glob over the arguments.
 
     Raises:
         ConfigError: it is not a rule, or an allow that does not say where the server's name ends.
@@ -133,7 +155,7 @@ def parse_rule(text: str, action: Action) -> Rule:
     if found is None or len(text) > LONGEST_RULE:
         raise ConfigError(f"{text!r} is not a rule; write one as server.tool, server.get_* or server.tool(pattern).")
     tool, pattern = found[1], found[2] or ""
-    if action == "allow" and parse_pair(tool) is None:
+    if action == "allow" and parse_pair(tool) is None and tool not in LOCAL_TOOLS:
         raise ConfigError(f"{text!r} does not say which server; write server.tool, or server.* for all of its tools.")
     return Rule(tool, action, pattern)
 

@@ -116,9 +116,9 @@ def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem |
     return RuleLevel("local", rules, path), None
 
 
-def build_allow_rule(server: ServerName, tool: str) -> Rule:
-    """The rule that allows one tool, whatever its arguments."""
-    return Rule(spell_exactly(server, tool), "allow")
+def build_allow_rule(server: ServerName, tool: str, pattern: str = "") -> Rule:
+    """The rule that allows one tool, with these arguments alone if there is a pattern."""
+    return Rule(spell_exactly(server, tool), "allow", pattern)
 
 
 def find_insertion_point(rules: Iterable[Rule], server: ServerName, tool: str) -> int:
@@ -138,17 +138,19 @@ def find_insertion_point(rules: Iterable[Rule], server: ServerName, tool: str) -
     return index
 
 
-def save_allow(where: Where, project: str | None, server: ServerName, tool: str, location: RuleLocation) -> None:
-    """Allow a tool from now on, in the person's settings or in this project.
+def save_allow(
+    where: Where, project: str | None, server: ServerName, tool: str, location: RuleLocation, pattern: str = ""
+) -> None:
+    """Allow a tool from now on, in the person's settings or in this project; with a pattern, that and no more.
 
     Raises:
         ConfigError: the file cannot be changed safely; says which rule to add by hand.
         FileError: it cannot be read, written or locked.
     """
     if location == "user":
-        _save_in_settings(f"{where.config}/settings.json", server, tool)
+        _save_in_settings(f"{where.config}/settings.json", server, tool, pattern)
     elif project is not None:
-        _save_for_project(where, project, server, tool)
+        _save_for_project(where, project, server, tool, pattern)
     else:
         raise ConfigError("There is no project here, so an answer for it cannot be saved.")
 
@@ -231,14 +233,14 @@ def _remove_rules(text: str, tool: str, removed: list[Rule]) -> str:
     return text
 
 
-def _save_for_project(where: Where, project: str, server: ServerName, tool: str) -> None:
+def _save_for_project(where: Where, project: str, server: ServerName, tool: str, pattern: str) -> None:
     path = record_path(where)
     key = identify_project(project)
     with files.locked(path):
         record = _read(path)
         rules = record.projects.get(key, ())
         index = find_insertion_point(rules, server, tool)
-        longer = (*rules[:index], build_allow_rule(server, tool), *rules[index:])
+        longer = (*rules[:index], build_allow_rule(server, tool, pattern), *rules[index:])
         without_doubles = tuple(dict.fromkeys(longer))
         _write(path, record, key, without_doubles)
 
@@ -248,10 +250,10 @@ def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -
     write_own_record(path, updated)
 
 
-def _save_in_settings(path: str, server: ServerName, tool: str) -> None:
+def _save_in_settings(path: str, server: ServerName, tool: str, pattern: str) -> None:
     from mooring.syntax.edit import edit_bytes  # only when an answer is kept
 
-    rule = build_allow_rule(server, tool)
+    rule = build_allow_rule(server, tool, pattern)
     with files.locked(path):
         data = files.read_own(path) or b""
         try:

@@ -31,7 +31,7 @@ class FunctionTool:
         self.name = ToolName(name)
         self.definition = Tool(
             name=name,
-            input_schema=Raw(msgspec.json.encode(_make_schema(self._parameters, name))),
+            input_schema=Raw(msgspec.json.encode(make_schema(self._parameters, name))),
             description=description,
             annotations=hints,
         )
@@ -117,7 +117,8 @@ def _describe(kind: Any) -> Any:
     return Annotated[plain, *described]
 
 
-def _make_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
+def make_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
+    """The schema of a struct of arguments. Raises: ConfigError if a field has a type that no schema can describe."""
     try:
         [reference], shared = msgspec.json.schema_components([parameters], ref_template="#/$defs/{name}")
     except TypeError as error:

@@ -5,7 +5,8 @@ is an outcome as well; only cancelling raises.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -31,11 +32,12 @@ from mooring.core.extras import CallExtras, make_extras
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Hints
-from mooring.core.verdict import HELD_BACK, Verdict
+from mooring.core.verdict import HELD_BACK, LocalAccess, Verdict
 from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.written import loads
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.deferral import DEFAULT_LIMIT, Selections
+from mooring.tools.local_tool import LocalCall, LocalTool
 from mooring.tools.manage import MAX_PORTION, ResourceTools, make_result_tool
 from mooring.tools.news import WatchReporter
 from mooring.tools.options import RegistryOptions
@@ -92,6 +94,8 @@ class Registry:
         self._numbers = count(1)
         result_tool = make_result_tool(host, store, self._find_ended, self._max_portion())
         builtin = (*self._resources.tools, result_tool)
+        more = tuple(more)
+        self._local = [tool for tool in more if isinstance(tool, LocalTool)]
         self._tools = Toolbox(host, list_entries, options, builtin, more, selections or Selections())
 
     def _max_portion(self) -> int:
@@ -119,10 +123,12 @@ class Registry:
         await self.close()
 
     async def close(self) -> None:
-        """End everything: calls in the background, calls that wait for an answer, and what is watched."""
+        """End everything: calls in the background, calls that wait for an answer, what is watched, and local tools."""
         self._closed = True
         self._host.close()
         await self._background.close()
+        for tool in self._local:
+            await tool.close()
         await self._news.close()
         await self._resources.close()
 
@@ -175,7 +181,17 @@ class Registry:
         meant = self._guess_meant(tool, {} if isinstance(parsed, BadArguments) else parsed)
         if isinstance(tool, ServerTool | BuiltinTool):
             return tool.may(meant)
+        if isinstance(tool, LocalTool):
+            return self._judge_local(tool, meant)
         return self._host.may_own(tool.name, meant, hints=tool.definition.annotations or Hints())
+
+    def _judge_local(self, tool: LocalTool, arguments: Arguments) -> Verdict:
+        """What would become of a call of a local tool; it looks at the disk for that, but changes nothing."""
+        try:
+            access = tool.assess(tool.parse(arguments))
+        except MooringError as error:
+            access = LocalAccess(why=f"it would fail: {error}")
+        return self._host.may_own(tool.name, arguments, also=tool.aliases, hints=tool.hints, access=access)
 
     def _guess_meant(self, tool: ModelTool, arguments: Arguments) -> Arguments:
         """The arguments as a call would send them, if it would send them."""
@@ -220,15 +236,18 @@ class Registry:
         parsed = _parse(arguments)
         request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
         self._report(request, CallPending())
-        running = RunningCall(
-            lambda running: self._run(request, tool, parsed, running, terms), self._options.background_after
-        )
+        running = RunningCall(lambda running: self._run(request, tool, parsed, running, terms), self._find_wait(tool))
         self._running[request.id] = running
         try:
             outcome = await running.wait()
         finally:
             del self._running[request.id]
         return outcome if outcome is not None else self._leave_to_background(request, running)
+
+    def _find_wait(self, tool: ModelTool | None) -> float | None:
+        """How long a call is waited for before it continues in the background; `None` for as long as it takes."""
+        # What a local tool starts ends with the turn, unless its own arguments say otherwise.
+        return None if isinstance(tool, LocalTool) else self._options.background_after
 
     def leave(self, id: str) -> bool:
         """Let a call continue in the background now; false if no such call is waited for."""
@@ -286,33 +305,57 @@ class Registry:
             result = await tool.call(arguments, start, report, approved=approved, extras=terms.extras)
         elif isinstance(tool, BuiltinTool):
             result = await tool.call(arguments, start, report, approved=approved)
+        elif isinstance(tool, LocalTool):
+            result = await self._call_local_tool(tool, arguments, progress, approved)
         else:
             result = await self._call_agent_tool(tool, arguments, progress, approved)
         if tool.server is not None:
             self._resources.links.note(tool.server, result)
-        delivery = self._delivery
+        return await self._choose_delivery(tool).deliver(result, replace(blank, notes=notes))
+
+    def _choose_delivery(self, tool: ModelTool) -> Delivery:
         if tool.name == "ToolResult":
             # A portion of a long result fits already: cutting it again would lose what was asked for.
-            delivery = replace(delivery, tokens=MAX_PORTION, lines=None)
-        return await delivery.deliver(result, replace(blank, notes=notes))
+            return replace(self._delivery, tokens=MAX_PORTION, lines=None)
+        if isinstance(tool, LocalTool) and tool.max_tokens is not None:
+            usual = find_budget(self._options.tokens, None, tool.name)
+            return replace(self._delivery, tokens=min(usual, tool.max_tokens))
+        return self._delivery
+
+    async def _call_local_tool(
+        self, tool: LocalTool, arguments: Arguments, progress: ProgressReporter, approved: bool
+    ) -> Result:
+        """Call a local tool: the gate decides by what it would touch, which is found out first."""
+        parsed = tool.parse(arguments)
+        access = await asyncio.to_thread(tool.assess, parsed)
+        if access.fault and not access.refused and self._is_permitted("Read", access):
+            # Nobody is asked about a call that would fail.
+            raise ConfigError(access.fault)
+
+        async def work() -> Result:
+            progress.start()
+            return await tool.run(LocalCall(parsed, access, self._is_permitted, self.call, self.find))
+
+        guarded = partial(_report_failure, tool, work)
+        own = self._host.own
+        return await own(
+            tool.name, arguments, guarded, also=tool.aliases, hints=tool.hints, access=access, approved=approved
+        )
+
+    def _is_permitted(self, tool: str, access: LocalAccess) -> bool:
+        """Whether no rule is against what a local tool comes across while it works, such as a file that it searches."""
+        verdict = self._host.may_own(tool, {}, hints=Hints(read_only_hint=True), access=replace(access, is_free=True))
+        return verdict.action == "allow" or (verdict.action == "ask" and verdict.rule is None)
 
     async def _call_agent_tool(
         self, tool: ModelTool, arguments: Arguments, progress: ProgressReporter, approved: bool
     ) -> Result:
         """Call one of an agent's own tools: held to the rules and put on record like any other."""
 
-        async def work() -> Result:
-            try:
-                return await tool.call(arguments, progress.start, progress.progress)
-            except MooringError:
-                raise
-            except Exception as error:  # noqa: BLE001 - no failure of the agent's own code may end a conversation
-                # The program's own tool: whatever it raises is told to the model, as a server's failure would be.
-                words = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
-                return Result((Text(words),), is_error=True)
-
+        work = partial(tool.call, arguments, progress.start, progress.progress)
+        guarded = partial(_report_failure, tool, work)
         hints = tool.definition.annotations or Hints()
-        return await self._host.own(tool.name, arguments, work, hints=hints, approved=approved)
+        return await self._host.own(tool.name, arguments, guarded, hints=hints, approved=approved)
 
     def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
         """Report a cancelled call, or an agent's own tool that raised what no tool should."""
@@ -353,6 +396,17 @@ class _CallTerms(Struct, frozen=True):
 
     approved: bool
     extras: CallExtras
+
+
+async def _report_failure(tool: ModelTool, work: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of a tool's work; whatever the agent's own code raises is told to the model, as a server's failure."""
+    try:
+        return await work()
+    except MooringError:
+        raise
+    except Exception as error:  # noqa: BLE001 - no failure of the agent's own code may end a conversation
+        words = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
+        return Result((Text(words),), is_error=True)
 
 
 def _guard_listener(tell: EventListener) -> EventListener:

@@ -10,7 +10,7 @@ from mooring.core.event import Event
 from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.result import Progress, Reading, Result
 from mooring.core.tool import Hints, Tool
-from mooring.core.verdict import Verdict
+from mooring.core.verdict import LocalAccess, Verdict
 from mooring.errors import HeldBack
 from mooring.tools.catalog.catalog import CatalogEntry
 
@@ -101,11 +101,13 @@ class ToolHost(Protocol):
         *,
         also: Sequence[str] = (),
         hints: Hints | None = None,
+        access: LocalAccess | None = None,
         approved: bool,
     ) -> Result:
         """Run a tool that belongs to no server, if the rules permit it under each of its names.
 
-        `hints` are for a tool that isn't Mooring's own: only one that says it only reads is run in plan mode.
+        `hints` are for a tool that isn't Mooring's own: only one that says it only reads is run in plan mode. `access`
+        is what a local tool would touch.
 
         Raises: Denied; whatever the work raises.
         """
@@ -117,7 +119,13 @@ class ToolHost(Protocol):
         """Why a tool that isn't listed is held back; `None` if the name means no such tool."""
 
     def may_own(
-        self, tool: str, arguments: Arguments, *, also: Sequence[str] = (), hints: Hints | None = None
+        self,
+        tool: str,
+        arguments: Arguments,
+        *,
+        also: Sequence[str] = (),
+        hints: Hints | None = None,
+        access: LocalAccess | None = None,
     ) -> Verdict:
         """The same as `may` for a tool that belongs to no server."""
 

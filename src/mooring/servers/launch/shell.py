@@ -1,7 +1,6 @@
 """What a shell command prints, within limits of time and size; or how it failed, but never what it printed then."""
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -9,6 +8,7 @@ from msgspec import Struct
 
 from mooring.errors import GuardLost, SpawnError
 from mooring.process.child import LOST, Child
+from mooring.process.output import OutputReader
 
 COMMAND_TIMEOUT = 10.0
 MAX_OUTPUT = 64 * 1024
@@ -77,22 +77,16 @@ async def _wait_for_output(child: Child) -> str | CommandFailed:
 
 
 class _Output:
-    """What a child prints, read as it comes; `overflow` is done once that is too much."""
+    """What a child prints, as far as it is kept; `overflow` is done once that is too much."""
 
     def __init__(self, child: Child) -> None:
-        self._child = child
-        self._loop = asyncio.get_running_loop()
         self._data = b""
-        self.overflow: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_reader(child.stdout, self._read)
+        self.overflow: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reader = OutputReader(child, self._take)
 
     def drain(self) -> None:
-        """Take what is left in the pipe.
-
-        Not until end of file: a background process that the command left behind may hold the other end open.
-        """
-        while self._read():
-            pass
+        """Take what is left in the pipe."""
+        self._reader.drain()
 
     def text(self) -> str | CommandFailed:
         try:
@@ -100,18 +94,8 @@ class _Output:
         except UnicodeDecodeError:
             return CommandFailed("printed something that is not text")
 
-    def _read(self) -> bool:
-        """Read once; whether there was anything."""
-        if self.overflow.done() or self._child.stdout < 0:
-            return False
-        try:
-            data = os.read(self._child.stdout, MAX_OUTPUT)
-        except BlockingIOError:
-            return False
+    def _take(self, data: bytes) -> None:
         self._data += data
-        if not data:
-            self._child.discard_stdout()
-        elif len(self._data) > MAX_OUTPUT:
+        if len(self._data) > MAX_OUTPUT:
             self.overflow.set_result(None)
-            self._loop.remove_reader(self._child.stdout)
-        return bool(data)
+            self._reader.stop()

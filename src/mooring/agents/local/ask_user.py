@@ -1,0 +1,110 @@
+"""`AskUserQuestion`: a few questions to the person, each with some answers to choose from."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from mooring.core.call import ToolName
+from mooring.core.question import Allow, Ask, Form, No, Yes
+from mooring.core.result import Result
+from mooring.core.verdict import LocalAccess
+from mooring.tools.local_tool import LocalCall, LocalTool, text_result
+
+ASKER = "The agent"
+OTHER = "other"
+
+
+class AnswerOption(Struct):
+    """One answer to choose."""
+
+    label: Annotated[str, Meta(description="The answer, in a few words")]
+    description: Annotated[str, Meta(description="What choosing it means")] = ""
+
+
+class PersonQuestion(Struct, rename="camel"):
+    """One question."""
+
+    question: Annotated[str, Meta(description="The whole question")]
+    options: Annotated[list[AnswerOption], Meta(min_length=1, max_length=10, description="The answers to choose from")]
+    header: Annotated[str, Meta(description="One or two words for it")] = ""
+    multi_select: Annotated[bool, Meta(description="Whether several may be chosen")] = False
+
+
+class AskArguments(Struct, forbid_unknown_fields=True):
+    """What `AskUserQuestion` takes."""
+
+    questions: Annotated[list[PersonQuestion], Meta(min_length=1, max_length=4)]
+
+
+class AskUserTool(LocalTool):
+    name = ToolName("AskUserQuestion")
+    description = (
+        "Ask the person up to four questions, each with answers to choose from; they can always answer in their own "
+        "words. Ask only what you cannot find out, and never for a password."
+    )
+    parameters = AskArguments
+    only_reads = True
+
+    def __init__(self, ask: Ask | None) -> None:
+        self._ask = ask
+
+    def assess(self, arguments: AskArguments) -> LocalAccess:
+        return LocalAccess(is_free=True, why="it only asks you")
+
+    async def run(self, call: LocalCall) -> Result:
+        questions: list[PersonQuestion] = call.arguments.questions
+        if self._ask is None:
+            return _report_nobody()
+        answer = await self._ask(_make_form(questions))
+        match answer:
+            case Yes(content):
+                return text_result(_describe_answers(questions, content))
+            case No(nobody=True):
+                return _report_nobody()
+            case No(reason):
+                return text_result(f"The person did not answer{f': {reason}' if reason else '.'}")
+            case Allow():
+                return text_result("The person agreed, but chose nothing.")
+
+
+def _report_nobody() -> Result:
+    return text_result("There is nobody to ask; decide by yourself, and say what you decided.", failed=True)
+
+
+def _make_form(questions: list[PersonQuestion]) -> Form:
+    properties: dict[str, Any] = {}
+    for number, question in enumerate(questions, 1):
+        properties[_name_field(question, number)] = _make_field(question)
+    properties[OTHER] = {"type": "string", "description": "Anything else, in your own words"}
+    message = "\n".join(_describe(question) for question in questions)
+    return Form(ASKER, message, {"type": "object", "properties": properties})
+
+
+def _name_field(question: PersonQuestion, number: int) -> str:
+    return f"{number}. {question.header or 'answer'}"
+
+
+def _make_field(question: PersonQuestion) -> dict[str, Any]:
+    labels = list(dict.fromkeys(option.label for option in question.options))
+    if question.multi_select:
+        items = {"type": "string", "enum": labels}
+        return {"type": "array", "items": items, "description": question.question}
+    return {"type": "string", "enum": labels, "description": question.question}
+
+
+def _describe(question: PersonQuestion) -> str:
+    options = [f"  {option.label}: {option.description}" for option in question.options if option.description]
+    return "\n".join([question.question, *options])
+
+
+def _describe_answers(questions: list[PersonQuestion], content: Any) -> str:
+    given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
+    lines = []
+    for number, question in enumerate(questions, 1):
+        chosen = given.get(_name_field(question, number))
+        words = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else chosen
+        lines.append(f"{question.question} {words or '(nothing chosen)'}")
+    if given.get(OTHER):
+        lines.append(f"In their own words: {given[OTHER]}")
+    return "\n".join(lines)

@@ -1,0 +1,84 @@
+"""One shell command, started through the guard: what it prints, how it ends, and the end of all that it started."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from mooring import files
+from mooring.agents.local.kept_output import KeptOutput
+from mooring.core.where import Where
+from mooring.errors import ConfigError, GuardLost, SpawnError
+from mooring.process.child import LOST, Child
+from mooring.process.output import OutputReader
+from mooring.servers.launch.environment import Launch, make_launch
+
+TERM_GRACE = 0.5
+"""Seconds between SIGTERM and SIGKILL for a command that has to end."""
+
+
+class CommandStarter(Protocol):
+    """Starts programs and leaves none behind: a `Guard`."""
+
+    async def spawn(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
+    ) -> Child: ...
+
+
+class RunningCommand:
+    """A command that was started. Whoever started it has to end it."""
+
+    def __init__(self, child: Child, launch: Launch) -> None:
+        self._child = child
+        self._launch = launch
+        self._output = KeptOutput()
+        self._reader = OutputReader(child, self._output.add)
+
+    @property
+    def is_running(self) -> bool:
+        return not self._child.exited.done()
+
+    @property
+    def status(self) -> int:
+        """How it ended: the exit code, negative for a signal. Raises: GuardLost."""
+        status = self._child.exited.result()
+        if status == LOST:
+            raise GuardLost("The guard process died while a command was running.")
+        return status
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it has ended; whether it has."""
+        await asyncio.wait([self._child.exited], timeout=seconds)
+        return not self.is_running
+
+    def take_output(self) -> str:
+        """What it printed since the last time, without the secrets that it was given."""
+        if not self.is_running:
+            self._reader.drain()
+        return self._launch.redact(self._output.take_text())
+
+    async def end(self) -> None:
+        """End it, and whatever it left running."""
+        await self._child.close(0.0, TERM_GRACE)
+
+
+async def start_command(
+    command: str, guard: CommandStarter, where: Where, cwd: str, env: Mapping[str, str]
+) -> RunningCommand:
+    """Start a command in a shell, with nothing to read and no terminal, so that it can wait for nobody.
+
+    It gets the environment of a person's own server: theirs, without what looks like a secret.
+
+    Raises: ConfigError if it cannot be started; GuardLost.
+    """
+    if "\0" in command:
+        raise ConfigError("Bash: the command holds a character that no command can.")
+    # Both outputs as one, in their order. On a line of its own: what follows may not even be valid.
+    script = f"exec 2>&1\n{command}"
+    launch = make_launch(("bash", "-c", script), where, cwd, own=True, settings=env)
+    shell = files.which("bash", launch.env["PATH"], "/") or "/bin/sh"
+    try:
+        child = await guard.spawn((shell, *launch.argv[1:]), env=launch.env, cwd=cwd)
+    except SpawnError as error:
+        raise ConfigError(f"Bash: the command could not be started: {error.cause}") from None
+    child.close_stdin()
+    return RunningCommand(child, launch)

@@ -1,0 +1,66 @@
+"""The local tools of one conversation, for `Host.registry(more=…)`."""
+
+from collections.abc import Mapping
+
+from mooring.agents.local.ask_user import AskUserTool
+from mooring.agents.local.background import BackgroundCommands, BashOutputTool, KillShellTool
+from mooring.agents.local.bash import BashTool
+from mooring.agents.local.finding import GlobTool, ListTool
+from mooring.agents.local.grep import GrepTool
+from mooring.agents.local.notebook import NotebookEditTool, NotebookReadTool
+from mooring.agents.local.page import PageFetcher
+from mooring.agents.local.reading import ReadTool
+from mooring.agents.local.todo import OnPlan, TodoTool
+from mooring.agents.local.web_fetch import WebFetchTool
+from mooring.agents.local.web_search import WebSearchTool
+from mooring.agents.local.workspace import Workspace
+from mooring.agents.local.writing import EditTool, WriteTool
+from mooring.core.question import Ask
+from mooring.core.turn import Todo
+from mooring.core.where import Where
+from mooring.process.programs import Guard
+from mooring.settings import Settings
+from mooring.tools.local_tool import LocalTool
+from mooring.wire.http.network import Network, Options
+
+
+def local_tools(
+    where: Where,
+    cwd: str,
+    guard: Guard,
+    *,
+    ask: Ask | None = None,
+    on_plan: OnPlan | None = None,
+    settings: Settings | None = None,
+) -> tuple[LocalTool, ...]:
+    """The tools for one conversation in a folder. Make them anew for each: what one has read or started is its own.
+
+    `guard` starts commands, and ends them if this program ends; `ask` is whom `AskUserQuestion` asks. From the settings
+    come the environment of commands, the way to the network, and the tool that searches the web.
+    """
+    env: Mapping[str, str] = settings["env"] if settings is not None else {}
+    network = Options(**settings["network"]) if settings is not None else Options()
+    search: str = (settings["webSearch"] or "") if settings is not None else ""
+    workspace = Workspace(where, cwd)
+    background = BackgroundCommands()
+    return (
+        ReadTool(workspace),
+        WriteTool(workspace),
+        EditTool(workspace),
+        GlobTool(workspace),
+        GrepTool(workspace, guard),
+        ListTool(workspace),
+        BashTool(workspace, guard, background, env),
+        BashOutputTool(background),
+        KillShellTool(background),
+        NotebookReadTool(workspace),
+        NotebookEditTool(workspace),
+        TodoTool(on_plan or _tell_nobody),
+        WebFetchTool(PageFetcher(Network(where.env), network)),
+        WebSearchTool(search),
+        AskUserTool(ask),
+    )
+
+
+def _tell_nobody(_: tuple[Todo, ...]) -> None:
+    return

@@ -1,0 +1,147 @@
+"""Where an agent works: which path a name means, whether it is inside the project, and what a rule is compared with."""
+
+import os
+from hashlib import sha256
+
+from msgspec import Struct
+
+from mooring import files
+from mooring.agents.local.guarded import GuardedFiles
+from mooring.core.glob import literal
+from mooring.core.verdict import LocalAccess
+from mooring.core.where import Where
+from mooring.errors import FileError
+from mooring.files.exact import read_exact
+
+MAX_FILE = 16 * 1024 * 1024
+"""How large a file may be that is read or written as a whole."""
+LONGEST_PATH = 4_096
+LONGEST_GRANT = 500
+"""A rule may have a thousand characters; a longer pattern than this is for nobody to read again."""
+_KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
+
+
+class LocalPath(Struct, frozen=True):
+    """A path that a model wrote, and where it leads."""
+
+    real: str
+    """Without links in it; there may be no such file."""
+    written: str
+    """Absolute, but with the links."""
+
+
+class Workspace:
+    """One conversation's view of the disk. What it has read, it remembers; no other conversation shares that."""
+
+    def __init__(self, where: Where, cwd: str) -> None:
+        self.where = where
+        self.cwd = os.path.realpath(cwd)
+        self.project = os.path.realpath(files.project_folders(self.cwd)[-1])
+        self.home = os.path.realpath(where.home)
+        self._guarded = GuardedFiles(where)
+        self._read: dict[str, str] = {}
+        """A digest of each file as the model has seen it, by its real path."""
+
+    # --- paths ----------------------------------------------------------------------------------------------------
+
+    def resolve(self, written: str) -> LocalPath:
+        """Where a path leads. Raises: FileError if it is none."""
+        if not written.strip() or "\0" in written or len(written) > LONGEST_PATH:
+            raise FileError(written[:100].replace("\0", "\\0"), "is not a usable path")
+        if written == "~" or written.startswith("~/"):
+            written = self.where.home + written[1:]
+        # Links are followed before `..`, as the system does.
+        path = os.path.join(self.cwd, written)
+        try:
+            return LocalPath(os.path.realpath(path), os.path.normpath(path))
+        except (OSError, ValueError):
+            raise FileError(written, "is not a usable path") from None
+
+    def is_inside(self, real: str) -> bool:
+        """Whether a path is in the project. A project that holds the home folder is no project but everything."""
+        if is_below(self.home, self.project):
+            return False
+        return is_below(real, self.project)
+
+    def shorten(self, real: str) -> str:
+        """A path as a model and a person read it best."""
+        return os.path.relpath(real, self.cwd) if is_below(real, self.cwd) else real
+
+    # --- what a call would touch ----------------------------------------------------------------------------------
+
+    def assess_reading(self, path: LocalPath) -> LocalAccess:
+        """What the gate has to know of a tool that reads a file, or looks through a folder."""
+        is_inside = self.is_inside(path.real)
+        insists = ""
+        if any(is_below(path.real, folder) for folder in _KERNEL_FOLDERS):
+            insists = "it is not a file on a disk, but a view into the system"
+        elif self._guarded.is_own(path.real):
+            insists = "Mooring keeps its own settings, records and secrets there"
+        return LocalAccess(
+            kind="path",
+            subject=path.real,
+            spellings=(path.written,),
+            project=self.project,
+            home=self.home,
+            is_free=is_inside and not insists,
+            why="it reads inside the project" if is_inside else f"{path.real} is outside of the project",
+            insists=insists,
+            grant=limit_grant(literal(path.real)),
+            preview=f"Path: {path.real}",
+        )
+
+    def assess_found(self, real: str) -> LocalAccess:
+        """The same for a file that a search comes across: it is read as part of a call that was permitted."""
+        return LocalAccess(kind="path", subject=real, project=self.project, home=self.home, is_free=True)
+
+    def assess_writing(self, path: LocalPath, preview: str, before: bytes | None) -> LocalAccess:
+        """What the gate has to know of a tool that changes a file."""
+        is_inside = self.is_inside(path.real)
+        place = literal(self.project) + "/**" if is_inside else literal(path.real)
+        return LocalAccess(
+            kind="path",
+            subject=path.real,
+            spellings=(path.written,),
+            project=self.project,
+            home=self.home,
+            why="it changes a file" if is_inside else f"it changes a file, and {path.real} is outside of the project",
+            insists=self._guarded.find_reason(path.real),
+            refused=self._guarded.find_refusal(path.real),
+            grant=limit_grant(place),
+            preview=preview,
+            digest=compute_digest(before),
+        )
+
+    # --- files ----------------------------------------------------------------------------------------------------
+
+    def read(self, real: str) -> bytes | None:
+        """All of a file; `None` if there is none. Raises: FileError."""
+        return read_exact(real, MAX_FILE)
+
+    def remember(self, real: str, data: bytes) -> None:
+        """Note that the model knows this file as it is now."""
+        self._read[real] = compute_digest(data)
+
+    def has_read(self, real: str) -> bool:
+        return real in self._read
+
+    def check_unchanged(self, real: str, current: bytes | None, access: LocalAccess) -> None:
+        """See that a file is still what the model has read, and what the person was asked about. Raises: FileError."""
+        digest = compute_digest(current)
+        if self._read.get(real, digest) != digest:
+            raise FileError(self.shorten(real), "was changed since it was read: read it again")
+        if access.digest != digest:
+            raise FileError(self.shorten(real), "was changed while its change waited for permission: read it again")
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or in it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def limit_grant(pattern: str) -> str | None:
+    return pattern if len(pattern) <= LONGEST_GRANT else None
+
+
+def compute_digest(data: bytes | None) -> str:
+    return "none" if data is None else sha256(data).hexdigest()

@@ -1,0 +1,49 @@
+"""Every file that discovery reads, whether it exists or not: for whoever has to know what such a file is."""
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+
+from msgspec.structs import replace
+
+from mooring.core.where import Where
+from mooring.discovery.format import Format, Place, Switch, locate
+from mooring.discovery.formats import FORMATS
+
+
+def list_project_places() -> frozenset[str]:
+    """The paths of files inside a project, relative to any of its folders; each may hold one `*`."""
+    return frozenset(place.path.removeprefix("./") for place in _list_places() if place.walked)
+
+
+def list_user_places(where: Where) -> frozenset[str]:
+    """The absolute paths of the person's and the machine's files; each may hold one `*`."""
+    # A variable may move a file away from its usual path, where another program may still find it.
+    unmoved = replace(where, env={})
+    outside = [place for place in _list_places() if not place.walked and not place.inline]
+    found = chain.from_iterable(_locate_all(place, machine) for place in outside for machine in (where, unmoved))
+    return frozenset(found)
+
+
+def _locate_all(place: Place, where: Where) -> list[str]:
+    path = locate(place, where)
+    if path is None:
+        return []
+    return path.split(os.pathsep) if place.path_list else [path]
+
+
+def _list_places() -> Iterator[Place]:
+    for format in FORMATS:
+        yield from format.places
+        yield from format.exclusive
+        yield from (program.place for program in format.unreadable)
+        yield from (switch.place for switch in _list_switches(format))
+
+
+def _list_switches(format: Format) -> Iterator[Switch]:
+    yield from chain(format.off, format.on, format.approved_in, format.trust_marks)
+    yield from chain(format.policies, format.only_managed_allow)
+    for place in format.places:
+        yield from place.off
+        if place.folders is not None:
+            yield from chain(place.folders.registries, place.folders.off, place.folders.answers)

@@ -1,0 +1,95 @@
+"""A tool that works on this machine: it says what a call would touch before the gate decides whether it may."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct, ValidationError
+
+from mooring.core.call import Definition, ToolName
+from mooring.core.content import Text
+from mooring.core.outcome import Outcome
+from mooring.core.result import Result
+from mooring.core.tool import Hints, Tool
+from mooring.core.verdict import LocalAccess
+from mooring.errors import BadArguments
+from mooring.tools.function import make_schema
+from mooring.tools.tool import Arguments, OnProgress, OnStart
+
+Judge: TypeAlias = Callable[[str, LocalAccess], bool]
+"""Whether no rule denies a tool of that name what it would touch."""
+CallTool: TypeAlias = Callable[[str, Arguments], Awaitable[Outcome]]
+
+
+class LocalCall(Struct, frozen=True):
+    """One call that was permitted, and what it may ask of the conversation that it belongs to."""
+
+    arguments: Any
+    """As the struct that the tool described its arguments by."""
+    access: LocalAccess
+    is_permitted: Judge
+    call_tool: CallTool
+    """Calls another tool of the conversation, which passes the gate by itself."""
+    find_tool: Callable[[str], Definition | None]
+    """The tool of the conversation that a name means."""
+
+
+class LocalTool:
+    """One of an agent's own tools for this machine. Each belongs to one conversation, which closes it."""
+
+    server = None
+    origin = "this machine"
+    name: ToolName
+    description: str
+    parameters: type[Struct]
+    """The arguments, as a struct."""
+    aliases: tuple[str, ...] = ()
+    """Other names under which a rule may deny it or ask about it: whoever denies `Edit` means `Write` too."""
+    only_reads = False
+    max_tokens: int | None = None
+    """How much of a result is given to the model at once, if that is less than for other tools."""
+
+    @property
+    def definition(self) -> Tool:
+        schema = make_schema(self.parameters, self.name)
+        return Tool(
+            name=self.name,
+            input_schema=Raw(msgspec.json.encode(schema)),
+            description=self.description,
+            annotations=self.hints,
+        )
+
+    @property
+    def hints(self) -> Hints:
+        return Hints(read_only_hint=self.only_reads)
+
+    def parse(self, arguments: Arguments) -> Any:
+        """The arguments as the struct that describes them. Raises: BadArguments."""
+        try:
+            # Not strict: a model writes `"10"` where a number is meant.
+            return msgspec.convert(dict(arguments), self.parameters, strict=False)
+        except ValidationError as error:
+            raise BadArguments("Mooring", self.name, str(error), words=f"{self.name}: {error}.") from error
+
+    def assess(self, arguments: Any) -> LocalAccess:
+        """What a call with these arguments would touch. May read files, so it is called in a thread.
+
+        Raises: MooringError if it cannot be made at all.
+        """
+        raise NotImplementedError
+
+    async def run(self, call: LocalCall) -> Result:
+        """Do the work of a call that was permitted. Raises: MooringError."""
+        raise NotImplementedError
+
+    async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
+        """Not for a local tool: its calls go through `assess`, the gate and `run`, and the registry sees to that."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """End what is left of its calls."""
+
+
+def text_result(text: str, *, failed: bool = False) -> Result:
+    """A result that is one text. Names of files may hold bytes that are no text: those become question marks."""
+    return Result((Text(text.encode(errors="replace").decode()),), is_error=failed)
