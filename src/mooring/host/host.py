@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
     from mooring.core.call import ConversationEvent
+    from mooring.process.programs import Guard
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
@@ -120,6 +121,11 @@ class Host:
     def where(self) -> Where:
         """The folders that it uses."""
         return self._parts.options.request.where
+
+    @property
+    def guard(self) -> Guard:
+        """Starts programs beside the servers, and ends them with the host. Raises: MooringError on Windows."""
+        return self._parts.shared.guard
 
     @property
     def problems(self) -> tuple[Problem, ...]:
