@@ -1,6 +1,7 @@
 """What the tests of local tools share: a conversation in a project, and a person who answers."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -89,3 +90,9 @@ async def desk_in(home: Home, *rules: Rule, answer: Answer | None = None, **opti
 
 
 ONCE = Allow("once")
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
+    while not is_so():
+        await asyncio.sleep(0.01)
