@@ -94,5 +94,9 @@ ONCE = Allow("once")
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait for something that another process does."""
-    while not is_so():
+    while not is_so():  # noqa: ASYNC110 - other processes set no event
         await asyncio.sleep(0.01)
+
+
+def read_file(path: str) -> str:
+    return Path(path).read_text()

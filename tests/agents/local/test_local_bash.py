@@ -5,10 +5,9 @@ import random
 import re
 import time
 import uuid
-from pathlib import Path
 
 import pytest
-from desk import Reader, allow, deny, desk_in, desk_with, host_in
+from desk import Reader, allow, deny, desk_in, desk_with, host_in, read_file, until
 
 import mooring
 from mooring.core.question import Allow, No
@@ -149,14 +148,14 @@ async def test_of_a_long_output_both_ends_are_given_and_the_whole_is_kept(home: 
         assert outcome.text.startswith("1\n2\n")
         assert "100000" in outcome.text
         assert outcome.file is not None
-        assert Path(outcome.file).read_text().split("\n") == [str(number) for number in range(1, 100_001)]
+        assert read_file(outcome.file).split("\n") == [str(number) for number in range(1, 100_001)]
 
 
 async def test_an_output_without_end_takes_bounded_memory(home: Home) -> None:
     async with desk_in(home, BASH) as desk:
         outcome = await desk.call("Bash", command="head -c 60000000 /dev/zero | tr '\\0' 'x'; echo; echo end")
         assert outcome.file is not None
-        text = Path(outcome.file).read_text()
+        text = read_file(outcome.file)
         assert len(text) < 17 * 1024 * 1024
         assert re.search(r"\[[\d,]+ bytes were dropped here\]", text)
         assert text.rstrip().endswith("end")

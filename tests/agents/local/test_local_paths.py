@@ -1,4 +1,4 @@
-"""Which paths local tools may touch: what is inside the project, what asks, what is refused, and hostile ways to write one."""
+"""Which paths local tools may touch: what is inside the project, what asks, what is refused, however it is written."""
 
 import os
 import threading
@@ -8,6 +8,7 @@ import pytest
 from desk import ONCE, Desk, allow, deny, desk_in
 
 from mooring.core.verdict import Rule
+from mooring.errors import FileError
 from support import Home
 
 ANYTHING = (allow("Read"), allow("Write"), allow("Edit"), allow("NotebookEdit"))
@@ -26,7 +27,7 @@ HOSTILE_PATHS = (
     "folder-link/../.ssh/id_ed25519",
     "chain",
     "/proc/self/root{home}/.ssh/id_ed25519",
-    "/proc/self/cwd/../..{home}/.ssh/id_ed25519",
+    "/proc/self/cwd{up}{home}/.ssh/id_ed25519",
     "/proc/thread-self/root{home}/.ssh/id_ed25519",
     "//{home}/.ssh/id_ed25519",
     "{home}/.ssh/../.ssh/./id_ed25519",
@@ -39,7 +40,7 @@ async def test_no_way_to_write_a_path_leads_out_of_the_project_unasked(home: Hom
     (home.project / "link").symlink_to(secret)
     (home.project / "folder-link").symlink_to(secret.parent)
     (home.project / "chain").symlink_to("link")
-    written = path.format(home=home.home)
+    written = path.format(home=home.home, up="/.." * 30)
     async with desk_in(home) as desk:
         for tool, arguments in (
             ("Read", {"file_path": written}),
@@ -70,25 +71,25 @@ async def test_a_link_to_nowhere_is_no_way_to_make_a_file_outside(home: Home) ->
 
 async def test_a_path_that_becomes_a_link_after_it_was_checked_is_not_followed(home: Home) -> None:
     secret = put_secret(home)
-    target = home.write("project/sub/a.txt", "a\n")
+    target = home.write("project/part/a.txt", "a\n")
     async with desk_in(home) as desk:
         tool = desk.registry._tools.find("Read")  # type: ignore[attr-defined]
-        access = tool.assess(tool.parse({"file_path": "sub/a.txt"}))
+        access = tool.assess(tool.parse({"file_path": "part/a.txt"}))
         target.unlink()
         target.symlink_to(secret)
-        with pytest.raises(Exception, match="link was put on the way"):
-            tool._read(access.subject, tool.parse({"file_path": "sub/a.txt"}))
+        with pytest.raises(FileError, match="link was put on the way"):
+            tool._read(access.subject, tool.parse({"file_path": "part/a.txt"}))
         target.unlink()
         target.parent.rmdir()
         target.parent.symlink_to(secret.parent)
-        with pytest.raises(Exception, match="link was put on the way"):
-            tool._read(access.subject, tool.parse({"file_path": "sub/a.txt"}))
+        with pytest.raises(FileError, match="link was put on the way"):
+            tool._read(access.subject, tool.parse({"file_path": "part/a.txt"}))
 
 
 async def test_a_folder_that_flips_between_itself_and_a_link_gives_nothing_away(home: Home) -> None:
     secret = put_secret(home)
-    home.write("project/sub/id_ed25519", "harmless\n")
-    real, spare = home.project / "sub", home.project / "spare"
+    home.write("project/part/id_ed25519", "harmless\n")
+    real, spare = home.project / "part", home.project / "spare"
     spare.symlink_to(secret.parent)
     ended = threading.Event()
 
@@ -104,9 +105,9 @@ async def test_a_folder_that_flips_between_itself_and_a_link_gives_nothing_away(
     flipping.start()
     try:
         async with desk_in(home) as desk:
-            for _ in range(300):
-                outcome = await desk.call("Read", file_path="sub/id_ed25519")
-                assert "canary" not in outcome.text
+            told = [(await desk.call("Read", file_path="part/id_ed25519")).text for _ in range(300)]
+        assert any("harmless" in text for text in told)
+        assert not any("canary" in text for text in told)
     finally:
         ended.set()
         flipping.join()
@@ -252,8 +253,6 @@ async def test_a_denied_file_is_read_by_no_tool(home: Home, rule: Rule) -> None:
         assert "canary" not in await desk.failure("Grep", pattern="TOKEN", path=".env")
         found = await desk.text("Grep", pattern="TOKEN", output_mode="content")
         assert found == "a.txt:1:TOKEN\n[1 file left out, as rules say.]"
-        # Not even by guessing: a wrong guess and a right one are asked about alike.
-        desk.person.asked.clear()
 
 
 async def test_what_is_in_a_file_that_may_not_be_read_is_not_told_by_a_failed_edit(home: Home) -> None:
@@ -269,14 +268,15 @@ async def test_what_is_in_a_file_that_may_not_be_read_is_not_told_by_a_failed_ed
 
 
 async def test_a_deny_of_edit_covers_write_and_notebooks(home: Home) -> None:
+    home.write("project/generated/a.ipynb", {"cells": [{"cell_type": "code", "source": []}]})
     async with desk_in(home, deny("Edit(./generated/**)"), *ANYTHING) as desk:
         for tool, arguments in (
             ("Write", {"file_path": "generated/a", "content": "x"}),
             ("Edit", {"file_path": "generated/a", "old_string": "", "new_string": "x"}),
-            ("NotebookEdit", {"notebook_path": "generated/a.ipynb", "new_source": "x"}),
+            ("NotebookEdit", {"notebook_path": "generated/a.ipynb", "new_source": "x", "cell_id": "cell-0"}),
         ):
             assert "was not called" in await desk.failure(tool, **arguments)
-    assert not (home.project / "generated").exists()
+    assert os.listdir(home.project / "generated") == ["a.ipynb"]
 
 
 async def test_a_projects_own_rules_can_deny_and_grant_nothing(home: Home) -> None:
