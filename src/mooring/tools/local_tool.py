@@ -1,6 +1,7 @@
 """A tool that works on this machine: it says what a call would touch before the gate decides whether it may."""
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import msgspec
@@ -39,7 +40,8 @@ class LocalTool:
 
     server = None
     origin = "this machine"
-    name: ToolName
+    label: str
+    """Its name, as agent files write it."""
     description: str
     parameters: type[Struct]
     """The arguments, as a struct."""
@@ -50,6 +52,10 @@ class LocalTool:
     """How much of a result is given to the model at once, if that is less than for other tools."""
 
     @property
+    def name(self) -> ToolName:
+        return ToolName(self.label)
+
+    @cached_property
     def definition(self) -> Tool:
         schema = make_schema(self.parameters, self.name)
         return Tool(

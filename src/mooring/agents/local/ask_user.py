@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from mooring.core.call import ToolName
 from mooring.core.question import Allow, Ask, Form, No, Yes
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
@@ -38,7 +37,7 @@ class AskArguments(Struct, forbid_unknown_fields=True):
 
 
 class AskUserTool(LocalTool):
-    name = ToolName("AskUserQuestion")
+    label = "AskUserQuestion"
     description = (
         "Ask the person up to four questions, each with answers to choose from; they can always answer in their own "
         "words. Ask only what you cannot find out, and never for a password."

@@ -6,7 +6,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.command import RunningCommand
-from mooring.core.call import ToolName
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
 from mooring.errors import ConfigError
@@ -62,7 +61,7 @@ class BashOutputArguments(Struct, forbid_unknown_fields=True):
 
 
 class BashOutputTool(LocalTool):
-    name = ToolName("BashOutput")
+    label = "BashOutput"
     description = "What a command in the background printed since the last time, and whether it still runs."
     parameters = BashOutputArguments
     only_reads = True
@@ -87,7 +86,7 @@ class KillShellArguments(Struct, forbid_unknown_fields=True):
 
 
 class KillShellTool(LocalTool):
-    name = ToolName("KillShell")
+    label = "KillShell"
     description = "End a command that runs in the background."
     parameters = KillShellArguments
 

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 from mooring.agents.local.background import BackgroundCommands
 from mooring.agents.local.command import CommandStarter, RunningCommand, start_command
 from mooring.agents.local.workspace import Workspace, limit_grant
-from mooring.core.call import ToolName
 from mooring.core.glob import literal
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
@@ -36,7 +35,7 @@ class BashArguments(Struct, forbid_unknown_fields=True):
 
 
 class BashTool(LocalTool):
-    name = ToolName("Bash")
+    label = "Bash"
     description = (
         "Run a command line in bash, in the working folder; cd and variables do not carry over to the next call. It "
         "has no terminal and nothing to read, so it cannot ask anything. Whatever it leaves running is ended with it, "

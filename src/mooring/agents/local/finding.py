@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 from mooring.agents.local.path_glob import PathGlob
 from mooring.agents.local.walk import FoundFile, Walk
 from mooring.agents.local.workspace import Workspace
-from mooring.core.call import ToolName
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
 from mooring.errors import FileError
@@ -51,7 +50,7 @@ class SearchingTool(LocalTool):
 
 
 class GlobTool(SearchingTool):
-    name = ToolName("Glob")
+    label = "Glob"
     description = (
         f"Find files by their paths, the latest changed first, {MAX_FOUND} at most. "
         "What .gitignore names is left out, and links are not followed."
@@ -76,7 +75,7 @@ class GlobTool(SearchingTool):
 
 
 class ListTool(SearchingTool):
-    name = ToolName("LS")
+    label = "LS"
     description = "List what is in a folder: folders end in /, and links are marked with @."
     parameters = ListArguments
 

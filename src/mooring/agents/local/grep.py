@@ -12,7 +12,6 @@ from mooring.agents.local.finding import SearchingTool, check_folder
 from mooring.agents.local.path_glob import PathGlob
 from mooring.agents.local.walk import Walk
 from mooring.agents.local.workspace import Workspace
-from mooring.core.call import ToolName
 from mooring.core.result import Result
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError
@@ -68,7 +67,7 @@ class FileMatches(Struct, frozen=True):
 
 
 class GrepTool(SearchingTool):
-    name = ToolName("Grep")
+    label = "Grep"
     description = (
         "Search the contents of files for a regular expression. What .gitignore names, binary files and links are left "
         "out. Use output_mode content for the lines themselves."

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.workspace import LocalPath, Workspace, compute_digest
 from mooring.agents.local.writing import ChangingTool, encode_text
-from mooring.core.call import ToolName
 from mooring.core.content import Block, Image, Text
 from mooring.core.notebook import IMAGE_TYPES, is_displayable
 from mooring.core.result import Result
@@ -42,7 +41,7 @@ class NotebookEditArguments(Struct, forbid_unknown_fields=True):
 
 
 class NotebookReadTool(LocalTool):
-    name = ToolName("NotebookRead")
+    label = "NotebookRead"
     description = "Read a Jupyter notebook: its cells with their ids, and what they printed."
     parameters = NotebookReadArguments
     aliases = ("Read",)
@@ -72,7 +71,7 @@ class NotebookReadTool(LocalTool):
 
 
 class NotebookEditTool(ChangingTool):
-    name = ToolName("NotebookEdit")
+    label = "NotebookEdit"
     description = (
         "Change one cell of a Jupyter notebook: replace what it contains, insert a new one behind it (at the beginning "
         "without cell_id), or delete it."

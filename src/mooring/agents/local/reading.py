@@ -9,7 +9,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.workspace import MAX_FILE, Workspace
-from mooring.core.call import ToolName
 from mooring.core.content import Image
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
@@ -56,7 +55,7 @@ class FilePart(Struct, frozen=True):
 
 
 class ReadTool(LocalTool):
-    name = ToolName("Read")
+    label = "Read"
     description = (
         f"Read a file. Text comes with line numbers, up to {MAX_LINES:,} lines at once; use offset and limit for more. "
         "PNG, JPEG, GIF and WebP files come as pictures. Use NotebookRead for Jupyter notebooks."

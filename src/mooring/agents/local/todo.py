@@ -5,7 +5,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from mooring.core.call import ToolName
 from mooring.core.result import Result
 from mooring.core.turn import Todo
 from mooring.core.verdict import LocalAccess
@@ -32,7 +31,7 @@ class TodoArguments(Struct, forbid_unknown_fields=True):
 
 
 class TodoTool(LocalTool):
-    name = ToolName("TodoWrite")
+    label = "TodoWrite"
     description = (
         "Write down the steps of a longer task, and keep them current: one step in_progress at a time, and completed "
         "as soon as it is. Each call replaces the whole list."

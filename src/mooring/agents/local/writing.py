@@ -7,7 +7,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mooring.agents.local.workspace import MAX_FILE, LocalPath, Workspace
-from mooring.core.call import ToolName
 from mooring.core.diff import list_changes
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
@@ -85,7 +84,7 @@ class ChangingTool(LocalTool):
 
 
 class WriteTool(ChangingTool):
-    name = ToolName("Write")
+    label = "Write"
     description = (
         "Write a file: make a new one, or replace all that is in it. Read an existing file first. "
         "To change a part of a file, use Edit."
@@ -106,7 +105,7 @@ class WriteTool(ChangingTool):
 
 
 class EditTool(ChangingTool):
-    name = ToolName("Edit")
+    label = "Edit"
     description = (
         "Replace a text in a file. old_string must be exactly what the file has, including indentation, and be in it "
         "only once unless replace_all is true; add lines around it until it is unique. Line numbers are not part of "
