@@ -283,7 +283,7 @@ def make_own(path: str, holds: str) -> None:
     with errors_of(path):
         handle = os.open(path, os.O_CREAT | _READ | _NOFOLLOW, 0o600)
         try:
-            check_file(path, _check_regular(handle, path))
+            check_file(path, check_regular(handle, path))
         finally:
             os.close(handle)
     check_private(path, holds)
