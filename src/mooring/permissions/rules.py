@@ -21,13 +21,13 @@ from mooring import files
 from mooring.core.glob import is_literal
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
-from mooring.core.verdict import BYPASSED, Level, Mode, Rule, ServerName
+from mooring.core.verdict import BYPASSED, LOCAL_TOOLS, Level, Mode, Rule, ServerName
 from mooring.core.where import Where
 from mooring.display.text import suggest_new_record
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.files.record import read_own_record, write_own_record
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, spell_exactly
+from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, spell_exactly, spell_rule
 from mooring.permissions.trust import identify_project
 from mooring.settings import MAX_RULES, MODES, Settings
 from mooring.syntax.parse import parse
@@ -165,7 +165,7 @@ class WithdrawnRule(Struct, frozen=True):
 def withdraw_allow(where: Where, project: str | None, tool: str) -> tuple[WithdrawnRule, ...]:
     """Remove the rules that "always" answers about a tool left behind, in the person's settings and in this project.
 
-    `tool` is `SERVER.TOOL`, or the rule as it is shown. Rules that allow more than this one tool stay.
+    `tool` is `SERVER.TOOL`, a local tool, or the rule as it is shown. Rules that allow more than this one tool stay.
 
     Raises:
         ConfigError: a file cannot be changed safely; says which rule to remove by hand.
@@ -175,19 +175,22 @@ def withdraw_allow(where: Where, project: str | None, tool: str) -> tuple[Withdr
     removed = _remove_from_settings(settings, tool)
     for_project = () if project is None else _remove_for_project(where, project, tool)
     return (
-        *(WithdrawnRule(rule.tool, settings) for rule in removed),
-        *(WithdrawnRule(rule.tool, record_path(where)) for rule in for_project),
+        *(WithdrawnRule(spell_rule(rule), settings) for rule in removed),
+        *(WithdrawnRule(spell_rule(rule), record_path(where)) for rule in for_project),
     )
 
 
 def is_answer(rule: Rule) -> bool:
-    """Whether an "always" answer could have written the rule: it allows one tool, whatever its arguments."""
-    return rule.action == "allow" and not rule.pattern and is_literal(rule.tool)
+    """Whether an "always" answer could have written the rule: it allows one tool, or one use of a local tool."""
+    if rule.action != "allow" or not is_literal(rule.tool):
+        return False
+    # For a change of a file, the answer is about the whole project.
+    return not rule.pattern or (rule.tool in LOCAL_TOOLS and is_literal(rule.pattern.removesuffix("/**")))
 
 
 def _is_about(rule: Rule, tool: str) -> bool:
     pair = parse_pair(tool)
-    is_same = rule.tool == tool or (pair is not None and parse_pair(rule.tool) == pair)
+    is_same = tool in (rule.tool, spell_rule(rule)) or (pair is not None and parse_pair(rule.tool) == pair)
     return is_same and is_answer(rule)
 
 

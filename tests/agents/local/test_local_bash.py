@@ -13,7 +13,7 @@ import mooring
 from mooring.core.question import Allow, No
 from mooring.core.verdict import LocalAccess
 from mooring.permissions.access import AccessPattern
-from support import Home, running
+from support import Cli, Home, running
 
 BASH = allow("Bash")
 
@@ -57,6 +57,20 @@ async def test_a_saved_yes_is_a_rule_with_the_command_in_it(home: Home) -> None:
     async with desk_in(home) as desk:
         await desk.text("Bash", command="echo saved")
         await desk.failure("Bash", command="echo other")
+
+
+async def test_a_saved_yes_can_be_withdrawn(home: Home, cli: Cli) -> None:
+    async with desk_in(home, answer=Allow("always")) as desk:
+        await desk.text("Bash", command="echo one.two")
+        await desk.text("Bash", command="echo three")
+    rules = cli("settings", "permissions").out
+    assert "echo one.two" in rules
+    assert cli("mcp", "reset", "Bash(echo one.two)").code == 0
+    assert "echo one.two" not in cli("settings", "permissions").out
+    assert "echo three" in cli("settings", "permissions").out
+    assert cli("mcp", "reset", "Bash").code == 0
+    assert "echo" not in cli("settings", "permissions").out
+    assert cli("mcp", "reset", "Bash(echo three)").code == 2
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import click
 
 from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json, say
 from mooring.core.near import nearest
+from mooring.core.verdict import LOCAL_TOOLS
 from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError, MooringError, UnknownServer
 from mooring.inventory.approval import reset
 from mooring.inventory.load import Inventory
-from mooring.permissions.rule import parse_pair
+from mooring.permissions.rule import parse_pair, spell_rule
 from mooring.permissions.rules import WithdrawnRule, is_answer, load_policy, withdraw_allow
 
 
@@ -30,7 +31,8 @@ def command(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Withdraw what you decided, so that you are asked again.
 
     The NAME of a project's server makes it neither approved nor rejected. SERVER.TOOL removes the rule that an "always"
-    answer about that tool wrote, for all projects and for this one.
+    answer about that tool wrote, for all projects and for this one; so does Bash, or 'Bash(npm test)', for an agent's
+    own tools.
 
     \b
     mooring mcp reset github
@@ -58,7 +60,7 @@ def _is_server(inventory: Inventory, name: str) -> bool:
         inventory.find(name)
     except UnknownServer:
         # A tool is named with its server; anything else is a server's name, misspelled.
-        if parse_pair(name) is None:
+        if parse_pair(name) is None and name.partition("(")[0] not in LOCAL_TOOLS:
             raise
         return False
     return True
@@ -70,7 +72,7 @@ def _list_answers(options: Globals, inventory: Inventory) -> list[str]:
     found: list[str] = []
     for level in policy.layers:
         if level.level in ("user", "local"):
-            found += [rule.tool for rule in level.rules if is_answer(rule)]
+            found += [spell_rule(rule) for rule in level.rules if is_answer(rule)]
     return found
 
 
@@ -81,11 +83,17 @@ def _find_project(options: Globals, inventory: Inventory) -> str | None:
 def _check_answer(options: Globals, inventory: Inventory, tool: str) -> None:
     """See that there is a rule to remove. Raises: ConfigError."""
     answers = _list_answers(options, inventory)
-    if any(tool == answer or parse_pair(tool) == parse_pair(answer) for answer in answers):
+    if any(_is_same_tool(tool, answer) for answer in answers):
         return
     near = nearest(tool, answers, 1)
     hint = f"Did you mean {near[0]}?" if near else "`mooring settings permissions` shows the rules."
     raise ConfigError(f"No answer of yours allows {tool}.", hint)
+
+
+def _is_same_tool(tool: str, answer: str) -> bool:
+    if tool in (answer, answer.partition("(")[0]):
+        return True
+    return parse_pair(tool) is not None and parse_pair(tool) == parse_pair(answer)
 
 
 def _print_results(servers: list[str], undecided: tuple[str, ...], removed: list[WithdrawnRule], home: str) -> None:
