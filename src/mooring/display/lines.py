@@ -41,6 +41,7 @@ from mooring.core.question import (
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
+from mooring.core.turn import ToolFinished
 from mooring.display.text import columns, count_noun, describe_base64_size, problem_line, safe, safe_text
 
 PLUG = "🔌"
@@ -145,7 +146,7 @@ def name_tool(name: str, known: Known) -> str:
     return safe(" / ".join(pair) if pair else name)
 
 
-def include_invocation(known: Known, invocation: Invocation) -> Known:
+def include_invocation(known: Known, invocation: Invocation | ToolFinished) -> Known:
     """The known names with that of an invocation, which holds its server and raw name itself."""
     if invocation.server is None:
         return known

@@ -19,12 +19,10 @@ from mooring.core.call import (
     CallChanged,
     CallDone,
     CallFailed,
-    CallId,
     CallProcessing,
     ConversationEvent,
     Definition,
     Invocation,
-    ToolName,
     WatchNews,
 )
 from mooring.core.outcome import Outcome
@@ -277,8 +275,7 @@ class Chat:
     def _show_finished(self, event: ToolFinished) -> None:
         if event.canceled or event.outcome.continues is not None:
             return  # whoever stopped it says so, and what continues is announced
-        invocation = Invocation(CallId(event.id), ToolName(event.name), event.arguments, event.server, event.tool)
-        self._show_call(invocation, event.outcome)
+        self._show_call(event, event.outcome)
 
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show how far calls have come, and what became of those that belong to no turn."""
@@ -301,7 +298,7 @@ class Chat:
             case CallChanged():
                 pass
 
-    def _show_call(self, invocation: Invocation, outcome: Outcome) -> None:
+    def _show_call(self, invocation: Invocation | ToolFinished, outcome: Outcome) -> None:
         if outcome.for_person:
             self.warn(outcome.for_person)  # it was not called: nothing came back
             return
