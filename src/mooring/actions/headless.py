@@ -71,7 +71,7 @@ async def run_headless(
         on_event(event)
 
     kept = open_kept_agent(
-        host, model, AgentOptions(max_turns=request.max_turns), request.session, on_problem=on_problem
+        host, model, AgentOptions(max_turns=request.max_turns, local=True), request.session, on_problem=on_problem
     )
     async with kept as agent:
         await agent.run_turn(request.said, take)

@@ -58,6 +58,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     tools: tuple[ModelTool, ...] = ()
     """Tools of its own, beside those of servers."""
+    local: bool = False
+    """Whether it has the tools for this machine: files, commands, pages."""
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     max_turns: int | None = None
@@ -183,6 +185,7 @@ async def open_agent(
         if tell is not None:
             tell(event)
 
+    local = _make_local_tools(host, options, thread) if options.local else ()
     registry = host.registry(
         ask=reporter.wrap_ask(options.ask or _refuse_unasked),
         policy=options.policy,
@@ -193,7 +196,7 @@ async def open_agent(
         loaded=past.loaded,
         follow=True,
         takes=model.takes,
-        more=options.tools,
+        more=(*options.tools, *local),
         tell=tell_both,
     )
     backend = AgentBackend(thread)
@@ -203,6 +206,20 @@ async def open_agent(
             yield Agent(backend, registry)
     finally:
         await backend.close()
+
+
+def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) -> tuple[ModelTool, ...]:
+    from mooring.agents.local.toolbox import local_tools  # only for an agent that has them
+
+    viewpoint = host.viewpoint
+    return local_tools(
+        viewpoint.where,
+        viewpoint.cwd,
+        host.guard,
+        ask=options.ask,
+        on_plan=thread.change_plan,
+        settings=host.settings,
+    )
 
 
 @asynccontextmanager
@@ -275,6 +292,7 @@ async def agent(
     policy: Policy | None = None,
     rules: Iterable[Rule] = (),
     tools: Iterable[ModelTool] = (),
+    local: bool = False,
     allow: Iterable[str] | None = None,
     deny: Iterable[str] = (),
     max_turns: int | None = None,
@@ -291,6 +309,8 @@ async def agent(
         instructions: what it is told besides, in its system prompt.
         ask, policy, rules: who is asked about calls, and which may be made unasked, as in `mooring.open`.
         tools: tools of its own; `mooring.tool` makes one.
+        local: whether it has the tools for this machine too: files, commands, pages. Each call is checked like any
+            other.
         allow, deny: globs over `server.tool` of what it may use.
         max_turns: how many times the model is asked in one turn, at most.
 
@@ -302,6 +322,7 @@ async def agent(
         policy=policy,
         rules=tuple(rules),
         tools=tuple(tools),
+        local=local,
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
         max_turns=max_turns,

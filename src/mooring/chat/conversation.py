@@ -144,7 +144,7 @@ class Conversation:
         from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
 
         model = await choose_model_for(self.host, self._options.model)
-        options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns)
+        options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True)
         kept = open_kept_agent(
             self.host,
             model,
