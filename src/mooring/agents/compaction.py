@@ -61,6 +61,10 @@ async def compact(thread: AgentThread, system: str, *, must: bool = False) -> bo
     """
     before = _measure_thread(thread, system)
     window = thread.model.window or before
+    if must:
+        # The provider refused what is there, so that its window is smaller than anybody told us, as with a proxy that
+        # has a limit of its own. Less of the history has to be kept, however small we take it to be.
+        window = min(window, sum(map(_measure, thread.messages)))
     tail_start = _find_tail(thread.messages, round(window * KEPT_SHARE))
     head, tail = thread.messages[:tail_start], thread.messages[tail_start:]
     summary = ""

@@ -1,0 +1,63 @@
+"""The doors through which people reach an agent, each with a scripted model behind it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from backends.asking import MODELS, variables
+from msgspec.structs import replace
+from tests.models import FakeModel
+
+import mooring
+from mooring.core.turn import TurnEvent
+from support import DEMO, MOORING, Home, Result
+
+PROVIDERS = ("anthropic", "openai-chat", "openai", "google")
+"""Those that speak an API of their own; `openai` is the Responses API."""
+
+
+@asynccontextmanager
+async def open_host(home: Home, fake: FakeModel, servers: Any = None) -> AsyncIterator[mooring.Host]:
+    """A host with these servers, or the demo, for somebody whose keys lead to the fake."""
+    request = home.request(where=replace(home.where, env={**home.env, **variables(fake)}))
+    async with mooring.open(request=request, servers=servers or {"demo": DEMO}) as host:
+        await host.ready()
+        yield host
+
+
+@asynccontextmanager
+async def program(
+    home: Home, fake: FakeModel, word: str = "anthropic", servers: Any = None, **options: Any
+) -> AsyncIterator[mooring.Agent]:
+    """`mooring.agent` as a program has it."""
+    async with open_host(home, fake, servers) as host, mooring.agent(host, MODELS[word], **options) as agent:
+        yield agent
+
+
+async def follow(agent: mooring.Agent, said: str) -> list[TurnEvent]:
+    return [event async for event in agent.turn(said)]
+
+
+def pick(events: list[TurnEvent], kind: type) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+async def ask_command(
+    home: Home, fake: FakeModel, *words: str, word: str = "anthropic", stdin: Any = asyncio.subprocess.DEVNULL
+) -> Result:
+    """`mooring chat -p` as a process of its own; `stdin` is what a child can have there, or bytes to send."""
+    process = await asyncio.create_subprocess_exec(
+        MOORING,
+        "chat",
+        "-m",
+        MODELS[word],
+        *words,
+        cwd=home.cwd,
+        env={**home.env, **variables(fake)},
+        stdin=asyncio.subprocess.PIPE if isinstance(stdin, bytes) else stdin,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate(stdin if isinstance(stdin, bytes) else None)
+    return Result(process.returncode or 0, out.decode(), err.decode())
