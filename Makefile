@@ -71,6 +71,7 @@ failures: $(VENV)/.dev      ## five clients and servers that fail; writes docs/c
 docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py
 	$(BIN)/python docs/commands.py
+	$(BIN)/python docs/schemas.py
 	$(BIN)/python docs/session.py
 
 lock: $(VENV)/.dev          ## resolve the dependencies anew

@@ -1,6 +1,7 @@
 """The published schemas say what the code does."""
 
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,10 @@ def test_names_that_are_written_are_plain_and_those_that_are_read_are_tolerated(
     assert validator("mcp").is_valid(document) == fits
     home.write("home/.config/mooring/mcp.json", document)
     assert [choice.name for choice in home.inventory().choices] == ([name] if name else [])
+
+
+@pytest.mark.parametrize("name", ["turn-event", "headless"])
+def test_the_schemas_of_what_a_turn_prints_are_those_that_its_types_make(name: str) -> None:
+    made = runpy.run_path(str(SCHEMAS.parent / "schemas.py"))["pages"]()
+    assert (SCHEMAS / f"{name}.schema.json").read_text() == made[name], "run: make docs"
+    assert not validator(name).is_valid({"type": "Started"})

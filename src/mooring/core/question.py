@@ -51,7 +51,7 @@ AnswerScope: TypeAlias = Literal["once", "session", "always"]
 """How long a yes holds, shortest first."""
 
 
-class Permission(Struct, frozen=True, tag=True):
+class Permission(Struct, frozen=True, tag=True, rename="camel"):
     """A tool is about to be called, and somebody has to say whether it may be.
 
     The names and hints are the server's own words, and the arguments come from whoever asked for the call. Trust none
@@ -170,7 +170,7 @@ class ChangeFile(Struct, frozen=True, tag=True):
         """Nobody but Mooring asks."""
 
 
-class Login(Struct, frozen=True, tag=True):
+class Login(Struct, frozen=True, tag=True, rename="camel"):
     """The person is to log in to a server, in a browser: show them `url`, or open it.
 
     `Yes` waits until the browser comes back, or until `code` was entered. Where the browser cannot come back, because

@@ -200,22 +200,40 @@ EmitTurnEvent: TypeAlias = Callable[[TurnEvent], None]
 """Receives the events of a turn in order; must not block."""
 
 
+class WrittenOutcome(Struct, frozen=True, rename="camel"):
+    """What became of a call, as an event says it in JSON.
+
+    Its parts are what the model got. The whole result would repeat them, and may be a hundred times as long.
+    """
+
+    parts: tuple[Part, ...]
+    structured: Any
+    file: str | None
+    """The path of the whole text, if only its two ends are in the parts."""
+    notes: tuple[str, ...]
+    continues: str | None
+    """The id under which the call continues in the background, if it does."""
+    rule: str | None
+    """The rule that would allow the call, if it was refused."""
+
+
 def encode_turn_event(event: TurnEvent) -> bytes:
-    """An event as one line of JSON, without the line's end."""
+    """An event as one line of JSON, without the line's end. `docs/schema/turn-event.schema.json` describes it."""
     if not isinstance(event, ToolFinished):
         return json.encode(event)
-    outcome = event.outcome
-    # Its parts are what the model got. The whole result would repeat them, and may be a hundred times as long.
-    shown = {
-        "parts": outcome.parts,
-        "structured": outcome.structured,
-        "file": outcome.file,
-        "notes": outcome.notes,
-        "continues": outcome.continues,
-        "rule": outcome.refusal.rule if outcome.refusal is not None else None,
-    }
     plain: dict[str, Any] = to_builtins(replace(event, outcome=Outcome()))
-    return json.encode({**plain, "outcome": shown})
+    return json.encode({**plain, "outcome": _shorten_outcome(event.outcome)})
+
+
+def _shorten_outcome(outcome: Outcome) -> WrittenOutcome:
+    return WrittenOutcome(
+        parts=outcome.parts,
+        structured=outcome.structured,
+        file=outcome.file,
+        notes=outcome.notes,
+        continues=outcome.continues,
+        rule=None if outcome.refusal is None else outcome.refusal.rule,
+    )
 
 
 # --- what a backend is given ------------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""Writes the schemas of what `mooring chat -p` prints from the types that it prints: `make docs`."""
+
+import json
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from mooring.actions.headless import HeadlessAnswer
+from mooring.core.tool import Hints
+from mooring.core.turn import ToolFinished, TurnEvent, WrittenOutcome
+
+FOLDER = Path(__file__).with_name("schema")
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SPARSE = {Hints.__name__}
+"""Types that leave out what they don't know. The others always say everything."""
+
+
+def pages() -> dict[str, str]:
+    """The text of each schema, by the name of its file."""
+    return {
+        "turn-event": _write(_event_type(), "A line of `mooring chat -p --output-format stream-json`"),
+        "headless": _write(HeadlessAnswer, "What `mooring chat -p --output-format json` prints"),
+    }
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.schema.json"
+
+
+def _event_type() -> Any:
+    """Any event of a turn, with the outcome of a call as it is written."""
+    kinds = [_written_type() if kind is ToolFinished else kind for kind in get_args(TurnEvent)]
+    return reduce(or_, kinds)
+
+
+def _written_type() -> type[msgspec.Struct]:
+    fields: list[tuple[str, Any]] = [
+        (field.name, WrittenOutcome if field.name == "outcome" else field.type)
+        for field in msgspec.structs.fields(ToolFinished)
+    ]
+    made = msgspec.defstruct(ToolFinished.__name__, fields, rename="camel", tag="ToolFinished", kw_only=True)
+    made.__doc__ = ToolFinished.__doc__
+    return made
+
+
+def _write(kind: Any, title: str) -> str:
+    schema = msgspec.json.schema(kind)
+    for name, definition in schema["$defs"].items():
+        if name not in SPARSE:
+            _require_all(definition)
+    return json.dumps({"$schema": DIALECT, "title": title, **schema}, indent=2) + "\n"
+
+
+def _require_all(definition: dict[str, Any]) -> None:
+    """Say that all of it is always there. A default is for reading, and these are written."""
+    properties = definition.get("properties", {})
+    required = [name for name, each in properties.items() if name in definition["required"] or "default" in each]
+    for each in properties.values():
+        each.pop("default", None)
+    definition["required"] = required
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        path_of(name).write_text(text)
