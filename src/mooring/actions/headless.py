@@ -6,13 +6,14 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.opening import connect_servers
+from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
 from mooring.core.config import ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
 from mooring.core.turn import DeniedCall, TokenUsage, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.display.text import count_noun
 from mooring.errors import MooringError, NeedsLogin, NotApproved
 from mooring.host.host import Host
 
@@ -46,20 +47,34 @@ class HeadlessAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     error: str | None = None
 
 
+class MissingServers(Struct, frozen=True):
+    """What is missing from the tools of a turn, and why."""
+
+    failed: dict[str, str]
+    waiting: tuple[str, ...]
+    """Servers of the project that nobody has decided about."""
+    problems: tuple[Problem, ...]
+    """What is wrong with the configuration."""
+
+
 async def run_headless(
     host: Host,
     deadline: Deadline,
     request: HeadlessRequest,
     on_event: Callable[[TurnEvent], None],
     on_problem: Callable[[Problem], None],
+    on_missing: Callable[[MissingServers], None],
 ) -> HeadlessAnswer:
     """Have one turn taken, and tell everything that happens. What would be asked is denied.
+
+    `on_missing` is told which servers the model has to do without, before it is asked.
 
     Raises: ConfigError if there is no model; NeedsLogin, NotApproved if a required server can't be used for that
     reason.
     """
     model = await choose_model_for(host, request.model)
-    await _require_servers(host, deadline)
+    failed = await _require_servers(host, deadline)
+    on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host)))
     errors: list[str] = []
     ends: list[TurnDone] = []
 
@@ -81,7 +96,8 @@ async def run_headless(
 def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:
     error = errors[-1] if errors else None
     if done.reason == "max-turns":
-        error = f"The model was asked {done.replies} times, as --max-turns says, and had not finished."
+        asked = count_noun(done.replies, "time")
+        error = f"The model was asked {asked}, as --max-turns says, and had not finished."
     return HeadlessAnswer(
         session=done.session,
         text=done.text,
@@ -94,8 +110,8 @@ def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:
     )
 
 
-async def _require_servers(host: Host, deadline: Deadline) -> None:
-    """Wait for the servers that the configuration says are required, and for a moment for the others.
+async def _require_servers(host: Host, deadline: Deadline) -> dict[str, str]:
+    """Wait for the servers that the configuration says are required, and for a moment for the others; what failed.
 
     Raises: NeedsLogin, NotApproved if a required server needs a login, or was not approved. One that fails otherwise is
     left out, and the model is told when it calls it.
@@ -113,4 +129,5 @@ async def _require_servers(host: Host, deadline: Deadline) -> None:
         if isinstance(error, NeedsLogin | NotApproved):
             raise error
     # Tools that are known from before are there at once; this is for those that nobody has seen yet.
-    await host.ready(host.settings["startWindow"] / 1000)
+    errors |= await host.ready(host.settings["startWindow"] / 1000)
+    return {name: str(error) for name, error in errors.items() if name in host.servers}

@@ -12,15 +12,16 @@ from msgspec import json
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.headless import HeadlessAnswer, HeadlessRequest, OutputFormat, run_headless
+from mooring.actions.headless import HeadlessAnswer, HeadlessRequest, MissingServers, OutputFormat, run_headless
 from mooring.actions.opening import Setup, open_for_clients
 from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.ticker import Ticker
+from mooring.cli.warn import warn
 from mooring.core.turn import ToolFinished, ToolStarted, TurnEvent, TurnFailed, TurnInput, encode_turn_event
 from mooring.core.units import MIB
 from mooring.core.verdict import CommandPermissions
-from mooring.display.text import safe
+from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 
 LARGEST_CONTEXT = 10 * MIB
@@ -35,15 +36,20 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
     setup = replace(setup, permissions=permissions, ask=None)
     with Ticker(options, "the model") as ticker:
-        answer = asyncio.run(_take_turn(setup, request, _choose_listener(ticker, output)))
+        answer = asyncio.run(_take_turn(options, setup, request, _choose_listener(ticker, output)))
         ticker.clear()
     _show_answer(options, answer, output)
     return UNHEALTHY if answer.is_error else 0
 
 
-async def _take_turn(setup: Setup, request: HeadlessRequest, listener: Callable[[TurnEvent], None]) -> HeadlessAnswer:
+async def _take_turn(
+    options: Globals, setup: Setup, request: HeadlessRequest, listener: Callable[[TurnEvent], None]
+) -> HeadlessAnswer:
+    def warn_of(missing: MissingServers) -> None:
+        warn(options, failed=missing.failed, problems=missing.problems, waiting=missing.waiting)
+
     async with open_for_clients(setup, ()) as host:
-        return await run_headless(host, Deadline(setup.timeout), request, listener, setup.tell)
+        return await run_headless(host, Deadline(setup.timeout), request, listener, setup.tell, warn_of)
 
 
 def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEvent], None]:
@@ -74,7 +80,8 @@ def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat)
         case "json":
             click.echo(json.encode(answer))
         case "text" if answer.text:
-            click.echo(answer.text.encode())
+            # What the model says may repeat what servers said: in a terminal it could move the cursor, or worse.
+            click.echo(safe_text(answer.text) if sys.stdout.isatty() else answer.text.encode())
         case "text" | "stream-json":
             pass
     if output == "text" and not options.quiet:
