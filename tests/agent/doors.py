@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from backends.asking import MODELS, variables
 from msgspec.structs import replace
 from tests.models import FakeModel
 
 import mooring
+from backends.asking import MODELS, variables
 from mooring.core.turn import TurnEvent
 from support import DEMO, MOORING, Home, Result
 

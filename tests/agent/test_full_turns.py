@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent.doors import PROVIDERS, follow, open_host, pick, program
-from backends.asking import MODELS
 from tests.models import Call, Drop, Fail, FakeModel, Hold, Malformed, ModelRequest, Overflow, Say, Think
 
 import mooring
+from agent.doors import PROVIDERS, follow, open_host, pick, program
+from backends.asking import MODELS
 from mooring.agents.history import SummaryMessage
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import HistoryCompacted, QuestionAnswered, TextPiece, ToolFinished, ToolStarted, TurnFailed
