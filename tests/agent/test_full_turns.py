@@ -11,7 +11,7 @@ from tests.models import Call, Drop, Fail, FakeModel, Hold, Malformed, ModelRequ
 
 import mooring
 from agent.doors import PROVIDERS, follow, open_host, pick, program
-from backends.asking import MODELS
+from backends.asking import MODELS, until
 from mooring.agents.history import SummaryMessage
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import HistoryCompacted, QuestionAnswered, TextPiece, ToolFinished, ToolStarted, TurnFailed
@@ -122,7 +122,7 @@ async def test_leaving_a_reply_closes_the_stream_and_the_next_turn_works(word: s
             async for event in events:
                 if isinstance(event, TextPiece):
                     break
-        await _until(lambda: fake.abandoned)
+        await until(lambda: fake.abandoned)
         assert (await agent.run("And?")).text == "Again."
         assert len(fake.abandoned) == 1
     texts = [message.text for message in fake.requests[1].messages]
@@ -142,7 +142,7 @@ async def test_leaving_a_call_ends_the_call_and_the_server_lives(word: str, home
         async with aclosing(agent.turn("Sleep")) as events:
             async for event in events:
                 if isinstance(event, ToolStarted):
-                    await _until(lambda: actor.done("naps"))
+                    await until(lambda: actor.done("naps"))
                     break
         events_after = await follow(agent, "Who are you?")
     assert "may have run" in fake.requests[1].all_results[0].text
@@ -193,8 +193,3 @@ def _echo_own_nonce(request: ModelRequest) -> Any:
 
 async def _no_wait(seconds: float) -> None:
     await asyncio.sleep(0)
-
-
-async def _until(holds: Any) -> None:
-    while not holds():
-        await asyncio.sleep(0.02)
