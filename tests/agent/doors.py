@@ -1,6 +1,6 @@
 """The doors through which people reach an agent, each with a scripted model behind it."""
 
-import asyncio
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -43,21 +43,17 @@ def pick(events: list[TurnEvent], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
-async def ask_command(
-    home: Home, fake: FakeModel, *words: str, word: str = "anthropic", stdin: Any = asyncio.subprocess.DEVNULL
+def ask_command(
+    home: Home, fake: FakeModel, *words: str, word: str = "anthropic", stdin: Any = subprocess.DEVNULL
 ) -> Result:
     """`mooring chat -p` as a process of its own; `stdin` is what a child can have there, or bytes to send."""
-    process = await asyncio.create_subprocess_exec(
-        MOORING,
-        "chat",
-        "-m",
-        MODELS[word],
-        *words,
+    given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+    done = subprocess.run(
+        [MOORING, "chat", "-m", MODELS[word], *words],
         cwd=home.cwd,
         env={**home.env, **variables(fake)},
-        stdin=asyncio.subprocess.PIPE if isinstance(stdin, bytes) else stdin,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        capture_output=True,
+        check=False,
+        **given,
     )
-    out, err = await process.communicate(stdin if isinstance(stdin, bytes) else None)
-    return Result(process.returncode or 0, out.decode(), err.decode())
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

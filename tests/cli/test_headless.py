@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.models import Call, Fail, FakeModel, Hold, Say, Script
 
 from agent.doors import PROVIDERS, ask_command
 from backends.asking import KEY, MODELS, variables
+from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.testing import Issuer, Site
 from support import DEMO, MOORING, Cli, Home, Result, run_at_terminal, running
 
@@ -23,7 +25,7 @@ SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
 OVERLOADED = Fail(503, message="Too many people ask.", retry_after=0)
 
 
-pytestmark = pytest.mark.usefixtures("empty_stdin")
+pytestmark = pytest.mark.usefixtures("libraries", "empty_stdin")
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +61,8 @@ def ask(cli: Cli, monkeypatch: pytest.MonkeyPatch, script: Script, *words: str, 
 # --- a process of its own ---------------------------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def stdin_of(kind: str, home: Home) -> AsyncIterator[Any]:
+@contextmanager
+def stdin_of(kind: str, home: Home) -> Iterator[Any]:
     if kind == "a pipe":
         yield b"from stdin\n"
     elif kind == "a file":
@@ -72,7 +74,7 @@ async def stdin_of(kind: str, home: Home) -> AsyncIterator[Any]:
         os.close(reading)
         os.close(writing)
     else:
-        yield asyncio.subprocess.DEVNULL
+        yield subprocess.DEVNULL
 
 
 @pytest.mark.processes
@@ -80,16 +82,16 @@ async def stdin_of(kind: str, home: Home) -> AsyncIterator[Any]:
     ("word", "stdin"),
     [("anthropic", "a pipe"), ("openai-chat", "a file"), ("openai", "nothing"), ("google", "a silent pipe")],
 )
-async def test_a_turn_is_one_event_a_line_and_a_call_that_nobody_allowed_is_denied_with_its_rule(
+def test_a_turn_is_one_event_a_line_and_a_call_that_nobody_allowed_is_denied_with_its_rule(
     word: str, stdin: str, home: Home
 ) -> None:
     calls = [Call("mcp__demo__add", {"a": 2, "b": 40}), Call("mcp__demo__note", {"text": "x"})]
-    async with (
+    with (
         FakeModel([[Say("Adding. "), *calls], Say("It is 42.")], key=KEY) as fake,
         stdin_of(stdin, home) as given,
     ):
         words = ("-p", "What is 2 + 40?", "--output-format", "stream-json", "--allow", "demo.add")
-        done = await ask_command(home, fake, *words, word=word, stdin=given)
+        done = ask_command(home, fake, *words, word=word, stdin=given)
     assert done.code == 0, done.err
     events = [json.loads(line) for line in done.out.splitlines()]
     for event in events:
@@ -109,22 +111,23 @@ async def test_a_turn_is_one_event_a_line_and_a_call_that_nobody_allowed_is_deni
 
 
 @pytest.mark.processes
-async def test_an_interrupt_ends_the_turn_the_stream_and_the_servers(home: Home) -> None:
-    async with FakeModel([[Say("Once upon a time"), Hold("never")]]) as fake:
-        process = await asyncio.create_subprocess_exec(
-            MOORING, "chat", "-m", MODELS["anthropic"], "-p", "A story", "--output-format", "stream-json",
+def test_an_interrupt_ends_the_turn_the_stream_and_the_servers(home: Home) -> None:
+    with FakeModel([[Say("Once upon a time"), Hold("never")]]) as fake:
+        process = subprocess.Popen(
+            [MOORING, "chat", "-m", MODELS["anthropic"], "-p", "A story", "--output-format", "stream-json"],
             cwd=home.cwd,
             env={**home.env, **variables(fake), "NONCE": str(home.folder)},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         assert process.stdout is not None
         lines: list[bytes] = []
         while not lines or b'"Text"' not in lines[-1]:
-            lines.append(await process.stdout.readline())
+            lines.append(process.stdout.readline())
+            assert lines[-1], "it ended before the model had said anything"
         process.send_signal(signal.SIGINT)
-        rest, err = await process.communicate()
+        rest, err = process.communicate()
         lines += rest.splitlines()
         assert len(fake.abandoned) == 1
     assert process.returncode == 130, err
@@ -135,13 +138,13 @@ async def test_an_interrupt_ends_the_turn_the_stream_and_the_servers(home: Home)
 
 
 @pytest.mark.processes
-async def test_what_is_no_text_or_too_long_on_stdin_is_refused_before_anything_starts(home: Home) -> None:
-    async with FakeModel([]) as fake:
-        broken = await ask_command(home, fake, "-p", "Go", stdin=b"\xff\xfe")
+def test_what_is_no_text_or_too_long_on_stdin_is_refused_before_anything_starts(home: Home) -> None:
+    with FakeModel([]) as fake:
+        broken = ask_command(home, fake, "-p", "Go", stdin=b"\xff\xfe")
         huge = home.write("huge.txt", b"x" * (10 * 1024 * 1024 + 1))
         with huge.open("rb") as file:
-            large = await ask_command(home, fake, "-p", "Go", stdin=file)
-        empty = await ask_command(home, fake, "-p", " ", stdin=b"\n")
+            large = ask_command(home, fake, "-p", "Go", stdin=file)
+        empty = ask_command(home, fake, "-p", " ", stdin=b"\n")
     assert (broken.code, broken.out) == (2, "")
     assert broken.err == "mooring: What is on stdin is not UTF-8 text.\n"
     assert (large.code, large.out) == (2, "")
@@ -151,15 +154,12 @@ async def test_what_is_no_text_or_too_long_on_stdin_is_refused_before_anything_s
 
 
 @pytest.mark.processes
-async def test_a_closed_stdin_is_no_stdin(home: Home) -> None:
+def test_a_closed_stdin_is_no_stdin(home: Home) -> None:
     command = f'"{MOORING}" chat -p " " <&-'
-    process = await asyncio.create_subprocess_shell(
-        command, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    assert (process.returncode, out) == (2, b"")
-    assert b"The prompt is empty" in err
-    assert b"Traceback" not in err
+    done = subprocess.run(command, shell=True, cwd=home.cwd, env=home.env, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"The prompt is empty" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 # --- what is printed --------------------------------------------------------------------------------------------------
