@@ -55,6 +55,8 @@ class AccessChecks:
         self._address = address
         self._token = token
         self._failures = Window(_FAILURES)
+        self._known_host: str | None = None
+        """The last name that this server answered to: a client sends the same one with every request."""
 
     def check(self, request: web.BaseRequest) -> None:
         """Let a request in, or not."""
@@ -68,10 +70,13 @@ class AccessChecks:
 
     def _check_host(self, given: str) -> None:
         """A page in a browser can point a name of its own at this machine, but then the name is in this header."""
+        if given == self._known_host:
+            return
         host, port = _split_host(given)
         is_here = port in ("", str(self._address.port)) and self._is_own_name(host)
         if not is_here:
             raise RequestRefused(403, "This server does not answer to that name.")
+        self._known_host = given
 
     def _is_own_name(self, host: str) -> bool:
         if host in _LOOPBACK or host == self._address.host.lower():

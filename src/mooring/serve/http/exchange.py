@@ -55,11 +55,12 @@ class StatelessExchange:
     def __init__(self, clients: StatelessClients, limits: Limits, frame: Frame, params: Params) -> None:
         self.transport = ExchangeTransport()
         answers: dict[str, Responder] = {frame.method or "": partial(self._answer, clients, frame.method or "", params)}
+        self._frame = frame
         self._peer = Peer(self.transport, server=CLIENT, limits=limits, answers=answers, notes={})
 
     def begin(self, body: bytes) -> Outgoing:
         """Take the request; returns the way of its answer."""
-        self.transport.receiver.receive([body])
+        self.transport.receiver.receive_frames([self._frame], body)
         return self.transport.way
 
     async def close(self) -> None:

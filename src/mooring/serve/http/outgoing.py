@@ -24,7 +24,8 @@ class Outgoing:
         self._messages: deque[bytes] = deque()
         self._size = 0
         self._is_finished = False
-        self._has_news = asyncio.Event()
+        # Not an `asyncio.Event`: there is one reader, and most of them wait once, for one answer.
+        self._reader: asyncio.Future[None] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -47,19 +48,23 @@ class Outgoing:
             self.on_cut()
             return
         self._messages.append(message)
-        self._has_news.set()
+        self._wake_reader()
 
     def finish(self) -> None:
         self._is_finished = True
-        self._has_news.set()
+        self._wake_reader()
 
     async def get(self) -> bytes | None:
         """The next message; `None` if there will be none."""
         while not self._messages:
             if self._is_finished:
                 return None
-            self._has_news.clear()
-            await self._has_news.wait()
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
         message = self._messages.popleft()
         self._size -= len(message)
         return message
+
+    def _wake_reader(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 from msgspec import UNSET, DecodeError
 from msgspec.json import Decoder
@@ -14,6 +16,7 @@ from msgspec.json import Decoder
 from mooring.core.raw import read_as
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
+from mooring.serve.http.answer import JSON, make_answer
 from mooring.serve.http.checks import AccessChecks, ListenAddress, RequestRefused
 from mooring.serve.http.exchange import StatelessExchange
 from mooring.serve.http.outgoing import Outgoing
@@ -34,7 +37,6 @@ T = TypeVar("T", bytes, bytearray)
 
 SESSION: Final = "Mcp-Session-Id"
 VERSION: Final = "MCP-Protocol-Version"
-JSON: Final = "application/json"
 STREAM: Final = "text/event-stream"
 MOST_CONNECTIONS: Final = 2000
 HEADER_SECONDS: Final = 20.0
@@ -141,7 +143,7 @@ class HttpServer:
         keys = [frame.id for frame in frames if frame.method is not None and frame.id is not UNSET]
         session.open_ways += 1
         try:
-            way = session.transport.receive(body, keys)
+            way = session.transport.receive(frames, body, keys)
             if not keys:
                 return web.Response(status=202)
             headers = {SESSION: session.id} if is_new else {}
@@ -170,16 +172,16 @@ class HttpServer:
         """The body, within its limits. Raises: RequestRefused."""
         limit = self._options.limits.line
         # A page in a browser may send other types to any address, without asking first.
-        if request.content_type != JSON:
+        if request.headers.get("Content-Type") != JSON and request.content_type != JSON:
             raise RequestRefused(415, f"Send {JSON}.")
         if request.headers.get("Content-Encoding", "identity") != "identity":
             raise RequestRefused(415, "Send the body uncompressed.")
-        if (request.content_length or 0) > limit:
-            raise RequestRefused(413, f"The body is larger than {limit:,} bytes.")
         content = request.content
         if content.is_eof():
             # It came with the headers, as most do: no timer for these.
             return _check_size(content.read_nowait(-1), limit)
+        if (request.content_length or 0) > limit:
+            raise RequestRefused(413, f"The body is larger than {limit:,} bytes.")
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 return await _read_pieces(content, limit)
@@ -192,13 +194,13 @@ class _BoundedServer(web.Server):
 
     def __init__(self, handler: Any) -> None:
         super().__init__(
-            self._note_request,
+            handler,
+            request_factory=self._begin_request,
             handler_cancellation=True,
             auto_decompress=False,
             access_log=None,
             lingering_time=0,
         )
-        self._handler = handler
         self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
@@ -212,10 +214,16 @@ class _BoundedServer(web.Server):
         self._note(handler)
         super().connection_lost(handler, exc)
 
-    async def _note_request(self, request: web.BaseRequest) -> web.StreamResponse:
-        self._note(request.protocol)
-        response: web.StreamResponse = await self._handler(request)
-        return response
+    def _begin_request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> web.BaseRequest:
+        self._note(protocol)
+        return web.BaseRequest(message, payload, protocol, writer, task, self._loop)
 
     def _note(self, handler: RequestHandler) -> None:
         timer = self._silent.pop(handler, None)
@@ -283,7 +291,7 @@ async def _send(
     if first is None:
         raise RequestRefused(500, "The request was not answered.")
     if way.is_finished and way.is_empty:
-        return web.Response(body=first, status=find_status(), content_type=JSON, headers=headers)
+        return make_answer(request, first, find_status(), headers)
     return await _stream(request, way, headers or {}, first)
 
 

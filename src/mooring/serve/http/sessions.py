@@ -1,7 +1,9 @@
 """Sessions of the handshake era: one client over many HTTP requests, with as many ways back to it."""
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 from secrets import token_urlsafe
 from typing import Final
 
@@ -11,7 +13,7 @@ from mooring.serve.connection import Connection
 from mooring.serve.http.checks import RequestRefused
 from mooring.serve.http.outgoing import Outgoing
 from mooring.wire.rpc.inbound import RequestId, current_request
-from mooring.wire.rpc.message import Message, Refusal, Response, encode
+from mooring.wire.rpc.message import Frame, Message, Refusal, Response, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 
 MOST_SESSIONS: Final = 1000
@@ -34,14 +36,14 @@ class SessionTransport:
     def start(self, receiver: Receiver) -> None:
         self._receiver = receiver
 
-    def receive(self, body: bytes, keys: Collection[RequestId]) -> Outgoing:
-        """Take the body of a request with the ids in it; returns the way back for their answers."""
+    def receive(self, frames: Sequence[Frame], body: bytes, keys: Collection[RequestId]) -> Outgoing:
+        """Take the messages of a body with the ids of its requests; returns the way back for their answers."""
         way = Outgoing()
         if any(key in self._ways for key in keys):
             raise RequestRefused(400, "A request with this id is being worked on.")
         for key in keys:
             self._ways[key] = way
-        self._receiver.receive([body])
+        self._receiver.receive_frames(frames, body)
         return way
 
     def take_common(self) -> Outgoing:
@@ -55,7 +57,8 @@ class SessionTransport:
 
     def forget(self, way: Outgoing) -> None:
         """Drop a way back whose client is gone, and what is still on it. Its requests go on: it may be lost alone."""
-        self._ways = {key: each for key, each in self._ways.items() if each is not way}
+        if self._ways:
+            self._ways = {key: each for key, each in self._ways.items() if each is not way}
 
     def send(self, message: Message) -> None:
         line = encode(message)
@@ -113,7 +116,8 @@ class ServedSessions:
 
     def __init__(self, options: ServeOptions) -> None:
         self._options = options
-        self._sessions: dict[str, ServedSession] = {}
+        # In the order of their last use, so that a new session need not look at all others.
+        self._sessions: OrderedDict[str, ServedSession] = OrderedDict()
         self._loop = asyncio.get_running_loop()
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -134,6 +138,7 @@ class ServedSessions:
         if found is None:
             raise RequestRefused(404, "There is no such session; begin again with initialize.")
         found.used_at = self._loop.time()
+        self._sessions.move_to_end(id)
         return found
 
     async def end(self, session: ServedSession) -> None:
@@ -148,16 +153,17 @@ class ServedSessions:
 
     def _end_idle(self) -> None:
         oldest = self._loop.time() - IDLE
-        for session in [each for each in self._list_unused() if each.used_at < oldest]:
+        for session in list(takewhile(lambda each: each.used_at < oldest, self._list_unused())):
             self._begin_end(session)
 
     def _end_longest_unused(self) -> None:
-        session = min(self._list_unused(), key=lambda each: each.used_at, default=None)
+        session = next(self._list_unused(), None)
         if session is None:
             raise RequestRefused(503, "Too many clients are connected.")
         self._begin_end(session)
 
     def _list_unused(self) -> Iterator[ServedSession]:
+        """Those that no request is open for, the longest unused first."""
         return (session for session in self._sessions.values() if not session.open_ways)
 
     def _begin_end(self, session: ServedSession) -> None:

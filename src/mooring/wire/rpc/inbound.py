@@ -36,6 +36,7 @@ class Inbound:
         limits: Limits,
         oddities: Oddities,
     ) -> None:
+        self._loop = asyncio.get_running_loop()
         self._answers = answers
         self._reply = reply
         self._limit = limits.inbound
@@ -44,8 +45,8 @@ class Inbound:
         """The methods that were asked for, of those that can be answered."""
         # What still has to be answered, by id; and every task that has not ended, including those that were cancelled
         # and are on their way out.
-        self._tasks: dict[RequestId, asyncio.Task[Any]] = {}
-        self._running: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[RequestId, asyncio.Task[None]] = {}
+        self._running: set[asyncio.Task[None]] = set()
 
     def take(self, frame: Frame, find_answers: FindAnswers | None = None) -> None:
         """Begin to answer a request, or refuse it at once; `find_answers` is of the request of ours it belongs to."""
@@ -87,32 +88,35 @@ class Inbound:
 
     def _begin(self, frame: Frame, responder: Responder) -> None:
         self.asked.add(frame.method or "")
-        task = asyncio.ensure_future(_run(responder, frame))
+        task = self._loop.create_task(self._answer(frame, responder))
         self._tasks[frame.id] = task
         self._running.add(task)
         task.add_done_callback(partial(self._finish, frame.id))
 
-    def _finish(self, key: RequestId, task: asyncio.Task[Any]) -> None:
+    async def _answer(self, frame: Frame, responder: Responder) -> None:
+        current_request.set(frame.id)
+        # A task needs a coroutine; a responder may return any awaitable, or fail before it returns one.
+        result = await responder(frame.params)
+        # Sent from here, not from `_finish`, which runs a turn of the loop later.
+        if self._is_wanted(frame.id, asyncio.current_task()):
+            self._reply(Response(frame.id, result))
+            del self._tasks[frame.id]
+
+    def _finish(self, key: RequestId, task: asyncio.Task[None]) -> None:
+        """Refuse the request of a task that failed; one that did not has answered already."""
         self._running.discard(task)
         # Asking for the exception marks it as retrieved, also where nobody wants the answer any more.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        # By now another request may go by the same id, if this one was taken back.
-        if self._tasks.get(key) is not task:
-            return
-        del self._tasks[key]
-        if error is None:
-            self._reply(Response(key, task.result()))
-        else:
+        if error is not None and self._is_wanted(key, task):
+            del self._tasks[key]
             self._reply(Refusal(key, _make_fault(error, task)))
 
-
-async def _run(responder: Responder, frame: Frame) -> Any:
-    current_request.set(frame.id)
-    # A task needs a coroutine; a responder may return any awaitable, or fail before it returns one.
-    return await responder(frame.params)
+    def _is_wanted(self, key: RequestId, task: asyncio.Task[None] | None) -> bool:
+        # By now another request may go by the same id, if this one was taken back.
+        return self._tasks.get(key) is task
 
 
-def _make_fault(error: BaseException, task: asyncio.Task[Any]) -> Fault:
+def _make_fault(error: BaseException, task: asyncio.Task[None]) -> Fault:
     if isinstance(error, RpcError):
         return Fault(error.code, error.message, error.data)
     # The other side is told nothing more: the text of an unforeseen error may hold what it must not know.

@@ -227,6 +227,10 @@ class Peer:
             else:
                 self._dispatch(frame, line, about)
 
+    def receive_frames(self, frames: Sequence[Frame], body: bytes) -> None:
+        for frame in frames:
+            self._dispatch(frame, body)
+
     def receive_answer(self, key: int, body: bytes) -> None:
         pending = self._outbound.pending.get(key)
         try:

@@ -5,7 +5,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from mooring.core.failure import Ending
 from mooring.errors import ServerError
-from mooring.wire.rpc.message import Message
+from mooring.wire.rpc.message import Frame, Message
 from mooring.wire.rpc.mirror import Mirror
 from mooring.wire.rpc.unreadable import Claim
 
@@ -18,6 +18,9 @@ class Receiver(Protocol):
 
     def receive(self, lines: Sequence[bytes], about: int | None = None) -> None:
         """Take messages that arrived, each of them whole; `about` is the id of the request that they belong to."""
+
+    def receive_frames(self, frames: Sequence[Frame], body: bytes) -> None:
+        """Take the messages of a body that the transport had to decode itself."""
 
     def receive_answer(self, key: int, body: bytes) -> None:
         """Take the whole answer to the request with this id, whatever id the answer names itself."""

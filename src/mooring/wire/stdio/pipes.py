@@ -40,7 +40,7 @@ from collections.abc import Awaitable, Callable
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits
 from mooring.errors import Clogged
-from mooring.wire.rpc.message import Message, Request, encode
+from mooring.wire.rpc.message import Message, Request, Response, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 from mooring.wire.stdio.lines import Lines
 
@@ -104,9 +104,9 @@ class StdioTransport:
         line = encode(message) + b"\n"
         # One call after another: nothing is pending that could join this line, so it is written immediately, and a turn
         # of the loop is saved. Of many calls in one turn the first goes out like this; the others share one write.
-        # Nobody waits for the answer to a notice, so that a request which follows in the same turn takes it along.
+        # Nobody waits for a notice, so that a request which follows in the same turn takes it along.
         is_idle = self._heard_since_write and not (self._queue or self._rest or self._input_closed)
-        if is_idle and type(message) is Request:
+        if is_idle and (type(message) is Request or type(message) is Response):
             self._heard_since_write = False
             if self._write(line):
                 return
