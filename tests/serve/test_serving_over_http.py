@@ -7,6 +7,7 @@ import secrets
 import stat
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -219,10 +220,10 @@ async def test_a_client_that_stops_reading_is_cut_and_slows_nobody(home: Home) -
 async def stuck_client(server: WebServer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A client that asks for far more than it reads."""
     session = await server.session()
-    host, port = server.url.removeprefix("http://").removesuffix("/mcp").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    reader, writer = await connect(server)
     headers = "".join(f"{name}: {value}\r\n" for name, value in session.headers.items())
-    writer.write(f"GET /mcp HTTP/1.1\r\nHost: {host}:{port}\r\n{headers}\r\n".encode())
+    host = server.url.removeprefix("http://").removesuffix("/mcp")
+    writer.write(f"GET /mcp HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode())
     await reader.readline()
     await session.request("logging/setLevel", {"level": "debug"})
     # The system's own buffers take about 6 MB before a byte of it waits in the server.
@@ -231,12 +232,69 @@ async def stuck_client(server: WebServer) -> tuple[asyncio.StreamReader, asyncio
     return reader, writer
 
 
-async def test_nothing_is_left_after_it_was_killed(home: Home) -> None:
+async def test_a_client_that_sends_on_and_reads_no_answer_is_not_read_any_more(home: Home) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        reader, writer = await connect(server)
+        before = _resident(server.pid)
+
+        async def send_many() -> None:
+            asked = json.dumps({"name": "nap", "arguments": {"seconds": 0, "nonce": "x" * (1 << 20)}})
+            for number in range(100):
+                body = f'{{"jsonrpc": "2.0", "id": {number}, "method": "tools/call", "params": {asked}}}'
+                writer.write(make_post(server, session.headers, body))
+                await writer.drain()
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(send_many(), 10)
+        assert text(await (await server.session()).call("pid")).isdigit()
+        # The answers to all hundred would be 100 MB.
+        assert _resident(server.pid) - before < 60_000_000
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
+@pytest.mark.parametrize(("version", "connection"), [("1.0", "keep-alive"), ("1.0", "close"), ("1.1", "close")])
+async def test_an_answer_keeps_to_what_the_client_can_and_wants(home: Home, version: str, connection: str) -> None:
+    configure(home)
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        reader, writer = await connect(server)
+        body = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pid"}}'
+        headers = {**session.headers, "Connection": connection}
+        writer.write(make_post(server, headers, body, version))
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        assert head.startswith(f"http/{version} 200")
+        assert ("connection: keep-alive" in head) == (connection == "keep-alive")
+        size = int(head.partition("content-length: ")[2].partition("\r")[0])
+        assert text(json.loads(await reader.readexactly(size))).isdigit()
+        if connection == "close":
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def connect(server: WebServer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = server.url.removeprefix("http://").removesuffix("/mcp").split(":")
+    return await asyncio.open_connection(host, int(port), limit=1024)
+
+
+def make_post(server: WebServer, headers: Mapping[str, str], body: str, version: str = "1.1") -> bytes:
+    """A request as it is sent."""
+    own = {"Host": server.url.removeprefix("http://").removesuffix("/mcp"), "Content-Type": "application/json"}
+    given = {**own, "Content-Length": str(len(body)), **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+    return f"POST /mcp HTTP/{version}\r\n{lines}\r\n{body}".encode()
+
+
+@pytest.mark.parametrize(("program", "processes"), [("server.py", 1), ("stubborn.py", 2)])
+async def test_nothing_is_left_after_it_was_killed(home: Home, program: str, processes: int) -> None:
     nonce = secrets.token_hex(8)
-    configure(home, env={"NONCE": nonce})
+    script = str(Path(__file__).with_name(program))
+    home.configure(box={"command": sys.executable, "args": [script, "handshake"], "env": {"NONCE": nonce}})
     async with serving(home, *RAW) as server:
         await (await server.session()).call("pid")
-        assert len(running(nonce)) == 1
+        assert len(running(nonce)) == processes
         os.kill(server.pid, 9)
         assert server.process is not None
         await server.process.wait()

@@ -162,13 +162,15 @@ def test_the_end_of_its_input_ends_everything(home: Home) -> None:
     assert client.errors == []
 
 
-def test_nothing_is_left_after_it_was_killed(home: Home) -> None:
+@pytest.mark.parametrize(("program", "processes"), [("server.py", 1), ("stubborn.py", 2)])
+def test_nothing_is_left_after_it_was_killed(home: Home, program: str, processes: int) -> None:
     nonce = secrets.token_hex(8)
-    home.configure(box=entry(env={"NONCE": nonce}))
+    script = str(Path(__file__).with_name(program))
+    home.configure(box={"command": sys.executable, "args": [script, "handshake"], "env": {"NONCE": nonce}})
     client = ServeClient(home, *BYPASS)
     client.initialize()
     client.call("mcp__box__pid")
-    assert len(running(nonce)) == 1
+    assert len(running(nonce)) == processes
     client.kill()
     deadline = time.monotonic() + SECONDS
     while running(nonce):
