@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,22 @@ def test_arguments_that_no_json_can_hold_cost_their_shape_and_not_the_line(home:
     audit.close()
     assert [(entry.tool, entry.arguments) for entry in read_log(home.where)] == [("t", "unreadable")]
     assert audit.lost == 0
+
+
+def test_the_first_line_does_not_wait_for_others(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.permissions.audit.WRITE_SECONDS", 600.0)
+    audit = AuditLog(home.where, "s1")
+    audit.add(ProposedCall("x", "first"), ALLOWED, "ok")
+    while not list(read_log(home.where)):
+        time.sleep(0.01)
+    # Those that come while the thread pauses wait, and `hurry` and `close` end the pause.
+    audit.add(ProposedCall("x", "second"), ALLOWED, "ok")
+    audit.hurry()
+    while len(list(read_log(home.where))) < 2:
+        time.sleep(0.01)
+    audit.add(ProposedCall("x", "third"), ALLOWED, "ok")
+    audit.close()
+    assert [entry.tool for entry in read_log(home.where)] == ["first", "second", "third"]
 
 
 def test_lines_are_written_within_a_second_or_so_without_closing(home: Home) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from client import ALL, SECONDS, ServeClient
 
+from mooring.permissions.audit import read_log
 from support import DEMO, Actor, Cli, Home, running
 
 SERVER = str(Path(__file__).parent / "server.py")
@@ -160,6 +162,23 @@ def test_the_end_of_its_input_ends_everything(home: Home) -> None:
     assert client.close() == 0
     assert running(nonce) == []
     assert client.errors == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_client_that_ends_it_by_a_signal_leaves_nothing_and_loses_no_line_of_the_log(
+    home: Home, number: signal.Signals
+) -> None:
+    nonce = secrets.token_hex(8)
+    home.configure(box=entry(env={"NONCE": nonce}))
+    client = ServeClient(home, *BYPASS)
+    client.initialize()
+    for _ in range(3):
+        client.call("mcp__box__pid")
+    client.process.send_signal(number)
+    assert client.process.wait(SECONDS) == 0
+    client.close()
+    assert running(nonce) == []
+    assert len(list(read_log(home.where, tool="pid"))) == 3
 
 
 @pytest.mark.parametrize(("program", "processes"), [("server.py", 1), ("stubborn.py", 2)])

@@ -51,8 +51,20 @@ class ServeTerms(Struct, frozen=True):
 
 
 async def serve_on_stdio(host: Host, terms: ServeTerms) -> None:
-    """Serve the program at the other end of stdin and stdout until it closes one of them."""
-    await serve_stdio(make_serve_options(host, terms))
+    """Serve the program at the other end of stdin and stdout until it closes one of them, or wants this program to end.
+
+    Codex, Copilot and OpenCode end their servers by SIGTERM: without an end in order, the last calls were not logged.
+    """
+    serving = asyncio.create_task(serve_stdio(make_serve_options(host, terms)))
+    ending = asyncio.create_task(wait_for_end())
+    try:
+        await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        serving.cancel()
+        ending.cancel()
+        await asyncio.wait((serving, ending))
+    if not serving.cancelled():
+        serving.result()
 
 
 @asynccontextmanager

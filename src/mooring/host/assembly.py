@@ -121,6 +121,8 @@ class Assembly:
 
     async def close(self) -> None:
         """Close everything, from what starts work down to what the work depends on."""
+        # Servers take their time to end, and whoever ends this program may not wait for them: Copilot kills it at once.
+        self.permissions.audit.hurry()
         # First what could still begin something: a reload, a call that waits for an answer, a conversation, a watch.
         if self._watcher is not None:
             self._watcher.cancel()

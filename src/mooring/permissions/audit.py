@@ -147,6 +147,10 @@ class AuditLog:
             except FileError as error:
                 self._count_lost(len(batch), error.reason, error.fix)
 
+    def hurry(self) -> None:
+        """Have the lines that wait written now. Never waits."""
+        self._hurry.set()
+
     def close(self, seconds: float = 5.0) -> None:
         """Write the lines that wait and end the thread; gives up after some seconds."""
         for event in (self._closing, self._hurry, self._wake):
@@ -172,10 +176,13 @@ class AuditLog:
     def _write_until_closed(self) -> None:
         while not self._closing.is_set():
             self._wake.wait()
-            self._hurry.wait(WRITE_SECONDS)
             self._wake.clear()
-            self._hurry.clear()
+            # The first line at once and only then a pause for more of them: Copilot kills its servers without warning,
+            # as soon as a turn ends.
             self.flush()
+            self._hurry.wait(WRITE_SECONDS)
+            self._hurry.clear()
+        self.flush()
 
     def _encode_line(self, waiting: _Waiting) -> bytes:
         try:
