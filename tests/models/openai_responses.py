@@ -50,7 +50,7 @@ def read(body: Json, path: str) -> ModelRequest:
         model=body["model"],
         system=instructions,
         messages=messages,
-        tools=[_read_tool(tool) for tool in body.get("tools") or []],
+        tools=[read for tool in body.get("tools") or [] for read in _read_tools(tool)],
         stream=body.get("stream") is True,
         body=body,
         path=path,
@@ -109,7 +109,8 @@ def _read_item(item: Json) -> AskedMessage:
         case "message":
             return _read_message(item)
         case "function_call":
-            call = AskedCall(item["call_id"], item["name"], parse_arguments(item["arguments"]))
+            name = _join_name(item.get("namespace", ""), item["name"])
+            call = AskedCall(item["call_id"], name, parse_arguments(item["arguments"]))
             return AskedMessage("assistant", calls=[call])
         case "function_call_output":
             output = item["output"]
@@ -143,8 +144,17 @@ def _read_pictures(content: Any) -> list[Picture]:
     return [read_picture(part["image_url"]) for part in parts]
 
 
-def _read_tool(tool: Json) -> OfferedTool:
-    return OfferedTool(tool.get("name") or tool["type"], tool.get("description") or "", tool.get("parameters"))
+def _read_tools(tool: Json, namespace: str = "") -> list[OfferedTool]:
+    """One tool, or those of a namespace: Codex puts the tools of each MCP server into one."""
+    if tool["type"] == "namespace":
+        return [read for member in tool["tools"] for read in _read_tools(member, tool["name"])]
+    name = _join_name(namespace, tool.get("name") or tool["type"])
+    return [OfferedTool(name, tool.get("description") or "", tool.get("parameters"))]
+
+
+def _join_name(namespace: str, name: str) -> str:
+    """With a dot in between, which the API allows in neither."""
+    return f"{namespace}.{name}" if namespace else name
 
 
 def _write_frame(id: str, model: str) -> Json:
@@ -197,7 +207,9 @@ def _empty_reasoning(place: int, answer: Answer) -> Json:
 
 def _empty_call(call: AnyCall, place: int, answer: Answer) -> Json:
     own = f"fc_{answer.number}_{place}"
-    return {"type": "function_call", "id": own, "call_id": call.id, "name": call.tool, "arguments": "",
+    namespace, _, name = call.tool.rpartition(".")
+    within = {"namespace": namespace} if namespace else {}
+    return {"type": "function_call", "id": own, "call_id": call.id, **within, "name": name, "arguments": "",
             "status": "in_progress"}  # fmt: skip
 
 
