@@ -86,7 +86,7 @@ lock-peers: $(VENV)/.dev    ## resolve what others made, for the tests and the b
 	  $(BIN)/uv pip compile $(LOCK) $$wanted -o $${wanted%.in}.lock || exit 1; done
 	for wanted in tests/adapters/locks/adapter-*.in; do extra=$${wanted#*/adapter-} && \
 	  $(BIN)/uv pip compile $(LOCK) --extra $${extra%.in} pyproject.toml $$wanted -o $${wanted%.in}.lock || exit 1; done
-	for folder in tests/adapters tests/peers tests/peers/issuer tests/peers/tools tests/peers/readers tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
+	for folder in tests/adapters tests/peers tests/peers/issuer tests/peers/clients tests/peers/tools tests/peers/readers tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
 	  npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund) || exit 1; done
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --no-emit-index-url

@@ -61,7 +61,7 @@ def run_provider(*, seconds: int = LONG, host: str = "127.0.0.1", pkce: bool = T
     port, secret = find_port(), secrets.token_urlsafe(16)
     options = {"port": port, "issuer": f"http://{host}:{port}", "secret": secret, "seconds": seconds, "pkce": pkce}
     script = [str(HERE / "issuer" / "provider.mjs"), str(CACHE / "issuer"), json.dumps(options)]
-    with _started(["node", *script], port):
+    with run_listening(["node", *script], port):
         yield Provider(port, secret)
 
 
@@ -73,12 +73,13 @@ def run_guarded(
     port = port or find_port()
     resource = f"http://{host}:{port}{path}"
     script = [str(HERE / "servers" / "guarded.py"), str(port), provider.url, resource, provider.secret]
-    with _started([python("mcp-2.3"), *script], port):
+    with run_listening([python("mcp-2.3"), *script], port):
         yield f"http://127.0.0.1:{port}/mcp"
 
 
 @contextmanager
-def _started(command: list[str], port: int) -> Iterator[None]:
+def run_listening(command: list[str], port: int) -> Iterator[None]:
+    """A program that listens on a port, until the block is left."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, **quiet)  # type: ignore[call-overload] # all three are numbers
     try:

@@ -19,6 +19,7 @@ LOCKS = [*sorted((HERE / "locks").glob("*.lock")), HERE.parents[1] / "locks" / "
 NPM = {
     "npm": (HERE, ["ci", "--ignore-scripts"]),
     "issuer": (HERE / "issuer", ["ci", "--ignore-scripts"]),
+    "clients": (HERE / "clients", ["ci", "--ignore-scripts"]),
     "tools": (HERE / "tools", ["install"]),
     "readers": (HERE / "readers", ["ci", "--ignore-scripts"]),
 }
