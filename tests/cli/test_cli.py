@@ -490,7 +490,7 @@ def test_completion_offers_commands_and_server_names(shell: str, home: Home) -> 
     home.write("home/.mcp.json", {"mcpServers": {"github": GOOD, "gitlab": GOOD, "other": GOOD}})
     assert "why" in complete(home, shell, ["mooring", "mcp", "w"])
     assert complete(home, shell, ["mooring", "mcp", "get", "gi"]) == ["github", "gitlab"]
-    assert complete(home, shell, ["mooring", "settings", "mo"]) == ["model"]
+    assert complete(home, shell, ["mooring", "settings", "mo"]) == ["model", "models"]
     script = real(home, "completion", shell).stdout
     assert "_MOORING_COMPLETE" in script
 
