@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         Limits,
         Timeout,
     )
-    from mooring.core.outcome import Excerpt, Outcome, Part, Refusal
+    from mooring.core.outcome import CallRefusal, Excerpt, Outcome, Part
     from mooring.core.problem import (
         Problem,
     )
@@ -275,6 +275,7 @@ __all__ = [
     "CallPending",
     "CallPolicy",
     "CallProcessing",
+    "CallRefusal",
     "CallResult",
     "CallState",
     "ChangedIssuer",
@@ -367,7 +368,6 @@ __all__ = [
     "QuestionAnswered",
     "QuestionAsked",
     "Reading",
-    "Refusal",
     "Registry",
     "RejectedServer",
     "Reloaded",
@@ -465,7 +465,7 @@ _NAMES = {
     "core.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
     "core.hello": "Hello Implementation",
     "core.limits": "Limits Timeout",
-    "core.outcome": "Excerpt Outcome Part Refusal",
+    "core.outcome": "Excerpt Outcome Part CallRefusal",
     "core.problem": "Problem",
     "core.question": (
         "Allow Answer Approval Ask ChangedIssuer ChangedTool ChangedTools Form Login MissingValue No Permission "

@@ -79,11 +79,14 @@ async def run_headless(
     ends: list[TurnDone] = []
 
     def take(event: TurnEvent) -> None:
-        if event.parent is None and isinstance(event, TurnFailed) and event.retry_in is None:
-            errors.append(event.error)
-        if event.parent is None and isinstance(event, TurnDone):
-            ends.append(event)
         on_event(event)
+        match event:
+            case TurnFailed(parent=None, retry_in=None):
+                errors.append(event.error)
+            case TurnDone(parent=None):
+                ends.append(event)
+            case _:
+                pass
 
     kept = open_kept_agent(
         host, model, AgentOptions(max_turns=request.max_turns, local=True), request.session, on_problem=on_problem

@@ -23,7 +23,7 @@ class Excerpt(Struct, frozen=True):
     """Where the whole is."""
 
 
-class Refusal(Struct, frozen=True):
+class CallRefusal(Struct, frozen=True):
     """Why a call was not made."""
 
     reason: str
@@ -52,7 +52,7 @@ class Outcome(Struct, frozen=True):
     """The two ends for a person; what the parts hold of such a text has advice for a model in it."""
     for_person: str = ""
     """What a person reads in place of the text, where that is written for a model."""
-    refusal: Refusal | None = None
+    refusal: CallRefusal | None = None
     """Why the call was not made, if it may not be."""
     continues: str | None = None
     """The id under which the call continues in the background, if it does."""

@@ -45,7 +45,7 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description=f"How many lines; {MAX_LINES:,} at most")] = MAX_LINES
 
 
-class FilePart(Struct, frozen=True):
+class FileExcerpt(Struct, frozen=True):
     """Some lines of a file, as a model reads them, and whether there are more."""
 
     text: str
@@ -86,7 +86,7 @@ class ReadTool(LocalTool):
             part = self._read_part(handle, real, arguments)
         return text_result(_describe_part(part, shown))
 
-    def _read_part(self, handle: int, real: str, arguments: ReadArguments) -> FilePart:
+    def _read_part(self, handle: int, real: str, arguments: ReadArguments) -> FileExcerpt:
         shown = self._workspace.shorten(real)
         if os.fstat(handle).st_size > MAX_FILE:
             # Too large to be edited, so nothing has to be remembered about it.
@@ -96,7 +96,7 @@ class ReadTool(LocalTool):
         return take_lines([data], arguments.offset, arguments.limit)
 
 
-def take_lines(chunks: "Iterator[bytes] | list[bytes]", offset: int, limit: int) -> FilePart:
+def take_lines(chunks: "Iterator[bytes] | list[bytes]", offset: int, limit: int) -> FileExcerpt:
     """Some lines out of a text that comes in pieces, numbered, within what may be shown at once."""
     first = max(1, offset)
     last = first + min(limit, MAX_LINES) - 1
@@ -112,7 +112,7 @@ def take_lines(chunks: "Iterator[bytes] | list[bytes]", offset: int, limit: int)
         text = f"{number:6}\t{_shorten_line(line)}"
         shown.append(text)
         size += len(text.encode(errors="replace")) + 1
-    return FilePart("\n".join(shown), first, len(shown), has_more)
+    return FileExcerpt("\n".join(shown), first, len(shown), has_more)
 
 
 def _iterate_lines(chunks: "Iterator[bytes] | list[bytes]") -> Iterator[bytes]:
@@ -141,7 +141,7 @@ def _shorten_line(line: bytes) -> str:
     return text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}… [the line goes on]"
 
 
-def _describe_part(part: FilePart, shown: str) -> str:
+def _describe_part(part: FileExcerpt, shown: str) -> str:
     if not part.count:
         return f"[{shown} is empty.]" if part.first == 1 else f"[{shown} has fewer than {part.first:,} lines.]"
     if not part.has_more:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.content import Text
-from mooring.core.outcome import Excerpt, Outcome, Refusal
+from mooring.core.outcome import CallRefusal, Excerpt, Outcome
 from mooring.core.result import Result
 from mooring.errors import Denied, FileError, MooringError, ProtocolError
 from mooring.tools.results.outcome import (
@@ -55,7 +55,7 @@ class Delivery(Struct, frozen=True):
     async def deliver_failure(self, error: MooringError, blank: Outcome) -> Outcome:
         """What the model gets for a failed call. A server's own words may be in it, so it is cut as well."""
         for_person = str(error) if error.for_model else ""
-        refusal = Refusal(str(error), error.rule) if isinstance(error, Denied) else None
+        refusal = CallRefusal(str(error), error.rule) if isinstance(error, Denied) else None
         failed = replace(blank, is_error=True, for_person=for_person, refusal=refusal)
         return await self._fit([Text(describe_failure(error))], failed)
 
