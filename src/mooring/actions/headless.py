@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
+from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
@@ -23,7 +24,10 @@ OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 class HeadlessRequest(Struct, frozen=True, kw_only=True):
     """What one turn is asked for, and who answers."""
 
-    said: TurnInput
+    prompt: str
+    """What the person typed; what it names with `@` is attached."""
+    context: str = ""
+    """What came on stdin; it goes behind the prompt. Others may have written it, so what it names is not attached."""
     model: str | None = None
     max_turns: int | None = None
     session: SessionStart = SessionStart()
@@ -70,11 +74,14 @@ async def run_headless(
     `on_missing` is told which servers the model has to do without, before it is asked.
 
     Raises: ConfigError if there is no model; NeedsLogin, NotApproved if a required server can't be used for that
-    reason.
+    reason; as `expand_mentions`.
     """
     model = await choose_model_for(host, request.model)
     failed = await _require_servers(host, deadline)
     on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host)))
+    # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
+    named = await expand_mentions(host, request.prompt, model.takes, deadline)
+    said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
     errors: list[str] = []
     ends: list[TurnDone] = []
 
@@ -92,7 +99,7 @@ async def run_headless(
         host, model, AgentOptions(max_turns=request.max_turns, local=True), request.session, on_problem=on_problem
     )
     async with kept as agent:
-        await agent.run_turn(request.said, take)
+        await agent.run_turn(said, take)
     return _make_answer(ends[-1], errors)
 
 

@@ -196,17 +196,24 @@ def find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
 
 def check_prompt_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
     """Refuse what the server would refuse, with a better message and before it is asked. Raises: ConfigError."""
-    arguments = prompt.arguments or ()
-    known = [argument.name for argument in arguments]
     # First what is unknown: if something is missing besides, this is likely to be its name, misspelled.
+    check_argument_names(server, prompt, given)
+    for name in list_missing_arguments(prompt, given):
+        raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {name}; add {name}=VALUE.")
+
+
+def check_argument_names(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
+    """Refuse arguments that a prompt doesn't have. Raises: ConfigError."""
+    known = [argument.name for argument in prompt.arguments or ()]
     for name in given:
         if name not in known:
             guess = _guess_argument(name, known)
             raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {name}. {guess}")
-    required = [argument.name for argument in arguments if argument.required]
-    for name in required:
-        if name not in given:
-            raise ConfigError(f"{server}'s prompt {prompt.name} needs the argument {name}; add {name}=VALUE.")
+
+
+def list_missing_arguments(prompt: Prompt, given: Mapping[str, str]) -> list[str]:
+    """The required arguments that were left out."""
+    return [each.name for each in prompt.arguments or () if each.required and each.name not in given]
 
 
 def _guess_argument(name: str, known: list[str]) -> str:

@@ -1,7 +1,7 @@
 """`mooring.agent`: a host's tools, a model and the loop between them, put together for any face or program."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from mooring.tools.registry import Registry
 from mooring.tools.tool import ModelTool
 
 if TYPE_CHECKING:
+    from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
 
 
@@ -84,6 +85,11 @@ class Agent:
     def model(self) -> str:
         """The provider and the model."""
         return self.backend.thread.model.name
+
+    @property
+    def takes(self) -> Collection["Media"]:
+        """What the model takes besides text."""
+        return self.backend.thread.model.takes
 
     @property
     def session(self) -> str:

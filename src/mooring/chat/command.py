@@ -10,6 +10,7 @@ from mooring.chat.conversation import Conversation
 from mooring.core.call import Definition
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
+from mooring.core.turn import TurnInput
 from mooring.display.text import columns, fit_columns
 from mooring.errors import ConfigError, UnknownServer
 
@@ -42,7 +43,12 @@ class CommandFace(Protocol):
 
     async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None: ...
 
-    async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]: ...
+    async def fill_form(
+        self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]: ...
+
+    async def send(self, said: TurnInput) -> None:
+        """Have something answered, as if the person had typed it."""
 
     def leave(self) -> None: ...
 

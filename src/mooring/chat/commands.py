@@ -1,10 +1,9 @@
 """What can be typed behind a slash, in any chat."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 from mooring.actions.arguments import parse_arguments
-from mooring.actions.offers import check_prompt_arguments, find_prompt, parse_pairs
 from mooring.actions.rules import describe_rules
 from mooring.backends.manual import choose_tool
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
@@ -12,9 +11,17 @@ from mooring.chat.conversation import Conversation
 from mooring.chat.mcp import verbs
 from mooring.chat.mcp.approval import approve, pins, reject
 from mooring.chat.mcp.run import run as run_mcp
+from mooring.chat.prompts import (
+    find_slash_prompt,
+    list_prompt_completions,
+    looks_like_prompt,
+    run_prompt,
+    show_prompts,
+    use_prompt,
+)
 from mooring.core.call import Definition
 from mooring.core.near import nearest
-from mooring.core.tool import Argument, Resource
+from mooring.core.tool import Resource
 from mooring.display.text import safe, safe_text, shorten_description
 from mooring.errors import ConfigError
 from mooring.tools.schema.parameters import list_required
@@ -27,11 +34,22 @@ async def run(chat: CommandFace, line: str) -> None:
     """Do what a line that begins with a slash says. Raises: MooringError."""
     word, _, rest = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(ALIASES.get(word, word))
-    if command is None:
+    if command is not None:
+        await command.run(chat, rest.strip())
+    elif (prompt := find_slash_prompt(chat.conversation.status, word)) is not None:
+        await use_prompt(chat, prompt, split_words(rest))
+    else:
+        _refuse_unknown(chat, word)
+
+
+def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
+    if not looks_like_prompt(word):
         near = [name for name in COMMANDS if word and name.startswith(word)] or nearest(word, COMMANDS, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
-    await command.run(chat, rest.strip())
+    server = word.partition(".")[0]
+    find_server(chat, server)  # raises, with the server that may have been meant
+    raise ConfigError(f"There is no prompt /{word}. /prompts lists them.")
 
 
 def list_completions(conversation: Conversation) -> list[str]:
@@ -41,7 +59,7 @@ def list_completions(conversation: Conversation) -> list[str]:
     for server in conversation.status:
         found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
     found += verbs.list_completions(conversation.status)
-    found += [f"/prompt {name}" for name in conversation.list_known_prompts()]
+    found += list_prompt_completions(conversation)
     found += [f"/call {tool}" for tool in tools]
     return found + tools
 
@@ -125,62 +143,6 @@ async def _read(chat: CommandFace, rest: str) -> None:
     chat.show_outcome(await chat.conversation.read_resource(find_server(chat, name), uri))
 
 
-# --- prompts -------------------------------------------------------------------------------------------------------
-
-
-async def _prompts(chat: CommandFace, name: str) -> None:
-    server = find_server(chat, name) if name else None
-    rows = []
-    for owner, prompt in await chat.conversation.list_prompts(server):
-        arguments = ", ".join(_spell_argument(argument) for argument in prompt.arguments or ())
-        summary = shorten_description(prompt.description or prompt.title or "")
-        rows.append((safe(f"{owner}.{prompt.name}({arguments})"), summary))
-    of_server = f"{safe(server)} offers" if server else "The connected servers offer"
-    say_rows(chat, rows, f"{of_server} no prompts.")
-    if rows:
-        chat.say("`/prompt SERVER.PROMPT [name=value …]` fills one in.")
-
-
-def _spell_argument(argument: Argument) -> str:
-    return argument.name if argument.required else f"{argument.name}?"
-
-
-async def _prompt(chat: CommandFace, rest: str) -> None:
-    words = split_words(rest)
-    if not words:
-        raise ConfigError("Usage: /prompt SERVER.PROMPT [name=value …]. /prompts lists them.")
-    conversation = chat.conversation
-    server, name, words = _split_prompt_name(chat, words)
-    known = [found for _, found in await conversation.list_prompts(server)]
-    prompt = find_prompt(server, known, name)
-    arguments = parse_pairs(words)
-    if not words and prompt.arguments:
-        arguments = await chat.fill_form(f"{server} / {name}", server, _make_schema(prompt.arguments))
-    check_prompt_arguments(server, prompt, arguments)
-    chat.show_outcome(await conversation.fill_prompt(server, name, arguments))
-
-
-def _split_prompt_name(chat: CommandFace, words: list[str]) -> tuple[str, str, list[str]]:
-    """The server, the name of its prompt and the words left of `SERVER.PROMPT …` or `SERVER PROMPT …`."""
-    first, *others = words
-    server, dot, name = first.partition(".")
-    is_server = first.casefold() in map(str.casefold, chat.conversation.status)
-    if is_server and others:
-        return find_server(chat, first), others[0], others[1:]
-    if not dot or not name:
-        raise ConfigError("Usage: /prompt SERVER.PROMPT [name=value …]. /prompts lists them.")
-    return find_server(chat, server), name, others
-
-
-def _make_schema(arguments: Sequence[Argument]) -> dict[str, Any]:
-    """The form of a prompt: its arguments are texts."""
-    return {
-        "type": "object",
-        "properties": {each.name: {"type": "string", "description": each.description or ""} for each in arguments},
-        "required": [each.name for each in arguments if each.required],
-    }
-
-
 # --- the chat itself -----------------------------------------------------------------------------------------------
 
 
@@ -214,8 +176,10 @@ COMMANDS: Mapping[str, SlashCommand] = {
     "call": SlashCommand(_call, "/call [SERVER.TOOL [k=v …]]", "call a tool; what is left out is asked for"),
     "resources": SlashCommand(_resources, "/resources [SERVER]", "what can be read"),
     "read": SlashCommand(_read, "/read SERVER URI", "read a resource"),
-    "prompts": SlashCommand(_prompts, "/prompts [SERVER]", "the prompts that servers offer"),
-    "prompt": SlashCommand(_prompt, "/prompt SERVER.PROMPT [k=v …]", "fill in a prompt and show it"),
+    "prompts": SlashCommand(show_prompts, "/prompts [SERVER]", "the prompts that servers offer"),
+    "prompt": SlashCommand(
+        run_prompt, "/prompt SERVER.PROMPT [k=v …]", "fill in a prompt, and send it if a model answers"
+    ),
     "permissions": SlashCommand(_permissions, "/permissions", "which calls are allowed, denied or asked about"),
     "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),

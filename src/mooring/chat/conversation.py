@@ -12,6 +12,7 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
 from mooring.actions.session_start import SessionStart
 from mooring.agents.reporter import TurnReporter
@@ -23,7 +24,7 @@ from mooring.core.content import Block, Text
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
-from mooring.core.result import Result
+from mooring.core.result import FilledPrompt, Result
 from mooring.core.status import Disabled, Status
 from mooring.core.tool import Prompt
 from mooring.core.turn import Backend, TurnEvent, TurnInput
@@ -191,8 +192,22 @@ class Conversation:
             await self.agent.run_turn(None, self._face.show_turn_event)
 
     async def turn(self, request: str) -> None:
-        """Have a request answered. Raises: MooringError; whatever the person's answers raise."""
-        await self.backend.turn(TurnInput(request), self._face.show_turn_event)
+        """Have a request answered, with what it names attached if a model answers.
+
+        Raises: MooringError; whatever the person's answers raise.
+        """
+        await self.send(await self._expand(request))
+
+    async def send(self, said: TurnInput) -> None:
+        """Have something answered as it is. Raises: as `turn`."""
+        await self.backend.turn(said, self._face.show_turn_event)
+
+    async def _expand(self, request: str) -> TurnInput:
+        if self.agent is None or "@" not in request:
+            return TurnInput(request)
+        from mooring.actions.mentions import expand_mentions  # few requests name anything
+
+        return await expand_mentions(self.host, request, self.agent.takes, Deadline(None))
 
     async def wait_for_servers(self) -> None:
         """Give servers a moment to connect; those that come later are announced when they do."""
@@ -234,15 +249,30 @@ class Conversation:
         found = await self.host.prompts(server)
         return [(item.server, item.item) for item in found if isinstance(item.item, Prompt)]
 
-    def list_known_prompts(self) -> Iterator[str]:
-        """The prompts that servers have listed so far, as `server.prompt`."""
+    def list_known_prompts(self) -> Iterator[tuple[str, Prompt]]:
+        """The prompts that servers have listed so far, each with its server."""
         for name, server in self.host.servers.items():
             if server.offer is not None and server.offer.prompts is not None:
-                yield from (f"{name}.{prompt.name}" for prompt in server.offer.prompts.items)
+                yield from ((name, prompt) for prompt in server.offer.prompts.items)
 
-    async def fill_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Outcome:
-        """The messages of a prompt, permitted and logged like every request. Raises: as `Host.prompt`."""
-        filled = await self.host.prompt(server, name, arguments)
+    def list_known_resources(self) -> Iterator[str]:
+        """The resources that servers have listed so far, as they are named in a request: `@server:uri`."""
+        for name, server in self.host.servers.items():
+            if server.offer is not None and server.offer.resources is not None:
+                named = (f"@{name}:{resource.uri}" for resource in server.offer.resources.items)
+                # Tab writes them to the terminal as they are.
+                yield from (each for each in named if each.isprintable() and " " not in each)
+
+    async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:
+        """What a filled prompt says to the model; `None` if no model answers. Raises: ConfigError if it is empty."""
+        if self.agent is None:
+            return None
+        from mooring.actions.prompt_turn import make_prompt_turn  # few chats use a prompt
+
+        return await make_prompt_turn(self.host, server, name, filled, self.agent.takes)
+
+    async def describe_prompt(self, server: str, name: str, filled: FilledPrompt) -> Outcome:
+        """The messages of a prompt as a person reads them."""
         blocks: list[Block] = []
         for message in filled.messages:
             blocks += [Text(f"{message.role}:"), message.content]

@@ -88,9 +88,8 @@ def _run_headless(
     # Loaded here: a chat with a person needs none of it.
     from mooring.actions.headless import HeadlessRequest
     from mooring.cli.headless import run
-    from mooring.core.turn import TurnInput
 
-    request = HeadlessRequest(said=TurnInput(prompt), model=model, max_turns=max_turns, session=session)
+    request = HeadlessRequest(prompt=prompt, model=model, max_turns=max_turns, session=session)
     chosen: Any = output or ("json" if options.json else "text")
     return run(options, permissions, request, chosen)
 

@@ -18,7 +18,7 @@ from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.core.turn import ToolFinished, ToolStarted, TurnEvent, TurnFailed, TurnInput, encode_turn_event
+from mooring.core.turn import ToolFinished, ToolStarted, TurnEvent, TurnFailed, encode_turn_event
 from mooring.core.units import MIB
 from mooring.core.verdict import CommandPermissions
 from mooring.display.text import safe, safe_text
@@ -31,7 +31,7 @@ PATIENCE = 3.0
 
 def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequest, output: OutputFormat) -> int:
     """Have one turn taken and print what became of it; the exit code."""
-    request = replace(request, said=_add_context(request.said))
+    request = _add_context(request)
     setup = make_configured_setup(options, None)
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
     setup = replace(setup, permissions=permissions, ask=None)
@@ -91,13 +91,12 @@ def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat)
         say(f"mooring: {safe(answer.error)}", err=True)
 
 
-def _add_context(said: TurnInput) -> TurnInput:
-    """The prompt with what is on stdin behind it. Raises: ConfigError if it is too long, or no text."""
-    context = _read_stdin().strip()
-    text = "\n\n".join(part for part in (said.text.strip(), context) if part)
-    if not text:
+def _add_context(request: HeadlessRequest) -> HeadlessRequest:
+    """The request with what is on stdin. Raises: ConfigError if it is too long, or no text."""
+    prompt, context = request.prompt.strip(), _read_stdin().strip()
+    if not prompt and not context:
         raise ConfigError("The prompt is empty: write what to do behind -p, or send it to stdin.")
-    return replace(said, text=text)
+    return replace(request, prompt=prompt, context=context)
 
 
 def _read_stdin() -> str:

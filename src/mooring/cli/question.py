@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from mooring.core.question import Answer, Question
 from mooring.display.text import wrap_words
 
 if TYPE_CHECKING:
-    from mooring.chat.plain.dialog import Style
+    from mooring.chat.plain.dialog import Completions, Style
     from mooring.chat.plain.questions import Questions
 
 _STYLES: Mapping[str, Callable[[str], str]] = {
@@ -62,7 +62,7 @@ class CommandTerminal:
         prompt: str,
         *,
         secret: bool = False,
-        complete: Sequence[str] = (),
+        complete: "Completions" = (),
         keep: bool = False,
         fresh: bool = False,
     ) -> str:

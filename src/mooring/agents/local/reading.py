@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.workspace import MAX_FILE, Workspace
 from mooring.core.content import Image
+from mooring.core.picture import find_picture_type
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
 from mooring.errors import FileError
@@ -28,13 +29,6 @@ MAX_SKIPPED = 256 * 1024 * 1024
 """How far into a file a part may begin."""
 _CHUNK = 1024 * 1024
 _SNIFFED = 8_192
-
-_PICTURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 class ReadArguments(Struct, forbid_unknown_fields=True):
@@ -78,7 +72,7 @@ class ReadTool(LocalTool):
             if handle is None:
                 raise FileError(shown, "does not exist")
             head = os.read(handle, _SNIFFED)
-            picture = _find_picture_type(head)
+            picture = find_picture_type(head)
             if picture is not None:
                 return _read_picture(handle, shown, picture)
             _check_text(head, shown)
@@ -148,12 +142,6 @@ def _describe_part(part: FileExcerpt, shown: str) -> str:
         return part.text
     following = part.first + part.count
     return f"{part.text}\n[The file goes on: continue with offset {following}.]"
-
-
-def _find_picture_type(head: bytes) -> str | None:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _PICTURES if head.startswith(magic)), None)
 
 
 def _read_picture(handle: int, shown: str, kind: str) -> Result:

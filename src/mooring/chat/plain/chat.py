@@ -9,6 +9,7 @@ from mooring.chat import commands
 from mooring.chat.conversation import ChatOptions, Conversation
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
+from mooring.chat.plain.completion import LineCompleter
 from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
@@ -28,7 +29,7 @@ from mooring.core.call import (
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
 from mooring.core.status import NeedsAuth, NeedsInput, Unapproved
-from mooring.core.turn import ToolFinished, TurnEvent
+from mooring.core.turn import ToolFinished, TurnEvent, TurnInput
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.lines import (
@@ -163,8 +164,11 @@ class Chat:
 
     async def _read_prompt(self) -> str:
         async with self._terminal.dialog:
-            completions = commands.list_completions(self.conversation)
-            return await self._terminal.read_line(PROMPT, complete=completions, keep=True)
+            lines = commands.list_completions(self.conversation)
+            completer = LineCompleter(
+                lines, list(self.conversation.list_known_resources()), self.conversation.viewpoint
+            )
+            return await self._terminal.read_line(PROMPT, complete=completer.complete, keep=True)
 
     async def _answer(self, line: str) -> None:
         """Do what a line says; whatever goes wrong is shown as a sentence."""
@@ -203,9 +207,15 @@ class Chat:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
             tool = await self.conversation.find_tool(request)
             request = tool.name
+        await self._take_turn(self.conversation.turn(request))
+
+    async def send(self, said: TurnInput) -> None:
+        await self._take_turn(self.conversation.send(said))
+
+    async def _take_turn(self, turn: Awaitable[None]) -> None:
         self._in_turn = True
         try:
-            await self.conversation.turn(request)
+            await turn
         finally:
             self._in_turn = False
 

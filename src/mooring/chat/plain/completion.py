@@ -1,6 +1,32 @@
-"""What Tab offers: of all lines that could be meant, the next word of each. Pure."""
+"""What Tab offers: of all lines that could be meant, the next word of each; behind an `@`, what can be attached."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+
+from mooring.actions.named_files import list_paths
+from mooring.core.where import Viewpoint
+
+_LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
+
+
+class LineCompleter:
+    """Completes what is typed at the prompt of a chat."""
+
+    def __init__(self, lines: Sequence[str], resources: Sequence[str], viewpoint: Viewpoint) -> None:
+        """`resources` are as a person names them: `@server:uri`."""
+        self._lines = lines
+        self._resources = resources
+        self._viewpoint = viewpoint
+
+    def complete(self, typed: str) -> list[str]:
+        """The whole lines that the typed one can become. Looks at the disk if the last word begins with `@`."""
+        mention = _LAST_MENTION.search(typed)
+        if mention is None:
+            return complete_next_word(self._lines, typed)
+        before, word = typed[: mention.start()], mention.group()
+        paths = [f"@{path}" for path in list_paths(self._viewpoint, word[1:])]
+        named = [each for each in self._resources if each.startswith(word)]
+        return sorted(f"{before}{each}" for each in (*named, *paths))
 
 
 def complete_next_word(lines: Iterable[str], typed: str) -> list[str]:

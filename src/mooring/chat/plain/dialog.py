@@ -1,10 +1,12 @@
 """What questions and forms need of a terminal: the chat's, or that of a single command."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
+Completions: TypeAlias = Sequence[str] | Callable[[str], list[str]]
+"""Whole lines that Tab can complete to, or what finds them for a line that was begun."""
 
 
 class Interrupted(Exception):
@@ -31,7 +33,7 @@ class DialogTerminal(Protocol):
         prompt: str,
         *,
         secret: bool = False,
-        complete: Sequence[str] = (),
+        complete: Completions = (),
         keep: bool = False,
         fresh: bool = False,
     ) -> str:

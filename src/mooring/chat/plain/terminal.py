@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
@@ -22,7 +22,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from mooring.chat.plain.completion import complete_next_word
-from mooring.chat.plain.dialog import Ended, Interrupted, Style
+from mooring.chat.plain.dialog import Completions, Ended, Interrupted, Style
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
 from mooring.display.text import cut_end, wrap_words
 
@@ -39,7 +39,7 @@ _CLEAR_LINE = "\r\x1b[K"
 class _LineRequest:
     """A line that the event loop asked the main thread for."""
 
-    def __init__(self, prompt: str, secret: bool, complete: Sequence[str], keep: bool, fresh: bool) -> None:
+    def __init__(self, prompt: str, secret: bool, complete: Completions, keep: bool, fresh: bool) -> None:
         self.prompt = prompt
         self.fresh = fresh
         self.secret = secret
@@ -174,7 +174,7 @@ class Terminal:
         def complete(text: str, number: int) -> str | None:
             # The editor of lines asks for one after another; all of them are found the first time.
             if number == 0:
-                fits[:] = complete_next_word(request.complete, text)
+                fits[:] = _find_completions(request.complete, text)
             return fits[number] if number < len(fits) else None
 
         self._readline.set_completer(complete)
@@ -221,7 +221,7 @@ class Terminal:
         prompt: str,
         *,
         secret: bool = False,
-        complete: Sequence[str] = (),
+        complete: Completions = (),
         keep: bool = False,
         fresh: bool = False,
     ) -> str:
@@ -364,6 +364,10 @@ def _load_readline() -> ModuleType | None:
     libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
     return readline
+
+
+def _find_completions(offered: Completions, typed: str) -> list[str]:
+    return offered(typed) if callable(offered) else complete_next_word(offered, typed)
 
 
 _USUAL_WIDTH = 80
