@@ -14,6 +14,7 @@ from pydantic_ai.settings import ModelSettings
 
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.kinds.built import AS_GIVEN, NO_KEY, BuiltModel
+from mooring.backends.api.kinds.verbatim import send_verbatim
 
 
 def build_responses(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> BuiltModel:
@@ -43,6 +44,7 @@ def _make_client(endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> AsyncOpen
     # The library takes these from the environment of the process, whoever the endpoint belongs to.
     client.organization = client.project = client.admin_api_key = None
     client._custom_headers = {}
+    send_verbatim(client)
     return client
 
 
