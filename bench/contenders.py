@@ -32,6 +32,11 @@ def _python(key: str, package: str, script: str, quick: bool = False) -> Contend
     return Contender(key, name, (python_of(key), str(DRIVERS / script)), partial(build_python, key), quick)
 
 
+def _agent(key: str, peer: str, package: str, script: str, name: str = "", *options: str) -> Contender:
+    driver = (python_of(peer), str(DRIVERS / script), *options)
+    return Contender(key, name or f"{package} {locked(peer, package)}", driver, partial(build_python, peer))
+
+
 def _shell(key: str, name: str, build: Callable[[], None] | None = None) -> Contender:
     return Contender(key, name, build=build, quick=build is None)
 
@@ -52,6 +57,11 @@ CONTENDERS = {
         _python("fastmcp", "fastmcp", "with_fastmcp.py"),
         _python("mcp-use", "mcp-use", "with_mcp_use.py"),
         _python("langchain", "langchain-mcp-adapters", "with_langchain.py"),
+        _ours("agent", "mooring, an agent", "agent_ours.py"),
+        _agent("pydantic-ai", "pydantic-ai", "pydantic-ai-slim", "agent_pydantic_ai.py"),
+        _agent("requests", "pydantic-ai", "", "agent_pydantic_ai.py", "pydantic-ai, its model alone", "--floor"),
+        _agent("openai-agents", "openai-agents", "openai-agents", "agent_openai_agents.py"),
+        _agent("langchain-agent", "langchain-agent", "langchain", "agent_langchain.py"),
         Contender("node", "Node SDK 1.32.2", ("node", str(NODE / "with_node.mjs")), build_node),
         _shell("mcporter", "mcporter 0.12.3", build_node),
         _shell("mcporter-config", "mcporter config list (starts nothing)", build_node),

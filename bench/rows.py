@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from bench import growth, listing
+from bench.agents import start_model
 from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPM, MCPORTER, MOORING
 from bench.drive import QUIET, Samples, drive
 from bench.ground import NODE, SERVER, python_of
@@ -106,6 +107,14 @@ def _listening() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
 
 
+def _turns(turns: int) -> Measure:
+    def measure(contenders: Sequence[str], rounds: int) -> Samples:
+        with start_model() as url:
+            return _job(job="turns", model_url=url, server=[str(SERVER), "5"], turns=turns)(contenders, rounds)
+
+    return measure
+
+
 def _one_shot(contenders: Sequence[str], rounds: int) -> Samples:
     server = f"{SERVER} 5"
     commands: Mapping[str, Sequence[str]] = {
@@ -188,6 +197,11 @@ GUARD = "One guard process serves all servers of a program; `mooring call` start
 HOST = (
     "`Host.call` of `mooring.open`, by a tool's name: through the gate and into the log of calls, whose thread is "
     "included. For comparison, `Session.call_tool` of `mooring.connect`."
+)
+AGENTS = (
+    "One conversation of 30 turns: a prompt, a call of a stdio server by the agent's own client, an answer. The model "
+    "is a program on the loopback that answers at once over chat completions; every agent streams. *Its model alone* "
+    "makes the two requests of each turn without an agent and without the call."
 )
 STARTERS = ("ours", "begun", *LIBRARIES[1:])
 OVER_HTTP = ("ours", "node", "mcp", "fastmcp")
@@ -344,6 +358,21 @@ ROWS = (
         (CPU, RATE),
         _over_http("/mcp", job="flight", seconds=SECONDS, workers=100),
         rounds=11,
+    ),
+    Row(
+        "agent-turns",
+        "30 turns of an agent, a call in each",
+        ("agent", "requests", "pydantic-ai", "openai-agents", "langchain-agent"),
+        (Figure("cpu", "CPU per turn", "ms"), Figure("wall", "wall per turn", "ms")),
+        _turns(30),
+        rounds=3,
+        goals=(
+            Goal("less CPU than Pydantic AI's agent", "cpu", 1.0, "pydantic-ai"),
+            Goal("less CPU than the runner of the OpenAI Agents SDK", "cpu", 1.0, "openai-agents"),
+            Goal("less CPU than LangChain's `create_agent`", "cpu", 1.0, "langchain-agent"),
+        ),
+        note=AGENTS,
+        us="agent",
     ),
     Row(
         "one-shot",

@@ -12,14 +12,16 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, NamedTuple
 
 Command = list[str]
 Url = str
 Call = Callable[[dict[str, Any]], Awaitable[Any]]
 Figures = dict[str, float]
+Job = Callable[..., Coroutine[Any, Any, Figures]]
 
 PAYLOAD = {"text": "x" * 100}
 WARM_UP = 300
@@ -37,18 +39,24 @@ class Library(NamedTuple):
 
 
 def serve(library: Library) -> None:
+    """Do the jobs of a client of servers."""
+    answer_jobs(
+        {
+            "sequential": partial(sequential, library),
+            "flight": partial(flight, library),
+            "listed": partial(listed, library),
+        }
+    )
+
+
+def answer_jobs(jobs: Mapping[str, Job]) -> None:
     """Do one job after another until there are no more."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a library prints is no answer
-    jobs: dict[str, Callable[..., Coroutine[Any, Any, Figures]]] = {
-        "sequential": sequential,
-        "flight": flight,
-        "listed": listed,
-    }
     for line in sys.stdin:
         job = json.loads(line)
         gc.collect()
-        answers.write(json.dumps(asyncio.run(jobs[job.pop("job")](library, **job))) + "\n")
+        answers.write(json.dumps(asyncio.run(jobs[job.pop("job")](**job))) + "\n")
 
 
 async def sequential(library: Library, server: Command | Url, seconds: float) -> Figures:

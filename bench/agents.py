@@ -1,0 +1,28 @@
+"""A model for agents to talk to: a program on the loopback that calls a tool, and then says what came back."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from bench.drive import Broken
+from bench.ground import HERE, ROOT
+
+SCRIPT = HERE / "script.py"
+
+
+@contextmanager
+def start_model() -> Iterator[str]:
+    """One process for all agents: the address of its chat completions. Raises: Broken."""
+    command = [sys.executable, "-m", "tests.models", "--script", str(SCRIPT)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as model:
+        assert model.stdout is not None
+        try:
+            line = model.stdout.readline()
+            if not line:
+                raise Broken("the fake model did not start.")
+            yield msgspec.json.decode(line, type=dict[str, str])["openai"]
+        finally:
+            model.terminate()
