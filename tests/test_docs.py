@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.models import FakeModel, Say
 
 import mooring
 from support import Cli, Home
@@ -70,9 +71,12 @@ OWN_PROGRAMS = [each for each in PROGRAMS if "anthropic" not in list_imports(eac
 def test_a_program_in_a_document_runs(page: str, number: int, program: str, home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "y"}}})
     (home.cwd / "test_page.py").write_text(program)
-    done = subprocess.run(
-        choose_command(program), cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
-    )
+    # Some of them talk to a model: it is on loopback, and says the same to all.
+    with FakeModel(lambda request: [Say("It is the first one.")]) as model:
+        env = {**home.env, "ANTHROPIC_BASE_URL": model.anthropic_url, "ANTHROPIC_API_KEY": "none"}
+        done = subprocess.run(
+            choose_command(program), cwd=home.cwd, env=env, capture_output=True, text=True, timeout=60
+        )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout
 
