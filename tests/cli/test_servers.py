@@ -507,11 +507,10 @@ def test_tools_that_are_held_back_are_counted_and_can_be_looked_at_and_let_throu
     assert cli("mcp", "test", "actor", "--json").data["server"]["held"] == 1
     assert cli("mcp", "reload", "--json").data["servers"][0]["held"] == 1
     doctor = cli("mcp", "doctor")
-    assert (doctor.code, "actor: It has 1 tool held back" in doctor.out, f"fix: {ways}" in doctor.out) == (
-        0,
-        True,
-        True,
-    )
+    fix = "fix: mooring mcp pins actor  (to let them be called: mooring mcp pins --approve actor)"
+    assert doctor.code == 0
+    assert "actor: It has 1 tool held back" in doctor.out
+    assert fix in doctor.out
     assert cli("call", "actor.x").code == 4
     shown = cli("mcp", "pins", "actor")
     assert "+description: evil" in shown.out

@@ -29,8 +29,11 @@ def test_the_example_is_a_list_of_rules_and_does_what_it_looks_like() -> None:
 def test_every_name_in_the_table_means_what_stands_beside_it() -> None:
     table = PAGE.split("|---|---|\n")[1].split("\n\n")[0]
     rows = dict(re.findall(r"^\| (`.*?) \| (.*?) \|$", table, re.M))
-    assert len(rows) == 6
-    for names, meaning in rows.items():
+    assert len(rows) == 7
+    # Those of local tools are about a tool's arguments, and tested with these.
+    of_servers = {names: meaning for names, meaning in rows.items() if "local tool" not in meaning}
+    assert len(of_servers) == 6
+    for names, meaning in of_servers.items():
         for name in re.findall(r"`([^`]+)`", names):
             policy = Policy([RuleLevel("user", (Rule(name, "deny"),))])
             own = policy.decide(ProposedCall(None, "ListMcpResources")).action

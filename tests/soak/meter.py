@@ -51,7 +51,8 @@ class Meter:
     async def read(self) -> Reading:
         """What is held once nothing changes any more by itself."""
         loop = asyncio.get_running_loop()
-        until, last, since = loop.time() + SETTLING, (), loop.time()
+        until, since = loop.time() + SETTLING, loop.time()
+        last = self._counts()
         while loop.time() - since < STILL and loop.time() < until:
             if (now := self._counts()) != last:
                 last, since = now, loop.time()
@@ -59,7 +60,8 @@ class Meter:
         gc.collect()
         gc.collect()
         guards = sum(_memory(pid) for pid in _children(os.getpid()))
-        return Reading(_memory(os.getpid()), guards, len(gc.get_objects()), *self._counts())
+        # What stood still, not what is there now: the log is written whenever its pause ends, which may be just now.
+        return Reading(_memory(os.getpid()), guards, len(gc.get_objects()), *last)
 
     def marked(self) -> list[int]:
         """The processes that carry the mark."""
