@@ -37,7 +37,7 @@ _PUNCTUATION = ".,;:!?'\"`)]}>*"
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://")
 
 
-class Mention(Struct, frozen=True):
+class TypedMention(Struct, frozen=True):
     """Something behind an `@`, and what it says without the punctuation that may belong to the sentence."""
 
     spellings: tuple[str, ...]
@@ -82,15 +82,15 @@ def make_delivery(host: Host, takes: Collection[Media], tokens: int = DEFAULT_TO
     return Delivery(store, takes, min(tokens, DEFAULT_TOKENS))
 
 
-def find_mentions(text: str) -> list[Mention]:
+def find_mentions(text: str) -> list[TypedMention]:
     """Everything behind an `@` that may name something."""
     found = []
     for match in _MENTION.finditer(text):
         quoted, word = match.groups()
         if quoted is not None:
-            found.append(Mention((quoted,), is_quoted=True))
+            found.append(TypedMention((quoted,), is_quoted=True))
         else:
-            found.append(Mention(tuple(_list_spellings(word))))
+            found.append(TypedMention(tuple(_list_spellings(word))))
     return found
 
 
@@ -104,13 +104,13 @@ def _list_spellings(word: str) -> Iterator[str]:
 # --- what is meant --------------------------------------------------------------------------------------------------
 
 
-def _find_targets(viewpoint: Viewpoint, servers: Sequence[str], mentions: Sequence[Mention]) -> list[Target]:
+def _find_targets(viewpoint: Viewpoint, servers: Sequence[str], mentions: Sequence[TypedMention]) -> list[Target]:
     """What is named, each once. Looks at the disk. Raises: ConfigError, UnknownServer."""
     targets = [_find_target(viewpoint, servers, mention) for mention in mentions]
     return [target for target in dict.fromkeys(targets) if target is not None]
 
 
-def _find_target(viewpoint: Viewpoint, servers: Sequence[str], mention: Mention) -> Target | None:
+def _find_target(viewpoint: Viewpoint, servers: Sequence[str], mention: TypedMention) -> Target | None:
     """What is meant, or `None` if it is just a word. Raises: ConfigError, UnknownServer."""
     # Few addresses end in punctuation, and many sentences do.
     plain = mention.spellings[-1]

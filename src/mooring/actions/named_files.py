@@ -10,7 +10,7 @@ from mooring.core.content import Block, Image, Text
 from mooring.core.near import find_slip
 from mooring.core.picture import find_picture_type
 from mooring.core.units import MIB
-from mooring.core.where import Viewpoint
+from mooring.core.where import Viewpoint, is_below
 from mooring.errors import ConfigError, FileError
 from mooring.files.listing import list_folder
 
@@ -121,14 +121,10 @@ def _join_home(viewpoint: Viewpoint, typed: str) -> str:
 
 
 def _check_allowed(viewpoint: Viewpoint, real: str, typed: str) -> None:
-    if _is_below(real, os.path.realpath(viewpoint.where.state)):
+    if is_below(real, os.path.realpath(viewpoint.where.state)):
         raise FileError(typed, "is in the folder where Mooring keeps secrets and records, and is never attached")
-    if any(_is_below(real, folder) for folder in _KERNEL_FOLDERS):
+    if any(is_below(real, folder) for folder in _KERNEL_FOLDERS):
         raise FileError(typed, "is a view into the system, not a file on a disk, and is never attached")
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _find_similar(viewpoint: Viewpoint, typed: str) -> str | None:

@@ -258,10 +258,13 @@ class Conversation:
     def list_known_resources(self) -> Iterator[str]:
         """The resources that servers have listed so far, as they are named in a request: `@server:uri`."""
         for name, server in self.host.servers.items():
-            if server.offer is not None and server.offer.resources is not None:
-                named = (f"@{name}:{resource.uri}" for resource in server.offer.resources.items)
-                # Tab writes them to the terminal as they are.
-                yield from (each for each in named if each.isprintable() and " " not in each)
+            if server.offer is None or server.offer.resources is None:
+                continue
+            for resource in server.offer.resources.items:
+                mention = f"@{name}:{resource.uri}"
+                # Tab writes it to the terminal as it is.
+                if mention.isprintable() and " " not in mention:
+                    yield mention
 
     async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:
         """What a filled prompt says to the model; `None` if no model answers. Raises: ConfigError if it is empty."""

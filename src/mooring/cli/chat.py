@@ -33,7 +33,7 @@ FORMATS = ("text", "json", "stream-json")
 def command(
     ctx: click.Context,
     /,
-    backend: str | None,
+    backend: Any,
     model: str | None,
     prompt: str | None,
     output: str | None,
@@ -68,12 +68,8 @@ def command(
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
     from mooring.chat.conversation import ChatOptions  # without a terminal, the error comes without it
 
-    chosen = ChatOptions(backend=_as_backend(backend), model=model, max_turns=max_turns, session=session)
+    chosen = ChatOptions(backend=backend, model=model, max_turns=max_turns, session=session)
     _open(options, permissions, chosen)
-
-
-def _as_backend(word: str | None) -> Any:
-    return word  # click has checked it
 
 
 def _run_headless(

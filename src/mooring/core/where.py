@@ -105,3 +105,8 @@ class Viewpoint(Struct, frozen=True):
     """Files in the common shape that win over everything else."""
     switched_on: frozenset[str] = frozenset()
     """Servers that are on whatever their files say; one that a policy refuses stays refused."""
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or in it. Both have to be resolved: links are not followed here."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -9,7 +9,7 @@ from mooring import files
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.glob import literal
 from mooring.core.verdict import LocalAccess
-from mooring.core.where import Where
+from mooring.core.where import Where, is_below
 from mooring.errors import FileError
 from mooring.files.exact import read_exact
 
@@ -132,11 +132,6 @@ class Workspace:
             raise FileError(self.shorten(real), "was changed since it was read: read it again")
         if access.digest != digest:
             raise FileError(self.shorten(real), "was changed while its change waited for permission: read it again")
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder or in it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def limit_grant(pattern: str) -> str | None:

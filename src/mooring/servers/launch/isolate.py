@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.approved import Approved
 from mooring.core.config import Stdio
-from mooring.core.where import Where
+from mooring.core.where import Where, is_below
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import Launch
 from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun, find_runner
@@ -56,7 +56,7 @@ def may_take_from_project(approved: Approved, argv: Sequence[str], cwd: str) -> 
         return False
     # A folder that doesn't exist stays as it is: the start itself says that best.
     starts_inside = os.path.isdir(cwd) and _is_really_inside(cwd, approved.folder)
-    names_program_inside = os.path.isabs(argv[0]) and _is_inside(os.path.normpath(argv[0]), approved.folder)
+    names_program_inside = os.path.isabs(argv[0]) and is_below(os.path.normpath(argv[0]), approved.folder)
     return starts_inside and not names_program_inside
 
 
@@ -86,11 +86,7 @@ def suggest_package(package: str, modules: str) -> str:
 
 def _is_really_inside(path: str, folder: str) -> bool:
     # Nearly always the very same: to follow the links of both costs more than the rest of a start's preparation.
-    return path == folder or _is_inside(os.path.realpath(path), os.path.realpath(folder))
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+    return path == folder or is_below(os.path.realpath(path), os.path.realpath(folder))
 
 
 # --- npm ----------------------------------------------------------------------------------------------------
