@@ -522,18 +522,25 @@ def test_two_commands_at_once_and_another_person_beside_lose_nothing(home: Home,
     assert (other.folder / OWN).read_bytes() == before
 
 
-@pytest.mark.parametrize("words", [["import", "--from", "cursor"], ["export", "--to", "codex"]])
-def test_ten_times_the_servers_cost_at_most_ten_times(words: list[str], cli: Cli) -> None:
-    spent = []
-    for count in (50, 500):
-        entries = {f"server-{number}": {"command": "npx", "args": [str(number)]} for number in range(count)}
-        configure_cursor(cli.home, **entries)
+def cpu_of_copying(cli: Cli, words: list[str], servers: int) -> float:
+    """The CPU of copying all servers of Cursor: the least of three times, since other programs disturb a single one."""
+    entries = {f"server-{number}": {"command": "npx", "args": [str(number)]} for number in range(servers)}
+    configure_cursor(cli.home, **entries)
+
+    def measure() -> float:
         for path in (OWN, "home/.codex/config.toml"):
             (cli.home.folder / path).unlink(missing_ok=True)
         began = time.process_time()
-        assert cli("mcp", *words).out.startswith(f"Wrote {count} servers")
-        spent.append(time.process_time() - began)
-    assert spent[1] < 14 * spent[0]
+        assert cli("mcp", *words).out.startswith(f"Wrote {servers} servers")
+        return time.process_time() - began
+
+    return min(measure() for _ in range(3))
+
+
+@pytest.mark.parametrize("words", [["import", "--from", "cursor"], ["export", "--to", "codex"]])
+def test_ten_times_the_servers_cost_at_most_ten_times(words: list[str], cli: Cli) -> None:
+    few, many = (cpu_of_copying(cli, words, servers) for servers in (50, 500))
+    assert many < 14 * few
 
 
 # --- every tool ---------------------------------------------------------------------------------------------
