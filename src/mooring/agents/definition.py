@@ -1,0 +1,49 @@
+"""A defined agent: who it is, what it may use, and where the definition was written."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+AgentScope: TypeAlias = Literal["project", "user", "builtin"]
+AgentFormat: TypeAlias = Literal["mooring", "opencode", "copilot", "claude"]
+"""Whose way of writing agent files it is."""
+
+
+class AgentOrigin(Struct, frozen=True):
+    """Where a definition comes from. What a project's file says was not written by the person."""
+
+    scope: AgentScope
+    format: AgentFormat = "mooring"
+    path: str = ""
+    """The file; empty for an agent that Mooring brings with it."""
+
+
+class ToolSelection(Struct, frozen=True):
+    """Which tools an agent may use."""
+
+    own: frozenset[str] | None = None
+    """Names of tools that belong to no server, such as `Read`; `None` is all of them."""
+    servers: tuple[str, ...] | None = None
+    """Globs over `server.tool`, or over the names that tools of servers are shown under; `None` is all of them."""
+    denied_own: frozenset[str] = frozenset()
+    denied_servers: tuple[str, ...] = ()
+
+    def has_own(self, name: str) -> bool:
+        """Whether the agent may use a tool that belongs to no server."""
+        return name not in self.denied_own and (self.own is None or name in self.own)
+
+
+class AgentDefinition(Struct, frozen=True, kw_only=True):
+    """One agent, as a file or Mooring itself defines it."""
+
+    name: str
+    description: str = ""
+    """When to use it, for whoever chooses."""
+    prompt: str = ""
+    tools: ToolSelection = ToolSelection()
+    model: str | None = None
+    """The model it asks for; `None` for that of whoever calls it."""
+    servers: Mapping[str, Mapping[str, Any]] = {}
+    """Servers of its own, as they are written. Those of a project's file need the person's approval."""
+    origin: AgentOrigin = AgentOrigin("builtin")
