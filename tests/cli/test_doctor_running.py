@@ -201,10 +201,13 @@ def test_ten_times_the_processes_cost_at_most_about_ten_times(home: Home, tmp_pa
         machine = Machine(tmp_path / f"proc-{count}")
         for pid in range(2, count):
             machine.run(pid, 1, "node", "/usr/bin/npx", "-y", f"package-{pid % 400}")
-        began = time.process_time()
-        processes = list_processes(str(machine.folder))
-        assert processes is not None
-        assert len(find_running(inventory, processes)) == 200
-        spent.append(time.process_time() - began)
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            processes = list_processes(str(machine.folder))
+            assert processes is not None
+            assert len(find_running(inventory, processes)) == 200
+            took.append(time.process_time() - began)
+        spent.append(min(took))
     assert spent[1] < 20 * spent[0]
     assert spent[1] < 5.0
