@@ -64,7 +64,7 @@ def check(agent: Agent, home: ServedHome, model: FakeModel) -> None:
 
 def check_refusal(agent: Agent, added: AskedResult) -> None:
     if agent.is_asked:
-        assert "tides.add was not called; the person said no" in added.text
+        assert "tides.add was not called; the answer was no" in added.text
     else:
         assert RULE in added.text.replace("\\", "")
 

@@ -110,7 +110,7 @@ async def test_a_rule_typed_for_a_session_is_named_as_it_was_typed() -> None:
 async def test_the_model_reads_the_persons_reason_and_the_person_that_nothing_was_called() -> None:
     assert await refusal(Gate(Policy(), Person(No("use the other repository")))) == (
         "Not called: use the other repository",
-        "github.create_issue was not called; the person said no: use the other repository",
+        "github.create_issue was not called; the answer was no: use the other repository",
     )
     assert (await refusal(Gate(Policy(), Person(No()))))[0] == "Not called."
 

@@ -166,7 +166,7 @@ def test_a_call_that_has_to_be_asked_about_is_asked_about_through_the_client(con
     client.answer = lambda method, params: {"action": "decline"}
     refused = client.call("pid")
     assert refused["isError"]
-    assert "the person said no" in text(refused)
+    assert "the answer was no" in text(refused)
 
 
 def test_without_anybody_to_ask_the_refusal_names_the_rule_to_add(connect: Connect) -> None:

@@ -176,8 +176,8 @@ async def test_what_has_too_many_lines_is_cut_too_and_a_person_reads_no_advice_f
 
 
 async def test_a_person_reads_other_words_about_a_refused_call_than_a_model(delivery: Delivery) -> None:
-    outcome = await delivery.deliver_failure(Denied("Not called.", "It was not called; the person said no."), ABOUT)
-    assert outcome.text == "Error: It was not called; the person said no."
+    outcome = await delivery.deliver_failure(Denied("Not called.", "It was not called; the answer was no."), ABOUT)
+    assert outcome.text == "Error: It was not called; the answer was no."
     assert describe_outcome(outcome) == ["Not called."]
 
 

@@ -294,7 +294,7 @@ def _explain_no(answer: No) -> str:
 
 def _tell_model_no(call: ProposedCall, answer: No) -> str:
     reason = f": {answer.reason}" if answer.reason else "."
-    return f"{_name_tool(call)} was not called; the person said no{reason}"
+    return f"{_name_tool(call)} was not called; the answer was no{reason}"
 
 
 def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
