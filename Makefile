@@ -16,7 +16,7 @@ test: $(VENV)/.dev          ## set up and pass the tests
 check: lint types imports test    ## what CI holds every change to
 
 peers: $(VENV)/.dev         ## our client and schemas against what others made, from npm and PyPI; needs Node.js 20+
-	$(BIN)/python -m pytest tests/peers $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/peers $(PYTEST)
 
 adapters: $(VENV)/.dev      ## each adapter beside its framework: behavior, types, the programs of its page; needs Node.js 20+
 	$(BIN)/python -m tests.adapters

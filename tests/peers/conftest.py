@@ -15,9 +15,19 @@ SETTLING = 5.0
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Install here, where it may take minutes and be seen: not in a test, which has its time."""
-    if session.config.option.collectonly or not session.items:
-        return
-    capture = session.config.pluginmanager.getplugin("capturemanager")
+    is_worker = hasattr(session.config, "workerinput")
+    if not is_worker and session.items and not session.config.option.collectonly:
+        _install(session.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Install once, before the workers that use it begin."""
+    _install(config)
+
+
+def _install(config: pytest.Config) -> None:
+    capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         try:
             install.install(_say)
