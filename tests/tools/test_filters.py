@@ -13,8 +13,8 @@ from mooring.core.glob import Glob, GlobSet
 from mooring.core.tool import Tool
 from mooring.tools.catalog.catalog import ToolSource
 from mooring.tools.catalog.cost import defer
-from mooring.tools.deferral import ToolScope
 from mooring.tools.results.outcome import DEFAULT_TOKENS, find_budget
+from mooring.tools.scope import ToolScope
 
 COSTLY = "*" + "a?" * 50 + "*"
 LONG = "a" * 200_000

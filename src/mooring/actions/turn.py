@@ -28,6 +28,7 @@ from mooring.errors import ConfigError, ModelError
 from mooring.host.host import Host
 from mooring.host.options import Policy
 from mooring.tools.registry import Registry
+from mooring.tools.scope import ToolScope
 from mooring.tools.tool import ModelTool
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     """Whether it has the tools for this machine: files, commands, pages."""
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
+    within: ToolScope | None = None
+    """What narrows its tools further: those that its definition selects."""
     max_turns: int | None = None
     past: AgentPast | None = None
     journal: Journal | None = None
@@ -199,6 +202,7 @@ async def open_agent(
         provider=_find_provider(model),
         allow=options.allow,
         deny=options.deny,
+        within=options.within,
         loaded=past.loaded,
         follow=True,
         takes=model.takes,

@@ -25,7 +25,9 @@ class ToolSelection(Struct, frozen=True):
     own: frozenset[str] | None = None
     """Names of tools that belong to no server, such as `Read`; `None` is all of them."""
     servers: tuple[str, ...] | None = None
-    """Globs over `server.tool`, or over the names that tools of servers are shown under; `None` is all of them."""
+    """Globs over `server.tool`, or over the names that tools of servers are shown under; `None` is all of them.
+
+    Those of agent files are written as `mcp__server__tool`, with `_` for what is no letter, digit or hyphen."""
     denied_own: frozenset[str] = frozenset()
     denied_servers: tuple[str, ...] = ()
 

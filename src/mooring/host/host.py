@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
+    from mooring.tools.scope import ToolScope
     from mooring.tools.tool import ModelTool
 
 
@@ -393,6 +394,7 @@ class Host:
         always: Iterable[str] = (),
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
+        within: ToolScope | None = None,
         loaded: Iterable[str] = (),
         follow: bool = False,
         takes: Iterable[Media] = ("image",),
@@ -415,6 +417,7 @@ class Host:
                 search for all of them, None for none. By default, as `toolBudget` in the settings says.
             always: globs over `server.tool` of those that are shown whatever they cost.
             allow, deny: globs over `server.tool`, or over shown names, of what this agent may use.
+            within: what narrows it further; `apply_selection` makes one of an agent's definition.
             loaded: `Registry.loaded` of a conversation that is resumed.
             follow: whether tools of servers that connect later, or change theirs, appear in `definitions`. By default,
                 the tools are those that are known now.
@@ -440,6 +443,7 @@ class Host:
             always=always,
             allow=allow,
             deny=deny,
+            within=within,
             loaded=loaded,
             follow=follow,
             takes=takes,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from mooring.core.limits import UNHURRIED
 from mooring.core.question import Ask
@@ -18,6 +19,7 @@ from mooring.tools.options import RegistryOptions
 from mooring.tools.registry import EventListener, Registry
 from mooring.tools.results.outcome import Media
 from mooring.tools.results.store import ResultStore
+from mooring.tools.scope import ToolScope
 from mooring.tools.tool import ModelTool
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def make_registry(
     always: Iterable[str],
     allow: Iterable[str] | None,
     deny: Iterable[str],
+    within: ToolScope | None,
     loaded: Iterable[str],
     follow: bool,
     takes: Iterable[Media],
@@ -54,13 +57,15 @@ def make_registry(
         always=(*_list_always_loaded(parts), *always),
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
+        within=within,
         loaded=tuple(loaded),
         follow=follow,
         takes=frozenset(takes),
         tokens=tokens or settings["resultTokens"],
         lines=lines,
-        background_after=_find_background_after(background_after, settings, own),
+        background_after=None,
     )
+    options = replace(options, background_after=_find_background_after(background_after, settings, options))
     return _open_registry(parts, parts.permissions.begin(ask, mode, rules), ask, options, more, tell)
 
 
@@ -121,12 +126,14 @@ def _find_budget(budget: int | UnsetType | None, settings: Settings, own: bool) 
     return budget
 
 
-def _find_background_after(seconds: float | UnsetType | None, settings: Settings, own: bool) -> float | None:
+def _find_background_after(
+    seconds: float | UnsetType | None, settings: Settings, options: RegistryOptions
+) -> float | None:
     """After how many seconds a call continues in the background; `None` if it never does."""
     if seconds is not UNSET:
         return seconds
-    # Without Mooring's own tools a model has none to fetch the result with.
-    return (settings["backgroundAfter"] or None) if own else None
+    # Without this tool a model has none to fetch the result with.
+    return (settings["backgroundAfter"] or None) if options.has_builtin("ToolResult") else None
 
 
 def _tell_nobody(_: object) -> None:

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from mooring.core.call import Definition
-from mooring.core.glob import GlobSet, literal
+from mooring.core.glob import literal
 from mooring.core.result import Result
 from mooring.core.tool import Pair
 from mooring.errors import UnknownTool
@@ -22,6 +20,7 @@ from mooring.tools.catalog.catalog import CatalogEntry, fold_spellings
 from mooring.tools.catalog.cost import defer
 from mooring.tools.provider import ProviderTools
 from mooring.tools.results.outcome import json_result
+from mooring.tools.scope import ToolScope
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
 from mooring.tools.tool import Arguments, BuiltinTool, ToolHost
@@ -48,7 +47,7 @@ class Selection:
     def __init__(
         self,
         entries: Iterable[CatalogEntry],
-        scope: "ToolScope",
+        scope: ToolScope,
         budget: float,
         always: Iterable[str] = (),
         meaning: Meaning | None = None,
@@ -108,7 +107,7 @@ class Selections:
         self._made: dict[tuple[object, ...], Selection] = {}
 
     def find(
-        self, entries: tuple[CatalogEntry, ...], scope: "ToolScope", budget: float, always: tuple[str, ...]
+        self, entries: tuple[CatalogEntry, ...], scope: ToolScope, budget: float, always: tuple[str, ...]
     ) -> Selection:
         """The selection for these tools on these terms, made if no other conversation has it."""
         # A catalog hands out the same tuple until one of its tools changes. What was made of an older one is kept by
@@ -217,38 +216,6 @@ def make_search_tool(
 
 def _as_search_result(found: Definition) -> dict[str, Any]:
     return {"name": found.name, "description": found.description, "inputSchema": found.schema}
-
-
-class ToolScope(Struct, frozen=True, dict=True):
-    """What an agent may use, by globs over `server.tool` or over the names that tools are shown by."""
-
-    allow: tuple[str, ...] | None = None
-    deny: tuple[str, ...] = ()
-
-    def allows_tool(self, entry: CatalogEntry) -> bool:
-        return self._permits(f"{entry.server}.{entry.tool}", entry.name)
-
-    def allows_server(self, name: str) -> bool:
-        """Whether the globs cover all of a server: only then its resources are included."""
-        return self._permits(f"{name}.", f"mcp__{name}__")
-
-    def allows_builtin(self, name: str) -> bool:
-        """Whether one of Mooring's own tools is available. Only `deny` takes it away: `allow` is about servers."""
-        return self._denied.matches(name) is False
-
-    def _permits(self, *spelled: str) -> bool:
-        # `matches` answers None where telling would take too long: a deny then denies, an allow does not allow.
-        if self._denied.matches(*spelled) is not False:
-            return False
-        return self._allowed is None or self._allowed.matches(*spelled) is True
-
-    @cached_property
-    def _allowed(self) -> GlobSet | None:
-        return None if self.allow is None else GlobSet(self.allow)
-
-    @cached_property
-    def _denied(self) -> GlobSet:
-        return GlobSet(self.deny)
 
 
 def glob_for_server(server: str) -> str:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mooring.tools.deferral import ToolScope
 from mooring.tools.news import INTERVAL
 from mooring.tools.results.deliver import Tokens
 from mooring.tools.results.outcome import DEFAULT_TOKENS, Media
+from mooring.tools.scope import ToolScope
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider
@@ -31,6 +31,8 @@ class RegistryOptions(Struct, frozen=True, kw_only=True, dict=True):
     allow: tuple[str, ...] | None = None
     """Globs over `server.tool`, or over shown names, of the only ones available; `None` for all."""
     deny: tuple[str, ...] = ()
+    within: ToolScope | None = None
+    """What narrows it further, such as the tools that an agent's file selects."""
     loaded: tuple[str, ...] = ()
     """Names that a search found before, when a conversation is resumed."""
     follow: bool = False
@@ -48,7 +50,7 @@ class RegistryOptions(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def scope(self) -> ToolScope:
-        return ToolScope(self.allow, self.deny)
+        return ToolScope(self.allow, self.deny, outer=self.within)
 
     def has_builtin(self, name: str) -> bool:
         """Whether one of Mooring's own tools is available."""

@@ -27,6 +27,22 @@ def name_tools(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> M
     return ToolNames(scheme).replace((), pairs)
 
 
+def spell_plainly(server: str, tool: str) -> tuple[str, str]:
+    """How agent files write a pair, whatever the scheme of shown names and however long: `mcp__s__t` and `mcp_s_t`."""
+    owner, name = _fold_server(server), _fold(tool)
+    return f"mcp__{owner}__{name}", f"mcp_{owner}_{name}"
+
+
+def spell_glob(server: str, tool: str) -> str:
+    """The glob over what `spell_plainly` gives, for a glob over servers and one over their tools."""
+    return f"mcp__{fold_glob(server)}__{fold_glob(tool)}"
+
+
+def fold_glob(text: str) -> str:
+    """A glob over names as `spell_plainly` writes them."""
+    return re.sub(r"[^][A-Za-z0-9*?!-]+", "_", text).strip("_") or "x"
+
+
 class ToolNames:
     """The names of pairs that come and go, each time for no more work than there are pairs that do."""
 

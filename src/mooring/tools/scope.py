@@ -1,0 +1,61 @@
+"""Which of the tools one conversation may use."""
+
+from functools import cached_property
+from typing import Final
+
+from msgspec import Struct
+
+from mooring.core.glob import GlobSet
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.catalog.names import spell_plainly
+
+SEARCH_TOOL: Final = "ToolSearch"
+"""Shown only where there are tools that have to be searched for; it finds none but those in the scope."""
+
+
+class ToolScope(Struct, frozen=True, dict=True):
+    """What an agent may use, by globs over `server.tool` or over the names that tools are shown by."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    own: frozenset[str] | None = None
+    """Names of the only tools that belong to no server; `None` for all of them."""
+    outer: "ToolScope | None" = None
+    """Another one that has to permit a tool too: nothing is in a scope that is not in the one around it."""
+
+    def allows_tool(self, entry: CatalogEntry) -> bool:
+        if self.outer is not None and not self.outer.allows_tool(entry):
+            return False
+        if self.allow is None and not self.deny:
+            return True
+        spelled = spell_plainly(entry.server, entry.tool)
+        return self._permits(f"{entry.server}.{entry.tool}", entry.name, *spelled)
+
+    def allows_server(self, name: str) -> bool:
+        """Whether the globs cover all of a server: only then its resources are included."""
+        if self.outer is not None and not self.outer.allows_server(name):
+            return False
+        # The name of a tool that there is not: what matches it matches any.
+        plain = spell_plainly(name, "x")[0].removesuffix("x")
+        return self._permits(f"{name}.", f"mcp__{name}__", plain)
+
+    def allows_builtin(self, name: str) -> bool:
+        """Whether a tool that belongs to no server is available. `allow` is about servers, so it takes none away."""
+        if self.outer is not None and not self.outer.allows_builtin(name):
+            return False
+        is_left_out = self.own is not None and name not in self.own and name != SEARCH_TOOL
+        return not is_left_out and self._denied.matches(name) is False
+
+    def _permits(self, *spelled: str) -> bool:
+        # `matches` answers None where telling would take too long: a deny then denies, an allow does not allow.
+        if self._denied.matches(*spelled) is not False:
+            return False
+        return self._allowed is None or self._allowed.matches(*spelled) is True
+
+    @cached_property
+    def _allowed(self) -> GlobSet | None:
+        return None if self.allow is None else GlobSet(self.allow)
+
+    @cached_property
+    def _denied(self) -> GlobSet:
+        return GlobSet(self.deny)
