@@ -6,10 +6,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.deadline import Deadline
+from mooring.actions.defined_agent import find_defined_agent
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.session_start import SessionStart
-from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
+from mooring.actions.turn import AgentOptions, add_definition, choose_model_for, open_kept_agent
 from mooring.core.config import ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
@@ -29,6 +30,8 @@ class HeadlessRequest(Struct, frozen=True, kw_only=True):
     context: str = ""
     """What came on stdin; it goes behind the prompt. Others may have written it, so what it names is not attached."""
     model: str | None = None
+    agent: str | None = None
+    """The name of a defined agent."""
     max_turns: int | None = None
     session: SessionStart = SessionStart()
 
@@ -73,10 +76,15 @@ async def run_headless(
 
     `on_missing` is told which servers the model has to do without, before it is asked.
 
-    Raises: ConfigError if there is no model; NeedsLogin, NotApproved if a required server can't be used for that
-    reason; as `expand_mentions`.
+    Raises: ConfigError if there is no model, or no such agent; NeedsLogin, NotApproved if a required server can't be
+    used for that reason; as `expand_mentions`.
     """
-    model = await choose_model_for(host, request.model)
+    options = AgentOptions(max_turns=request.max_turns, local=True)
+    agent_model = None
+    if request.agent is not None:
+        defined = await find_defined_agent(host, request.agent)
+        options, agent_model = add_definition(options, defined), defined.definition.model
+    model = await choose_model_for(host, request.model, agent_model)
     failed = await _require_servers(host, deadline)
     on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host)))
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
@@ -95,10 +103,7 @@ async def run_headless(
             case _:
                 pass
 
-    kept = open_kept_agent(
-        host, model, AgentOptions(max_turns=request.max_turns, local=True), request.session, on_problem=on_problem
-    )
-    async with kept as agent:
+    async with open_kept_agent(host, model, options, request.session, on_problem=on_problem) as agent:
         await agent.run_turn(said, take)
     return _make_answer(ends[-1], errors)
 

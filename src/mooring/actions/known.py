@@ -43,6 +43,13 @@ def find_known(row: Row, inventory: Inventory, where: Where) -> Row:
     return one.servers[0]
 
 
+def list_known_tools(inventory: Inventory, where: Where) -> dict[str, tuple[str, ...] | None]:
+    """The tools of every server that may start, as far as they are known; `None` for one that has never listed any."""
+    startable = list(_list_startable(inventory))
+    remembered = look_up(startable, where)
+    return {approved.name: remembered.get(approved.name, Remembered()).tools for approved in startable}
+
+
 def _list_startable(inventory: Inventory) -> Iterator[Approved]:
     for choice in inventory.choices:
         config = choice.definition.config

@@ -16,6 +16,7 @@ from mooring.agents.history import CallResult, Message
 from mooring.agents.journal import Journal
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
+from mooring.agents.selection import apply_selection
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.backends.agent import AgentBackend
@@ -32,6 +33,7 @@ from mooring.tools.scope import ToolScope
 from mooring.tools.tool import ModelTool
 
 if TYPE_CHECKING:
+    from mooring.actions.defined_agent import DefinedAgent
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
 
@@ -53,8 +55,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
 
     instructions: str = ""
     """What the agent is told besides, in its system prompt."""
-    role: str = ""
-    """Who it is, in place of Mooring's own words."""
+    role: str | Callable[[], str] = ""
+    """Who it is, in place of Mooring's own words; a function is called when a turn begins."""
     ask: Ask | None = None
     policy: Policy | None = None
     rules: tuple[Rule, ...] = ()
@@ -279,17 +281,33 @@ def _find_provider(model: Model) -> "Provider | None":
     return provider
 
 
-async def choose_model_for(host: Host, spec: str | None) -> Model:
-    """The model that is meant; without `spec`, what the environment or the settings name. Raises: ConfigError."""
+async def choose_model_for(host: Host, spec: str | None, agent_model: str | None = None) -> Model:
+    """The model that is meant: `spec`, else that of the agent's definition, else what the environment or the settings
+    name. Raises: ConfigError."""
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
-    return await choose_model(spec, host.viewpoint.where, host.settings)
+    return await choose_model(spec, host.viewpoint.where, host.settings, agent_model)
 
 
 def _build_system(host: Host, options: AgentOptions) -> str:
     viewpoint = host.viewpoint
     surroundings = Surroundings(viewpoint.cwd, viewpoint.where.platform, date.today().isoformat())
-    return build_system_prompt(surroundings, [options.instructions, host.instructions], role=options.role)
+    role = options.role if isinstance(options.role, str) else options.role()
+    return build_system_prompt(surroundings, [options.instructions, host.instructions], role=role)
+
+
+def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptions:
+    """The options of a conversation with a defined agent, whose definition narrows what they permit."""
+    definition = defined.definition
+    return replace(
+        options,
+        agent=definition.name,
+        role=defined.read_role,
+        within=apply_selection(definition.tools, options.within),
+        # Before the others: the first that matches decides, and these only deny or ask.
+        rules=(*definition.rules, *options.rules),
+        max_turns=options.max_turns or definition.max_turns,
+    )
 
 
 @asynccontextmanager
@@ -306,6 +324,7 @@ async def agent(
     allow: Iterable[str] | None = None,
     deny: Iterable[str] = (),
     max_turns: int | None = None,
+    agent: str | None = None,
 ) -> AsyncIterator[Agent]:
     """A model that uses everything a host offers:
 
@@ -323,8 +342,10 @@ async def agent(
             other.
         allow, deny: globs over `server.tool` of what it may use.
         max_turns: how many times the model is asked in one turn, at most.
+        agent: the name of a defined agent, as `mooring agents` lists them. Its file says who the model is, and narrows
+            the tools; `model` comes before the one that the file names.
 
-    Raises: ConfigError if there is no such model, or an option is invalid.
+    Raises: ConfigError if there is no such model or agent, or an option is invalid.
     """
     options = AgentOptions(
         instructions=instructions,
@@ -337,6 +358,13 @@ async def agent(
         deny=tuple(deny),
         max_turns=max_turns,
     )
-    found = await choose_model_for(host, model) if model is None or isinstance(model, str) else model
-    async with open_agent(host, found, options) as opened:
+    agent_model = None
+    if agent is not None:
+        from mooring.actions.defined_agent import find_defined_agent  # few programs name one
+
+        defined = await find_defined_agent(host, agent)
+        options, agent_model = add_definition(options, defined), defined.definition.model
+    if model is None or isinstance(model, str):
+        model = await choose_model_for(host, model, agent_model)
+    async with open_agent(host, model, options) as opened:
         yield opened

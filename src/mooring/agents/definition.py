@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.verdict import Rule
+
 AgentScope: TypeAlias = Literal["project", "user", "builtin"]
 AgentFormat: TypeAlias = Literal["mooring", "opencode", "copilot", "claude"]
 """Whose way of writing agent files it is."""
@@ -44,8 +46,16 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     """When to use it, for whoever chooses."""
     prompt: str = ""
     tools: ToolSelection = ToolSelection()
+    written_tools: tuple[str, ...] | None = None
+    """The tools as they are written, for people; `None` if all are meant."""
+    written_denials: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    """What it may not do, or has to ask about, with tools that it has. Never an allow."""
+    startable: frozenset[str] | None = None
+    """The only agents that it may start; `None` for all of them."""
     model: str | None = None
-    """The model it asks for; `None` for that of whoever calls it."""
+    """The model it asks for; `None` for that of whoever calls it. `opus`, `sonnet` and `haiku` mean a kind of model."""
+    max_turns: int | None = None
     servers: Mapping[str, Mapping[str, Any]] = {}
     """Servers of its own, as they are written. Those of a project's file need the person's approval."""
     origin: AgentOrigin = AgentOrigin("builtin")

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from mooring.actions.arguments import parse_arguments
 from mooring.actions.rules import describe_rules
 from mooring.backends.manual import choose_tool
+from mooring.chat.agents import show_agents
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
 from mooring.chat.conversation import Conversation
 from mooring.chat.mcp import verbs
@@ -180,6 +181,7 @@ COMMANDS: Mapping[str, SlashCommand] = {
     "prompt": SlashCommand(
         run_prompt, "/prompt SERVER.PROMPT [k=v …]", "fill in a prompt, and send it if a model answers"
     ),
+    "agents": SlashCommand(show_agents, "/agents", "agents that can be used here"),
     "permissions": SlashCommand(_permissions, "/permissions", "which calls are allowed, denied or asked about"),
     "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),

@@ -38,6 +38,8 @@ from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 from mooring.process.programs import Guard
 
 if TYPE_CHECKING:
+    from mooring.actions.agents import AgentListing
+    from mooring.actions.defined_agent import DefinedAgent
     from mooring.actions.switch import Switched
     from mooring.actions.turn import Agent
     from mooring.discovery.targets import WriteScope
@@ -75,6 +77,8 @@ class ChatOptions(Struct, frozen=True, kw_only=True):
     """`None`: a model if one is chosen, else the person."""
     model: str | None = None
     """The provider and the model; `None` for what the environment or the settings name."""
+    agent: str | None = None
+    """The name of a defined agent."""
     max_turns: int | None = None
     session: SessionStart = SessionStart()
 
@@ -89,6 +93,8 @@ class Conversation:
     model: str | None = None
     """The provider and the model that answers; `None` if it is the person."""
     agent: "Agent | None" = None
+    agent_name: str | None = None
+    """The defined agent that answers, if it is one."""
 
     def __init__(
         self,
@@ -142,10 +148,14 @@ class Conversation:
                 yield
             return
         # Loaded here: without a model, nothing of an agent is needed.
-        from mooring.actions.turn import AgentOptions, choose_model_for, open_kept_agent
+        from mooring.actions.turn import AgentOptions, add_definition, choose_model_for, open_kept_agent
 
-        model = await choose_model_for(self.host, self._options.model)
         options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True)
+        agent_model = None
+        if self._options.agent is not None:
+            defined = await self._find_defined_agent(self._options.agent)
+            options, agent_model = add_definition(options, defined), defined.definition.model
+        model = await choose_model_for(self.host, self._options.model, agent_model)
         kept = open_kept_agent(
             self.host,
             model,
@@ -157,6 +167,23 @@ class Conversation:
         async with kept as self.agent:
             self.registry, self.backend, self.model = self.agent.registry, self.agent.backend, self.agent.model
             yield
+
+    async def _find_defined_agent(self, name: str) -> "DefinedAgent":
+        """The agent that the person named; they are told what it goes without. Raises: ConfigError."""
+        from mooring.actions.defined_agent import find_defined_agent  # few chats name one
+
+        defined = await find_defined_agent(self.host, name)
+        self.agent_name = defined.definition.name
+        for lack in defined.describe_missing(self.host):
+            self._face.notice(lack)
+        return defined
+
+    async def list_agents(self) -> "AgentListing":
+        """The agents that can be used here."""
+        from mooring.actions.agents import list_agents  # few chats ask for them
+        from mooring.inventory.load import load
+
+        return await asyncio.to_thread(lambda: list_agents(self.viewpoint, load(self.viewpoint)))
 
     def _wants_model(self) -> bool:
         if self._options.backend is not None:

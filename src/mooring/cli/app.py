@@ -24,6 +24,7 @@ TABLE: Table = {
     "serve": ("mooring.cli.serve:command", "Offer all servers to other programs as one MCP server."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),
     "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
+    "agents": ("mooring.cli.agents:command", "Agents that can be used here, and what each may use."),
     "sessions": ("mooring.cli.sessions.group:group", "Conversations that can be continued: list, show or remove them."),
     "secret": ("mooring.cli.secret.group:group", "Keep secrets out of configuration files."),
     "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),

@@ -6,6 +6,7 @@ import click
 
 from mooring.actions.session_start import SessionStart
 from mooring.cli.adhoc import take_guard
+from mooring.cli.agent_names import complete_agent
 from mooring.cli.base import Command, Globals, HintedUsageError, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.sessions.ids import complete_session
@@ -22,6 +23,7 @@ FORMATS = ("text", "json", "stream-json")
 @click.command("chat", cls=Command)
 @click.option("-b", "--backend", type=click.Choice(BACKENDS), help="Who picks the tools; api: a model, manual: you.")
 @click.option("-m", "--model", metavar="PROVIDER:MODEL", help="The model, such as anthropic:claude-sonnet-5.")
+@click.option("--agent", metavar="NAME", shell_complete=complete_agent, help="Who answers; see mooring agents.")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
 @click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
 @click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most so often in a turn.")
@@ -35,6 +37,7 @@ def command(
     /,
     backend: Any,
     model: str | None,
+    agent: str | None,
     prompt: str | None,
     output: str | None,
     max_turns: int | None,
@@ -51,24 +54,27 @@ def command(
     \b
     mooring chat -m anthropic:claude-sonnet-5
     mooring chat -m ollama:qwen3 -p 'Which of my issues is the oldest?' --allow 'github.list_*'
+    mooring chat --agent debugger
     git diff | mooring chat -p 'Review this' --output-format json
     """
     options = get_globals(ctx)
     permissions = take_permissions(given)
-    if backend == "manual" and (model or prompt is not None):
-        raise HintedUsageError("With -b manual you pick the tools;", "leave out -m and -p, or use -b api.")
+    if backend == "manual" and (model or agent or prompt is not None):
+        raise HintedUsageError("With -b manual you pick the tools;", "leave out -m, --agent and -p, or use -b api.")
+    if agent is not None:
+        backend = backend or "api"
     if newest and resume:
         raise HintedUsageError("--continue and --resume each name a conversation;", "use one of them.")
     session = SessionStart(resume, newest)
     if prompt is not None:
-        ctx.exit(_run_headless(options, permissions, prompt, model, output, max_turns, session))
+        ctx.exit(_run_headless(options, permissions, prompt, model, agent, output, max_turns, session))
     if output is not None:
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
     from mooring.chat.conversation import ChatOptions  # without a terminal, the error comes without it
 
-    chosen = ChatOptions(backend=backend, model=model, max_turns=max_turns, session=session)
+    chosen = ChatOptions(backend=backend, model=model, agent=agent, max_turns=max_turns, session=session)
     _open(options, permissions, chosen)
 
 
@@ -77,6 +83,7 @@ def _run_headless(
     permissions: CommandPermissions,
     prompt: str,
     model: str | None,
+    agent: str | None,
     output: str | None,
     max_turns: int | None,
     session: SessionStart,
@@ -85,7 +92,7 @@ def _run_headless(
     from mooring.actions.headless import HeadlessRequest
     from mooring.cli.headless import run
 
-    request = HeadlessRequest(prompt=prompt, model=model, max_turns=max_turns, session=session)
+    request = HeadlessRequest(prompt=prompt, model=model, agent=agent, max_turns=max_turns, session=session)
     chosen: Any = output or ("json" if options.json else "text")
     return run(options, permissions, request, chosen)
 

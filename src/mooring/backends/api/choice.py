@@ -12,6 +12,12 @@ from mooring.errors import NoModel
 from mooring.settings import Settings
 
 VARIABLE = "MOORING_MODEL"
+CLAUDE_MODELS: Mapping[str, str] = {
+    "opus": "claude-opus-5-5",
+    "sonnet": "claude-sonnet-5-5",
+    "haiku": "claude-haiku-5-5",
+}
+"""The current model of each kind that agent files name."""
 
 
 class ModelChoice(Struct, frozen=True):
@@ -39,14 +45,23 @@ async def find_choice(
     providers = list_providers(settings["models"])
     candidates = {
         "-m": spec,
-        "the agent's file": agent_model,
+        "the agent's file": None if agent_model in CLAUDE_MODELS else agent_model,
         VARIABLE: where.env.get(VARIABLE),
         "the setting `model`": settings["model"],
     }
     for origin, written in candidates.items():
         if written:
-            return _read_choice(written, origin, providers)
+            choice = _read_choice(written, origin, providers)
+            return choice if spec else _choose_kind(choice, agent_model)
     raise NoModel("No model is chosen.", await advise(where, providers))
+
+
+def _choose_kind(choice: ModelChoice, kind: str | None) -> ModelChoice:
+    """The Claude of the kind that an agent's file asks for. Another provider's model stays as it is."""
+    model = CLAUDE_MODELS.get(kind or "")
+    if model is None or choice.provider.word != "anthropic":
+        return choice
+    return ModelChoice(choice.provider, model, "the agent's file")
 
 
 def _read_choice(written: str, origin: str, providers: Mapping[str, ModelProvider]) -> ModelChoice:

@@ -118,7 +118,9 @@ class Chat:
         model = self.conversation.model
         if model is None:
             return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
-        return f"{safe(model)} answers. /help lists the commands."
+        agent = self.conversation.agent_name
+        who = safe(model) if agent is None else f"{safe(agent)}, by {safe(model)},"
+        return f"{who} answers. /help lists the commands."
 
     def _greet_with_trouble(self) -> None:
         host = self.conversation.host

@@ -92,11 +92,12 @@ def _show_checked(options: Globals, listing: ServerListing, timeout: float | Non
 
 def make_data(listing: ServerListing) -> dict[str, object]:
     """The listing in the shape that other programs rely on."""
-    problems = [_make_problem_data(problem) for problem in listing.problems]
+    problems = [make_problem_data(problem) for problem in listing.problems]
     return {"version": listing.version, "servers": listing.servers, "problems": problems}
 
 
-def _make_problem_data(problem: Problem) -> dict[str, object]:
+def make_problem_data(problem: Problem) -> dict[str, object]:
+    """A problem in the shape that other programs rely on."""
     keys = ("path", "server", "line", "message", "hint")
     return {key: getattr(problem, key) or None for key in keys}
 

@@ -1,0 +1,140 @@
+"""All agents that can be used from a folder: which one a name means, which others it stands before, what is wrong."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from mooring.agents.builtin_agents import BUILTIN_AGENTS
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.places import list_agent_folders
+from mooring.agents.files.read import LARGEST, ReadAgent, read_agent
+from mooring.agents.files.walk import AgentPath, list_agent_files
+from mooring.core.near import nearest
+from mooring.core.problem import Problem
+from mooring.core.units import MIB
+from mooring.core.where import Viewpoint
+from mooring.errors import ConfigError
+
+MOST_BYTES = 64 * MIB
+"""How much of agent files is read in all: a repository must not be able to fill the memory."""
+
+_Stamp: TypeAlias = tuple[int, int, int]
+
+
+class FoundAgents(Struct, frozen=True):
+    """The agents of one folder."""
+
+    by_name: Mapping[str, AgentDefinition]
+    """The one that each name means."""
+    all: tuple[AgentDefinition, ...]
+    """Those and the ones that they shadow, highest first."""
+    problems: tuple[Problem, ...] = ()
+
+    def find(self, name: str) -> AgentDefinition:
+        """The agent of that name. Raises: ConfigError."""
+        found = self.by_name.get(name)
+        if found is not None:
+            return found
+        alike = [other for other in self.by_name if other.casefold() == name.casefold()]
+        if len(alike) == 1:
+            return self.by_name[alike[0]]
+        near = alike or nearest(name, self.by_name)
+        guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring agents` lists those there are."
+        raise ConfigError(f"There is no agent named {name!r}. {guess}")
+
+    def list_shadowed(self, name: str) -> list[AgentDefinition]:
+        """The definitions that would be used if the one of that name were gone, highest first."""
+        return [each for each in self.all if each.name == name and each is not self.by_name[name]]
+
+
+class AgentFiles:
+    """Looks for agents again and again; a file that has not changed is not read again."""
+
+    def __init__(self, viewpoint: Viewpoint) -> None:
+        self._viewpoint = viewpoint
+        self._read: dict[str, tuple[_Stamp, ReadAgent]] = {}
+        self._stamps: object = None
+        self._found = FoundAgents({}, ())
+
+    def find(self) -> FoundAgents:
+        """What there is now. Looks at the disk; never raises for what files hold."""
+        listed = [each for folder in list_agent_folders(self._viewpoint) for each in list_agent_files(folder)]
+        stamps = [(each, _stamp(each)) for each in listed]
+        if stamps != self._stamps:
+            self._found = self._look_again(stamps)
+            self._stamps = stamps
+        return self._found
+
+    def _look_again(self, stamps: list[tuple[AgentPath | Problem, _Stamp | None]]) -> FoundAgents:
+        before, self._read = self._read, {}
+        definitions: list[AgentDefinition] = []
+        problems: list[Problem] = []
+        left = MOST_BYTES
+        for place, stamp in stamps:
+            if isinstance(place, Problem):
+                problems.append(place)
+                continue
+            if stamp is None:  # it is gone by now
+                continue
+            left -= min(stamp[1], LARGEST)
+            if left < 0:
+                problems.append(_say_too_much(place))
+                break
+            read = self._take(place, stamp, before)
+            problems += read.problems
+            if read.definition is not None:
+                definitions.append(read.definition)
+        return _choose([*definitions, *BUILTIN_AGENTS], problems)
+
+    def _take(self, place: AgentPath, stamp: _Stamp, before: Mapping[str, tuple[_Stamp, ReadAgent]]) -> ReadAgent:
+        known = before.get(place.path)
+        if known is None or known[0] != stamp:
+            known = stamp, read_agent(place)
+        self._read[place.path] = known
+        return known[1]
+
+
+def find_agents(viewpoint: Viewpoint) -> FoundAgents:
+    """The agents that can be used from a folder. Whoever asks again keeps an `AgentFiles`, which is cheaper."""
+    return AgentFiles(viewpoint).find()
+
+
+def _stamp(place: AgentPath | Problem) -> _Stamp | None:
+    if isinstance(place, Problem):
+        return None
+    try:
+        found = os.stat(place.path)
+    except (OSError, ValueError):
+        return None
+    # The inode too: a file that is replaced within the clock's resolution may have the same time and size.
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _say_too_much(place: AgentPath) -> Problem:
+    return Problem(
+        place.path,
+        f"Agent files are larger than {MOST_BYTES // MIB} MiB together; this one and those after it are left out",
+        "remove those that you don't need",
+    )
+
+
+def _choose(definitions: Iterable[AgentDefinition], problems: list[Problem]) -> FoundAgents:
+    """Let the first of each name win: they are in the order of their rank."""
+    every = tuple(definitions)
+    by_name: dict[str, AgentDefinition] = {}
+    for definition in every:
+        winner = by_name.setdefault(definition.name, definition)
+        problems += _report_twin(winner, definition)
+    return FoundAgents(by_name, every, tuple(problems))
+
+
+def _report_twin(winner: AgentDefinition, other: AgentDefinition) -> Iterator[Problem]:
+    """Two files of one folder with the same name are a slip; across places, shadowing is what people want."""
+    one, two = winner.origin, other.origin
+    if winner is other or (one.scope, one.format) != (two.scope, two.format) or not two.path:
+        return
+    if os.path.dirname(one.path) == os.path.dirname(two.path):
+        message = f"Another file of its folder defines {other.name!r} too, and wins: {os.path.basename(one.path)}"
+        yield Problem(two.path, message, "give one of them another name", level="warning")

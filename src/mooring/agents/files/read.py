@@ -1,0 +1,201 @@
+"""One agent file into a definition. Whatever its header says, it grants nothing."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from mooring import files
+from mooring.agents.definition import AgentDefinition, AgentOrigin
+from mooring.agents.files.model_words import AskedModel, read_model
+from mooring.agents.files.permission_map import read_permission
+from mooring.agents.files.places import name_by_file
+from mooring.agents.files.selecting import ToolDraft, read_denials, read_tools
+from mooring.agents.files.walk import AgentPath
+from mooring.core.problem import Problem, Severity
+from mooring.errors import FileError, ParseError
+from mooring.syntax.front_matter import FrontMatter, split_front_matter
+from mooring.syntax.parse import decode_text
+
+LARGEST = 256 * 1024
+LONGEST_NAME = 100
+LONGEST_DESCRIPTION = 2_000
+MOST_SERVERS = 50
+
+_TOOL_KEYS: Mapping[str, Callable[[ToolDraft, str, Any], None]] = {
+    "tools": read_tools,
+    "disallowedTools": read_denials,
+    "permission": read_permission,
+}
+_SERVER_KEYS = ("mcpServers", "mcp-servers")
+_TURN_KEYS = ("maxTurns", "steps", "maxSteps")
+_TURNS = re.compile(r"[1-9][0-9]{0,5}")
+_WITHOUT_EFFECT = ("permissionMode", "hooks")
+
+
+class ReadAgent(Struct, frozen=True):
+    """What a file comes to: an agent unless it is none, and what is wrong with it."""
+
+    definition: AgentDefinition | None
+    problems: tuple[Problem, ...] = ()
+
+
+def read_agent(place: AgentPath) -> ReadAgent:
+    """Read a file. Never raises for what it holds."""
+    try:
+        data = files.read(place.path, LARGEST)
+        found = split_front_matter(decode_text(data or b""))
+    except FileError as error:
+        return _refuse(place, error.reason)
+    except ParseError as error:
+        return _refuse(place, error.reason, error.line)
+    if not found.header.data and (place.folder.format == "claude" or _is_readme(place)):
+        # Claude Code takes such a file for a note that somebody left among the agents.
+        return ReadAgent(None)
+    return _AgentReader(place, found).read()
+
+
+def _is_readme(place: AgentPath) -> bool:
+    return place.relative.casefold().endswith("readme.md")
+
+
+def _refuse(place: AgentPath, reason: str, line: int | None = None) -> ReadAgent:
+    problem = Problem(
+        place.path, f"The agent's file {reason}", "fix or remove it; until then it is left out", line=line
+    )
+    return ReadAgent(None, (problem,))
+
+
+_Complaint: TypeAlias = tuple[str, str, str, Severity]
+"""A key, what is wrong with it as the end of a sentence, what to do, and how bad it is."""
+
+
+class _AgentReader:
+    def __init__(self, place: AgentPath, found: FrontMatter) -> None:
+        self._place = place
+        self._header: Mapping[str, Any] = found.header.data
+        self._found = found
+        self._complaints: list[_Complaint] = []
+
+    def read(self) -> ReadAgent:
+        name = self._find_name()
+        if _is_true(self._header.get("disable")):
+            self._complain("disable", "is true: the agent is left out", level="note")
+            return ReadAgent(None, self._make_problems())
+        if not name.isprintable() or not name.strip() or len(name) > LONGEST_NAME or name.startswith("-"):
+            self._complain("name", "cannot be used as a name", "use up to 100 letters, digits and hyphens")
+            return ReadAgent(None, self._make_problems())
+        definition = self._define(name)
+        return ReadAgent(definition, self._make_problems())
+
+    def _define(self, name: str) -> AgentDefinition:
+        folder = self._place.folder
+        draft = self._draft_tools()
+        asked = read_model(self._header.get("model"), folder.scope, folder.format)
+        self._note_model(asked)
+        self._note_without_effect()
+        return AgentDefinition(
+            name=name,
+            description=self._read_text("description")[:LONGEST_DESCRIPTION],
+            prompt=self._found.body.strip() or self._read_prompt(),
+            tools=draft.make_selection(),
+            written_tools=draft.written,
+            written_denials=tuple(draft.written_denials),
+            rules=tuple(draft.rules),
+            startable=draft.startable,
+            model=asked.model,
+            max_turns=self._read_turns(),
+            servers=self._read_servers(),
+            origin=AgentOrigin(folder.scope, folder.format, self._place.path),
+        )
+
+    def _find_name(self) -> str:
+        by_file = name_by_file(self._place.folder.format, self._place.relative)
+        written = self._header.get("name")
+        # For OpenCode and Copilot the file's name counts; Copilot only shows the other one.
+        is_named_inside = self._place.folder.format in ("mooring", "claude") and isinstance(written, str)
+        return written.strip() if is_named_inside and isinstance(written, str) else by_file
+
+    def _read_text(self, key: str) -> str:
+        value = self._header.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self._complain(key, "has to be a text", "put it in quotation marks", "warning")
+            return ""
+        return " ".join(value.split())
+
+    def _read_prompt(self) -> str:
+        """OpenCode's key for the text, where none follows the header."""
+        value = self._header.get("prompt")
+        if isinstance(value, str) and value.strip().startswith("{file:"):
+            self._complain("prompt", "names a file, which is not read", "write the text below the header", "warning")
+            return ""
+        return value.strip() if isinstance(value, str) else ""
+
+    def _draft_tools(self) -> ToolDraft:
+        draft = ToolDraft()
+        for key, read in _TOOL_KEYS.items():
+            if key in self._header:
+                read(draft, key, self._header[key])
+        for key, complaint in draft.complaints.items():
+            self._complain(key, complaint, "see the page on agents", "warning")
+        return draft
+
+    def _note_model(self, asked: AskedModel) -> None:
+        if asked.refusal:
+            self._complain("model", asked.refusal, "without it, the agent uses the model of the conversation", "note")
+
+    def _note_without_effect(self) -> None:
+        written = [key for key in _WITHOUT_EFFECT if self._header.get(key) not in (None, "default")]
+        for key in written:
+            self._complain(
+                key, "has no effect here", "your own rules decide about calls, and files run nothing", "note"
+            )
+
+    def _read_turns(self) -> int | None:
+        for key in _TURN_KEYS:
+            if key not in self._header:
+                continue
+            value = str(self._header[key])
+            if _TURNS.fullmatch(value):
+                return int(value)
+            self._complain(key, "has to be a number from 1 on", "without it, there is no limit", "warning")
+        return None
+
+    def _read_servers(self) -> Mapping[str, Mapping[str, Any]]:
+        """The servers that a file defines. Those that it only names are configured elsewhere."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for key in _SERVER_KEYS:
+            for name, entry in _list_servers(self._header.get(key)):
+                if isinstance(entry, Mapping) and len(found) < MOST_SERVERS:
+                    found[name] = entry
+                elif not isinstance(entry, str):
+                    self._complain(key, f"has no definition for {name!r}", "write a command or a url", "warning")
+        return found
+
+    def _complain(self, key: str, what: str, hint: str = "", level: Severity = "error") -> None:
+        self._complaints.append((key, what, hint, level))
+
+    def _make_problems(self) -> tuple[Problem, ...]:
+        return tuple(
+            Problem(self._place.path, f"`{key}` {what}", hint, line=self._found.header.line([key]), level=level)
+            for key, what, hint, level in self._complaints
+        )
+
+
+def _list_servers(written: Any) -> Iterator[tuple[str, Any]]:
+    """The servers of a file, each with its definition or, if it is only named, its name again."""
+    if isinstance(written, Mapping):
+        yield from written.items()
+    elif isinstance(written, list):
+        for each in written:
+            if isinstance(each, Mapping):
+                yield from each.items()
+            else:
+                yield str(each), str(each)
+
+
+def _is_true(value: Any) -> bool:
+    return value is True or str(value).casefold() == "true"

@@ -1,0 +1,126 @@
+"""The words by which agent files of all coding tools name tools, and which of ours each of them means.
+
+| written | means |
+|---|---|
+| `Read`, `Bash` | our tool of that name |
+| `bash`, `webfetch`, `search`, `execute` | what OpenCode and Copilot mean by it; see the table |
+| `Task(explore, plan)` | the tool that starts agents, for these agents alone |
+| `mcp__github`, `mcp__github__*`, `github/*` | every tool of the server |
+| `mcp__github__get_*`, `github/get_*` | some of them |
+| `*` | everything |
+"""
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from mooring.core.verdict import LOCAL_TOOLS
+from mooring.permissions.rule import parse_pair
+from mooring.tools.catalog.names import spell_glob
+
+OWN_TOOLS = frozenset(
+    {
+        *LOCAL_TOOLS - {"Task"},
+        "ListMcpResources", "ReadMcpResource", "SubscribeMcpResource", "SubscribePolling", "ToolResult", "ToolSearch",
+        "UnsubscribeMcpResource", "UnsubscribePolling", "Skill",
+    }
+)  # fmt: skip
+"""The tools that belong to no server."""
+
+_READ = frozenset({"Read", "NotebookRead"})
+_EDIT = frozenset({"Edit", "Write", "NotebookEdit"})
+_SHELL = frozenset({"Bash", "BashOutput", "KillShell"})
+_SEARCH = frozenset({"Grep", "Glob", "LS"})
+_WEB = frozenset({"WebFetch", "WebSearch"})
+
+_CLAUDE: Mapping[str, frozenset[str]] = {
+    "Task": frozenset({"Agent"}),
+    "MultiEdit": frozenset({"Edit"}),
+    "KillBash": frozenset({"KillShell"}),
+    "ListMcpResourcesTool": frozenset({"ListMcpResources"}),
+    "ReadMcpResourceTool": frozenset({"ReadMcpResource"}),
+}
+"""Names that Claude Code has or had for tools that are called otherwise here."""
+
+_LOWERCASE: Mapping[str, frozenset[str]] = {
+    # OpenCode's tools.
+    "bash": _SHELL,
+    "edit": _EDIT,
+    "write": _EDIT,
+    "patch": _EDIT,
+    "apply_patch": _EDIT,
+    "multiedit": _EDIT,
+    "read": _READ,
+    "grep": frozenset({"Grep"}),
+    "glob": frozenset({"Glob"}),
+    "list": frozenset({"LS"}),
+    "ls": frozenset({"LS"}),
+    "webfetch": frozenset({"WebFetch"}),
+    "websearch": frozenset({"WebSearch"}),
+    "todowrite": frozenset({"TodoWrite"}),
+    "todoread": frozenset({"TodoWrite"}),
+    "task": frozenset({"Agent"}),
+    "question": frozenset({"AskUserQuestion"}),
+    "skill": frozenset({"Skill"}),
+    # Copilot's, and the other names that it takes for them.
+    "execute": _SHELL,
+    "shell": _SHELL,
+    "powershell": _SHELL,
+    "view": _READ,
+    "notebookread": frozenset({"NotebookRead"}),
+    "notebookedit": frozenset({"NotebookEdit"}),
+    "search": _SEARCH,
+    "agent": frozenset({"Agent"}),
+    "custom-agent": frozenset({"Agent"}),
+    "web": _WEB,
+    "fetch": frozenset({"WebFetch"}),
+    "todo": frozenset({"TodoWrite"}),
+    "todos": frozenset({"TodoWrite"}),
+    "ask_user": frozenset({"AskUserQuestion"}),
+}
+"""Words that other tools write in lowercase; most mean several of ours."""
+
+_CALL = re.compile(r"([^()]+)\((.*)\)", re.S)
+
+
+class MeantTools(Struct, frozen=True):
+    """What one word means."""
+
+    own: frozenset[str] = frozenset()
+    servers: tuple[str, ...] = ()
+    """Globs over tools of servers."""
+    is_everything: bool = False
+    pattern: str = ""
+    """What is written in parentheses behind a tool's name, such as `git *`."""
+
+
+def read_tool_word(word: str) -> MeantTools:
+    """What a word in a list of tools means. A name that nobody knows is taken for one of our tools."""
+    word, inside = _split_call(word)
+    if word in ("*", "**"):
+        return MeantTools(is_everything=True)
+    own = find_own_tools(word)
+    if own:
+        return MeantTools(own, pattern=inside)
+    pair = parse_pair(word)
+    if pair is not None:
+        return MeantTools(servers=(spell_glob(*pair),))
+    return MeantTools(frozenset({word}), pattern=inside)
+
+
+def find_own_tools(word: str) -> frozenset[str]:
+    """Our tools that a word names; none if it is no word for them."""
+    if word in OWN_TOOLS:
+        return frozenset({word})
+    return _CLAUDE.get(word) or _LOWERCASE.get(word.casefold(), frozenset())
+
+
+def list_words(tool: str) -> frozenset[str]:
+    """The lowercase words that can mean one of our tools, for globs over them."""
+    return frozenset({tool.casefold(), *(word for word, tools in _LOWERCASE.items() if tool in tools)})
+
+
+def _split_call(word: str) -> tuple[str, str]:
+    found = _CALL.fullmatch(word)
+    return (word, "") if found is None else (found[1].strip(), found[2].strip())

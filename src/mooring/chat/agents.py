@@ -1,0 +1,21 @@
+"""`/agents`: the agents that can be used here."""
+
+from mooring.actions.agents import describe_agent_source, list_agent_notes
+from mooring.chat.command import CommandFace, say_rows
+from mooring.display.text import problem_line, safe, shorten_description
+
+
+async def show_agents(chat: CommandFace, _: str) -> None:
+    """Say which agents there are, the one that answers marked."""
+    conversation = chat.conversation
+    listing = await conversation.list_agents()
+    home = conversation.viewpoint.where.home
+    rows = []
+    for agent in listing.agents:
+        mark = "*" if agent.name == conversation.agent_name else ""
+        origin = describe_agent_source(agent.source, home)
+        rows.append((f"{mark}{safe(agent.name)}", origin, shorten_description(agent.description)))
+    say_rows(chat, rows, "There are no agents.")
+    notes = [note for agent in listing.agents for note in list_agent_notes(agent, home)]
+    chat.say(*notes, *(problem_line(problem, home) for problem in listing.problems))
+    chat.say("To talk to one of them: mooring chat --agent NAME")
