@@ -77,6 +77,8 @@ class Permission(Struct, frozen=True, tag=True, rename="camel"):
     """The option that would silence the question for one command; empty if a rule in the settings is better."""
     preview: str = ""
     """All that the call would do, in lines to be shown in place of the arguments; empty if there is no better form."""
+    agent: str = ""
+    """The sub-agent that wants to make the call; empty if it is the agent that the person talks to."""
 
 
 class Approval(Struct, frozen=True, tag=True):

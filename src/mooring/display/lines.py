@@ -330,6 +330,8 @@ def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:
 def _describe_permission(question: Permission) -> tuple[str, ...]:
     name = question.tool if question.server is None else f"{question.server} / {question.tool}"
     lines = [f"{PLUG} {safe(name)}"]
+    if question.agent:
+        lines.append(f"wanted by the sub-agent {safe(question.agent)}")
     if question.origin:
         lines.append(f"from {safe(question.origin)}")
     # All of it, however long: what is cut off is what a person could not have agreed to.

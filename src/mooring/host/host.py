@@ -388,6 +388,7 @@ class Host:
         ask: Ask | None = None,
         policy: Policy | None = None,
         rules: Iterable[Rule] = (),
+        part_of: Registry | None = None,
         own: bool = True,
         provider: Provider | None = None,
         budget: int | UnsetType | None = UNSET,
@@ -410,6 +411,8 @@ class Host:
         and `rules` are its own too; what is left out is as in `mooring.open`.
 
         Args:
+            part_of: the conversation that this one is part of, as a sub-agent's is. Its rules hold here too, and so
+                does what was answered in either; `policy` and `rules` are not used then.
             own: False leaves out Mooring's own tools: `ToolSearch`, those for resources, and `ToolResult`.
             provider: whose model it is, such as "anthropic". Names and schemas are those that this provider takes, and
                 `call` takes what its model sends. By default, they are the servers' own.
@@ -437,6 +440,7 @@ class Host:
             ask=ask and check_ask(ask),
             mode=find_mode(policy),
             rules=check_rules(rules),
+            part_of=part_of,
             own=own,
             provider=provider,
             budget=budget,

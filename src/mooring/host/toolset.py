@@ -32,6 +32,7 @@ def make_registry(
     ask: Ask | None,
     mode: Mode | None,
     rules: Iterable[Rule],
+    part_of: Registry | None,
     own: bool,
     provider: "Provider | None",
     budget: int | UnsetType | None,
@@ -66,7 +67,14 @@ def make_registry(
         background_after=None,
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
-    return _open_registry(parts, parts.permissions.begin(ask, mode, rules), ask, options, more, tell)
+    permissions = _share_permissions(parts, part_of, ask) or parts.permissions.begin(ask, mode, rules)
+    return _open_registry(parts, permissions, ask, options, more, tell)
+
+
+def _share_permissions(parts: Assembly, part_of: Registry | None, ask: Ask | None) -> ConversationPermissions | None:
+    """The permissions of a part of a conversation: its rules and its answers, with an `ask` of their own."""
+    permissions = None if part_of is None else parts.registries[part_of]()
+    return None if permissions is None else permissions.share(ask)
 
 
 def _open_registry(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from mooring.core.question import Ask
 from mooring.core.verdict import ProposedCall, Verdict
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.gate import Gate
@@ -18,6 +19,10 @@ class ConversationPermissions:
         self.gate = gate
         self.audit = audit
         self.pins = pins
+
+    def share(self, ask: Ask | None) -> "ConversationPermissions":
+        """The permissions of a sub-agent: the rules and the answers of this conversation, with an `ask` of its own."""
+        return ConversationPermissions(self.gate.share(ask), self.audit, self.pins)
 
     def allow_unasked(self, call: ProposedCall) -> Verdict | None:
         """The verdict that allows a call without a question; `None` if it is denied or has to be asked about."""

@@ -70,23 +70,32 @@ class Gate:
     ) -> None:
         """Without `ask` nothing is asked, and what would be is denied. Without `save_answer` no answer outlives the
         session. `on_problem` gets answers that could not be saved."""
-        self.policy = policy
+        self._state = _GateState(policy)
         self._ask = ask
         self._save_answer = save_answer
         self._audit = audit
         self._on_problem = on_problem
-        self._answers: list[tuple[ProposedCall, bool]] = []
-        """The calls that were allowed for this session, and whether their server came with the project."""
-        self._queues: dict[tuple[ServerName, str], _QuestionQueue] = {}
+
+    def share(self, ask: Ask | None) -> "Gate":
+        """A gate with the same rules and the same answers, whose questions go to `ask`: what one of the two was
+        allowed for the session, so was the other."""
+        shared = Gate(self.policy, ask, save_answer=self._save_answer, audit=self._audit, on_problem=self._on_problem)
+        shared._state = self._state
+        return shared
+
+    @property
+    def policy(self) -> Policy:
+        """What decides now."""
+        return self._state.policy
 
     def use(self, policy: Policy) -> None:
         """Take another policy, as after a change of the settings; answers of this session stay in force."""
         # Each answer goes before the earlier ones, so that adding them backwards restores their order.
-        for call, was_foreign in reversed(self._answers):
+        for call, was_foreign in reversed(self._state.answers):
             # A yes to one's own server is none to a project's that took its name since, nor the other way round.
             if policy.is_foreign(call.server) == was_foreign:
                 policy = _add_answer(policy, call)
-        self.policy = policy
+        self._state.policy = policy
 
     def recheck(self, call: ProposedCall) -> None:
         """Let a call that was allowed before go on, unless it is denied by now; nobody is asked again.
@@ -124,7 +133,8 @@ class Gate:
         Whoever waited decides again: the answer to the call before may have settled theirs.
         """
         tool = (call.server, call.tool)
-        queue = self._queues.setdefault(tool, _QuestionQueue())
+        queues = self._state.queues
+        queue = queues.setdefault(tool, _QuestionQueue())
         queue.waiting += 1
         try:
             async with queue.turn:
@@ -135,7 +145,7 @@ class Gate:
         finally:
             queue.waiting -= 1
             if not queue.waiting:
-                self._queues.pop(tool, None)
+                queues.pop(tool, None)
 
     async def _ask_person(self, call: ProposedCall, verdict: Verdict, queue: "_QuestionQueue") -> Verdict | None:
         if self._ask is None:
@@ -164,8 +174,8 @@ class Gate:
 
     async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[AnswerScope, ...]) -> None:
         is_foreign = self.policy.is_foreign(call.server)
-        self._answers.append((call, is_foreign))
-        self.policy = _add_answer(self.policy, call)
+        self._state.answers.append((call, is_foreign))
+        self._state.policy = _add_answer(self.policy, call)
         if answer.scope != "always" or "always" not in scopes or self._save_answer is None:
             return
         # A rule that holds everywhere is not for a project's server: there, always means in this project.
@@ -191,6 +201,16 @@ class Gate:
     def _record_refusal(self, call: ProposedCall, verdict: Verdict) -> None:
         if self._audit is not None:
             self._audit.add(call, verdict, "denied", 0.0)
+
+
+class _GateState:
+    """What gates share whose answers hold for each other."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.answers: list[tuple[ProposedCall, bool]] = []
+        """The calls that were allowed for this session, and whether their server came with the project."""
+        self.queues: dict[tuple[ServerName, str], _QuestionQueue] = {}
 
 
 class _QuestionQueue:
