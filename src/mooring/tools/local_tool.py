@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw, Struct, ValidationError
 
-from mooring.core.call import Definition, ToolName
+from mooring.core.call import CallId, Definition, ToolName
 from mooring.core.content import Text
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
@@ -25,6 +25,7 @@ CallTool: TypeAlias = Callable[[str, Arguments], Awaitable[Outcome]]
 class LocalCall(Struct, frozen=True):
     """One call that was permitted, and what it may ask of the conversation that it belongs to."""
 
+    id: CallId
     arguments: Any
     """As the struct that the tool described its arguments by."""
     access: LocalAccess
@@ -47,6 +48,12 @@ class LocalTool:
     """The arguments, as a struct."""
     aliases: tuple[str, ...] = ()
     """Other names under which a rule may deny it or ask about it: whoever denies `Edit` means `Write` too."""
+    other_names: tuple[str, ...] = ()
+    """Other names that a model may call it by."""
+    is_offered = True
+    """Whether a model is shown it. One that isn't says why, if it is called all the same."""
+    raises_answers = False
+    """Whether what its work raises was raised by whoever was asked something, and ends the turn as it does anywhere."""
     only_reads = False
     max_tokens: int | None = None
     """How much of a result is given to the model at once, if that is less than for other tools."""

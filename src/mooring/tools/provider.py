@@ -31,6 +31,8 @@ class AdaptedTool(Struct, frozen=True):
     schema: Raw
     """Bytes, because conversations share it: whoever is handed a schema may change it."""
     adapted: "AdaptedSchema"
+    tool: Tool
+    """What it was made of: a tool of the agent's own may describe itself differently later."""
 
 
 class ProviderTools:
@@ -72,10 +74,10 @@ class ProviderTools:
 
     def _adapt(self, provider: "Provider", name: str, tool: Tool, server: str | None) -> AdaptedTool:
         made = self._adapted.get(name)
-        if made is None:
+        if made is None or made.tool is not tool:
             description = _shorten(tool.description or tool.title or "", MAX_DESCRIPTION.get(provider))
             adapted = self._adapt_schema(provider, tool, server)
-            made = self._adapted[name] = AdaptedTool(description, Raw(json.encode(adapted.schema)), adapted)
+            made = self._adapted[name] = AdaptedTool(description, Raw(json.encode(adapted.schema)), adapted, tool)
         return made
 
     def _adapt_schema(self, provider: "Provider", tool: Tool, server: str | None) -> "AdaptedSchema":

@@ -45,10 +45,12 @@ from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import BYTES_PER_TOKEN, find_budget
 from mooring.tools.results.store import ResultStore
 from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
+from mooring.tools.scope import ToolScope
 from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
 from mooring.tools.toolbox import ListEntries, Toolbox
 
 EventListener: TypeAlias = Callable[[ConversationEvent], None]
+CANCELED = Text("The call was canceled; it may have run.")
 WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
 """Arguments, or the JSON in which a model wrote them."""
 
@@ -149,6 +151,11 @@ class Registry:
         """The names that a search found: worth keeping with a conversation."""
         return self._tools.loaded
 
+    @property
+    def scope(self) -> ToolScope:
+        """What this conversation may use."""
+        return self._options.scope
+
     def find(self, name: str) -> Definition | None:
         """The tool that a name, or `server.tool`, means."""
         return self._tools.look_up(name)
@@ -240,6 +247,12 @@ class Registry:
         self._running[request.id] = running
         try:
             outcome = await running.wait()
+        except asyncio.CancelledError:
+            # Cancelled from outside as well: then it is no longer this call alone that ends.
+            is_wanted = (task := asyncio.current_task()) is not None and not task.cancelling()
+            if not (running.is_ended and is_wanted):
+                raise
+            outcome = replace(_blank_outcome(request, tool), parts=(CANCELED,), is_error=True)
         finally:
             del self._running[request.id]
         return outcome if outcome is not None else self._leave_to_background(request, running)
@@ -258,8 +271,15 @@ class Registry:
         return True
 
     async def cancel(self, id: str) -> bool:
-        """End a call in the background; false if there is none of that id."""
-        return await self._background.cancel(id)
+        """End a call, in the background or waited for; false if there is none of that id.
+
+        Whoever waits for it gets an outcome that says so, and the other calls go on.
+        """
+        running = self._running.get(CallId(id))
+        if running is None:
+            return await self._background.cancel(id)
+        await running.end()
+        return True
 
     def outcome(self, id: str) -> Outcome | None:
         """How a call in the background ended; `None` if it hasn't, or ended too long ago."""
@@ -306,7 +326,7 @@ class Registry:
         elif isinstance(tool, BuiltinTool):
             result = await tool.call(arguments, start, report, approved=approved)
         elif isinstance(tool, LocalTool):
-            result = await self._call_local_tool(tool, arguments, progress, approved)
+            result = await self._call_local_tool(request.id, tool, arguments, progress, approved)
         else:
             result = await self._call_agent_tool(tool, arguments, progress, approved)
         if tool.server is not None:
@@ -323,7 +343,7 @@ class Registry:
         return self._delivery
 
     async def _call_local_tool(
-        self, tool: LocalTool, arguments: Arguments, progress: ProgressReporter, approved: bool
+        self, id: CallId, tool: LocalTool, arguments: Arguments, progress: ProgressReporter, approved: bool
     ) -> Result:
         """Call a local tool: the gate decides by what it would touch, which is found out first."""
         parsed = tool.parse(arguments)
@@ -334,9 +354,9 @@ class Registry:
 
         async def work() -> Result:
             progress.start()
-            return await tool.run(LocalCall(parsed, access, self._is_permitted, self.call, self.find))
+            return await tool.run(LocalCall(id, parsed, access, self._is_permitted, self.call, self.find))
 
-        guarded = partial(_report_failure, tool, work)
+        guarded = work if tool.raises_answers else partial(_report_failure, tool, work)
         own = self._host.own
         return await own(
             tool.name, arguments, guarded, also=tool.aliases, hints=tool.hints, access=access, approved=approved

@@ -24,6 +24,8 @@ class RunningCall:
         # A future rather than an event: asyncio.wait takes it beside the task.
         self._left: asyncio.Future[None] = self._loop.create_future()
         self.background = False
+        self.is_ended = False
+        """Somebody ended this call alone: whoever waits for it goes on."""
         self.task = self._loop.create_task(work(self))
         self.task.add_done_callback(lambda _: self._stop_timer())
 
@@ -54,6 +56,11 @@ class RunningCall:
     async def cancel(self) -> None:
         self.task.cancel()
         await asyncio.wait({self.task})
+
+    async def end(self) -> None:
+        """Cancel the call, but not who waits for it."""
+        self.is_ended = True
+        await self.cancel()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -12,7 +12,7 @@ from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm, Repaired
 from mooring.tools.catalog.catalog import CatalogEntry, fold_name
 from mooring.tools.deferral import Deferral, Selections, make_search_tool
-from mooring.tools.manage import ALIASES
+from mooring.tools.local_tool import LocalTool
 from mooring.tools.options import RegistryOptions
 from mooring.tools.provider import ProviderTools
 from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
@@ -79,6 +79,8 @@ class Toolbox:
             if added.name in own:
                 raise ConfigError(f"A tool is called {added.name} already.")
             own[added.name] = added
+            if isinstance(added, LocalTool):
+                own |= {name: added for name in added.other_names if name not in own}
         return {name: tool for name, tool in own.items() if self._options.scope.allows_builtin(tool.name)}
 
     # --- as a model sees them -------------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ class Toolbox:
     def definitions(self) -> tuple[Definition, ...]:
         """What a model is shown now, in a stable order; a search adds to the end."""
         self._follow()
-        own = [tool for name, tool in self._own.items() if name not in ALIASES]
+        own = [tool for name, tool in self._own.items() if name == tool.name and _is_offered(tool)]
         if not self.deferral.has_hidden:
             own = [tool for tool in own if tool is not self._search]
         shown = [self._define(tool) for tool in own]
@@ -196,3 +198,7 @@ class Toolbox:
         if form is None:
             form = forms[tool.name] = ArgumentForm(tool.definition)
         return form.fit(tool.server or "Mooring", adapted.restore(tool.name, tool.definition, tool.server, arguments))
+
+
+def _is_offered(tool: ModelTool) -> bool:
+    return not isinstance(tool, LocalTool) or tool.is_offered
