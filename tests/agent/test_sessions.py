@@ -482,7 +482,7 @@ def spoil(home: Home, how: str) -> None:
             path.write_bytes(path.read_bytes()[:5000])
         case "newer":
             with closing(sqlite3.connect(path)) as connection:
-                connection.execute("PRAGMA user_version = 2")
+                connection.execute("PRAGMA user_version = 3")
         case "link":
             path.rename(home.folder / "elsewhere.db")
             path.symlink_to(home.folder / "elsewhere.db")

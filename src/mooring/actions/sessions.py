@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mooring.actions.session_start import SessionStart
 from mooring.agents.sessions.journal import SessionJournal
-from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary
+from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.core.problem import Problem
 from mooring.core.where import Where
@@ -26,11 +26,12 @@ class OpenedSession(Struct, frozen=True):
     resumed: ResumedSession | None = None
 
 
-class SessionTranscript(Struct, frozen=True):
+class SessionTranscript(Struct, frozen=True, rename="camel"):
     """A session and all that was said in it."""
 
     session: SessionSummary
     messages: tuple[TranscriptEntry, ...]
+    sub_agents: tuple[SubAgentTranscript, ...] = ()
 
 
 class RemovedSessions(Struct, frozen=True, rename="camel"):
@@ -94,7 +95,9 @@ def list_sessions(where: Where, cwd: str | None, most: int) -> tuple[SessionSumm
 
 def show_session(where: Where, id: str) -> SessionTranscript:
     """A session with all that was said; `id` may be the beginning of one. Raises: ConfigError, FileError."""
-    return SessionTranscript(*SessionStore(where).read(id))
+    store = SessionStore(where)
+    session, messages = store.read(id)
+    return SessionTranscript(session, messages, store.read_sub_agents(session.id))
 
 
 def remove_session(where: Where, id: str) -> SessionSummary:

@@ -40,6 +40,12 @@ class Journal(Protocol):
     def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
         """What one reply took."""
 
+    def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "Journal":
+        """The journal of the sub-agent that works for a call of this conversation. Close it when that has ended."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
 
 class NoJournal:
     """Keeps nothing, for a conversation that ends with the program."""
@@ -59,3 +65,8 @@ class NoJournal:
     def compact(self, messages: tuple[Message, ...]) -> None: ...
 
     def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None: ...
+
+    def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "NoJournal":
+        return NoJournal()
+
+    def close(self) -> None: ...

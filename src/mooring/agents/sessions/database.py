@@ -17,7 +17,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 1.0
 """How long a write waits for another process, which holds the file for about a millisecond."""
 
@@ -32,6 +32,8 @@ CREATE TABLE sessions (
     folder TEXT NOT NULL,
     cwd TEXT NOT NULL,
     agent TEXT,
+    parent TEXT,
+    call TEXT,
     model TEXT NOT NULL,
     title TEXT NOT NULL DEFAULT '',
     created REAL NOT NULL,
@@ -47,8 +49,9 @@ CREATE TABLE sessions (
     owner_pid INTEGER,
     owner_start INTEGER
 ) WITHOUT ROWID;
-CREATE INDEX sessions_by_folder ON sessions (folder, used);
-CREATE INDEX sessions_by_use ON sessions (used);
+CREATE INDEX sessions_by_folder ON sessions (folder, used) WHERE parent IS NULL;
+CREATE INDEX sessions_by_use ON sessions (used) WHERE parent IS NULL;
+CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
 CREATE TABLE entries (
     session TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -57,6 +60,17 @@ CREATE TABLE entries (
     data TEXT NOT NULL,
     UNIQUE (session, number)
 );
+"""
+
+# The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
+_UPGRADE = """
+ALTER TABLE sessions ADD COLUMN parent TEXT;
+ALTER TABLE sessions ADD COLUMN call TEXT;
+DROP INDEX sessions_by_folder;
+DROP INDEX sessions_by_use;
+CREATE INDEX sessions_by_folder ON sessions (folder, used) WHERE parent IS NULL;
+CREATE INDEX sessions_by_use ON sessions (used) WHERE parent IS NULL;
+CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
 """
 
 ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"
@@ -80,6 +94,8 @@ def open_database(path: str) -> "Connection":
         with sqlite_errors(path):
             if _read_version(connection) == 0:
                 _create(connection, path)
+            if _read_version(connection) == 1:
+                _upgrade(connection, path)
             _check_version(connection, path)
             # Several processes read and write at once, and no write waits for the disk.
             connection.execute("PRAGMA journal_mode = WAL")
@@ -191,7 +207,18 @@ def _create(connection: "Connection", path: str) -> None:
         # Whoever removes sessions gets the space back. It has to be said before the first table.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
-        with transaction(connection):
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        _change_schema(connection, _SCHEMA)
+
+
+def _upgrade(connection: "Connection", path: str) -> None:
+    with files.locked(path):
+        # Another process may have done it meanwhile.
+        if _read_version(connection) == 1:
+            _change_schema(connection, _UPGRADE)
+
+
+def _change_schema(connection: "Connection", script: str) -> None:
+    with transaction(connection):
+        for statement in filter(str.strip, script.split(";")):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")

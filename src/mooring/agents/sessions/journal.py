@@ -46,6 +46,7 @@ from mooring.core.problem import Problem
 from mooring.core.secret import redact
 from mooring.core.turn import TokenUsage
 from mooring.errors import FileError
+from mooring.permissions.audit import new_session_id
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -57,8 +58,8 @@ RETRY_SECONDS = 5.0
 LONGEST_TITLE = 120
 
 _BEGIN = """
-INSERT INTO sessions (id, folder, cwd, agent, model, created, used, owner_pid, owner_start)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (id, folder, cwd, agent, model, parent, call, created, used, owner_pid, owner_start)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _USE = """
 UPDATE sessions SET used = ?, agent = ?, model = ?, loaded = ?, turns = turns + ?,
@@ -73,6 +74,15 @@ _RELEASE = "UPDATE sessions SET owner_pid = NULL, owner_start = NULL WHERE id = 
 
 NOTES_OF_REPLY: tuple[EntryKind, EntryKind] = ("block", "text")
 NOTES_OF_CALLS: tuple[EntryKind, EntryKind] = ("started", "ended")
+
+
+class SubAgentOf(Struct, frozen=True):
+    """Whom a sub-agent works for."""
+
+    session: str
+    call: str
+    spenders: tuple[str, ...]
+    """The sessions that what it takes counts to, besides its own."""
 
 
 class JournalPlace(Struct, frozen=True):
@@ -112,6 +122,7 @@ class SessionJournal:
         on_problem: Callable[[Problem], None] = _ignore_problem,
         clock: Callable[[], float] = time.time,
         place: JournalPlace | None = None,
+        works_for: SubAgentOf | None = None,
     ) -> None:
         """`secrets`, made by `list_secrets`, are struck out of whatever is written."""
         self.id = id
@@ -126,6 +137,7 @@ class SessionJournal:
         self._secrets = secrets
         self._on_problem = on_problem
         self._clock = clock
+        self._works_for = works_for
         self._connection = place.connection if place else None
         self._number = place.number if place else 0
         self._settled = place.settled if place else 0
@@ -192,7 +204,26 @@ class SessionJournal:
     def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
         """Add what one reply took; with a price that is unknown, so is the sum."""
         tokens = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
-        self._write((_SPEND, (*tokens, cost, self.id)))
+        self._write(*((_SPEND, (*tokens, cost, id)) for id in self._spenders))
+
+    @property
+    def _spenders(self) -> tuple[str, ...]:
+        """The sessions that a reply counts to: a sub-agent's also to that of whoever it works for."""
+        return (self.id,) if self._works_for is None else (self.id, *self._works_for.spenders)
+
+    def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "SessionJournal":
+        """A session for the sub-agent that works for a call: it belongs to this one, and is removed with it."""
+        return SessionJournal(
+            self._path,
+            new_session_id(),
+            folder=self._folder,
+            cwd=self._cwd,
+            model=model,
+            agent=agent,
+            secrets=self._secrets,
+            clock=self._clock,
+            works_for=SubAgentOf(self.id, call, self._spenders),
+        )
 
     def close(self) -> None:
         """Write what is left, and let another process have the session."""
@@ -235,7 +266,9 @@ class SessionJournal:
     def _begin(self) -> SqlStatement:
         owner, now = identify_this_process(), self._clock()
         names = self.id, self._folder, self._cwd, self.agent, self.model
-        return _BEGIN, (*names, now, now, owner.pid, owner.start)
+        works_for = self._works_for
+        above = (None, None) if works_for is None else (works_for.session, works_for.call)
+        return _BEGIN, (*names, *above, now, now, owner.pid, owner.start)
 
     # --- text that streams in -------------------------------------------------------------------------------------
 

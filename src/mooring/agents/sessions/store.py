@@ -70,6 +70,18 @@ class SessionSummary(Struct, frozen=True, rename="camel"):
     """The id of the process that has it open now."""
 
 
+class SubAgentTranscript(Struct, frozen=True, rename="camel"):
+    """All that a sub-agent said and did for one call."""
+
+    agent: str
+    model: str
+    call: str
+    """The id of the call."""
+    began: datetime
+    messages: tuple[TranscriptEntry, ...]
+    sub_agents: "tuple[SubAgentTranscript, ...]" = ()
+
+
 class ResumedSession(Struct, frozen=True):
     """A session that goes on: what the model is sent, and what was open when it was interrupted."""
 
@@ -189,9 +201,9 @@ class SessionStore:
         with use_database(self.path) as connection:
             if connection is None:
                 return ()
-            wanted = "" if cwd is None else "WHERE folder = ?"
+            wanted = "" if cwd is None else "AND folder = ?"
             values = () if cwd is None else (find_session_folder(cwd),)
-            query = f"{_SELECT} {wanted} ORDER BY used DESC LIMIT ?"
+            query = f"{_SELECT} {_NO_SUB_AGENT} {wanted} ORDER BY used DESC LIMIT ?"
             return tuple(map(_make_summary, connection.execute(query, (*values, most))))
 
     def read(self, id: str) -> tuple[SessionSummary, tuple[TranscriptEntry, ...]]:
@@ -201,6 +213,26 @@ class SessionStore:
             assert connection is not None
             entries = self._read_entries(connection, session.id, 0)
         return session, tuple(make_transcript(entries, session.model))
+
+    def read_sub_agents(self, id: str) -> tuple[SubAgentTranscript, ...]:
+        """All that the sub-agents of a session said, in the order in which they began. Raises: FileError."""
+        with use_database(self.path) as connection:
+            return () if connection is None else self._read_sub_agents(connection, id)
+
+    def _read_sub_agents(self, connection: "Connection", parent: str) -> tuple[SubAgentTranscript, ...]:
+        query = "SELECT id, agent, model, call, created FROM sessions WHERE parent = ? ORDER BY created"
+        found = connection.execute(query, (parent,)).fetchall()
+        return tuple(
+            SubAgentTranscript(
+                agent=agent,
+                model=model,
+                call=call,
+                began=datetime.fromtimestamp(created, UTC),
+                messages=tuple(make_transcript(self._read_entries(connection, id, 0), model)),
+                sub_agents=self._read_sub_agents(connection, id),
+            )
+            for id, agent, model, call, created in found
+        )
 
     def _read_entries(self, connection: "Connection", id: str, first: int) -> Sequence[SessionEntry]:
         query = "SELECT number, at, data FROM entries WHERE session = ? AND number >= ? ORDER BY number"
@@ -230,7 +262,9 @@ class SessionStore:
         with use_database(self.path) as connection:
             if connection is None:
                 return 0, 0
-            rows = connection.execute(f"{_SELECT} WHERE used < ?", (float("inf") if before is None else before,))
+            rows = connection.execute(
+                f"{_SELECT} {_NO_SUB_AGENT} AND used < ?", (float("inf") if before is None else before,)
+            )
             sessions = list(map(_make_summary, rows))
             closed = [session for session in sessions if session.open_in is None]
             # One by one: others write meanwhile.
@@ -253,6 +287,8 @@ _SELECT = (
     "SELECT id, folder, cwd, agent, model, title, created, used, turns, input_tokens, output_tokens, "
     "cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
 )
+_NO_SUB_AGENT = "WHERE parent IS NULL"
+"""Sub-agents are shown with the session that they belong to, and nobody goes on with one."""
 
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
@@ -280,7 +316,7 @@ def _find_session(connection: "Connection | None", id: str) -> SessionSummary:
         ()
         if connection is None or not id
         else connection.execute(
-            f"{_SELECT} WHERE id >= ? AND id < ? LIMIT ?", (id, f"{id}\U0010ffff", MOST_NAMED)
+            f"{_SELECT} {_NO_SUB_AGENT} AND id >= ? AND id < ? LIMIT ?", (id, f"{id}\U0010ffff", MOST_NAMED)
         ).fetchall()
     )
     sessions = list(map(_make_summary, found))
@@ -297,7 +333,8 @@ def _find_session(connection: "Connection | None", id: str) -> SessionSummary:
 
 def _list_ids(connection: "Connection | None") -> Iterator[str]:
     if connection is not None:
-        rows = connection.execute("SELECT id FROM sessions ORDER BY used DESC LIMIT ?", (MOST_COMPARED,))
+        query = f"SELECT id FROM sessions {_NO_SUB_AGENT} ORDER BY used DESC LIMIT ?"
+        rows = connection.execute(query, (MOST_COMPARED,))
         yield from (row[0] for row in rows)
 
 
@@ -327,10 +364,22 @@ def _remove(connection: "Connection", id: str) -> bool:
         row = connection.execute(f"{_SELECT} WHERE id = ?", (id,)).fetchone()
         if row is None or _make_summary(row).open_in is not None:
             return False
-        connection.execute("DELETE FROM entries WHERE session = ?", (id,))
-        connection.execute("DELETE FROM sessions WHERE id = ?", (id,))
+        for each in (id, *_list_below(connection, id)):
+            connection.execute("DELETE FROM entries WHERE session = ?", (each,))
+            connection.execute("DELETE FROM sessions WHERE id = ?", (each,))
     connection.execute(f"PRAGMA incremental_vacuum({_FREED_PAGES})").fetchall()
     return True
+
+
+def _list_below(connection: "Connection", id: str) -> list[str]:
+    """The ids of a session's sub-agents, and of theirs."""
+    query = """
+    WITH RECURSIVE below (id) AS (
+        SELECT id FROM sessions WHERE parent = ?
+        UNION SELECT sessions.id FROM sessions JOIN below ON sessions.parent = below.id
+    ) SELECT id FROM below
+    """
+    return [row[0] for row in connection.execute(query, (id,))]
 
 
 def _empty_log(connection: "Connection") -> None:

@@ -1,7 +1,8 @@
 """Prints all that was said in a session: who said it and when, with calls and results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from textwrap import indent
 
 from mooring.actions.sessions import SessionTranscript
 from mooring.agents.history import (
@@ -16,13 +17,15 @@ from mooring.agents.history import (
     TextBlock,
     ThinkingBlock,
 )
-from mooring.agents.sessions.store import SessionSummary
+from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.cli.base import say
 from mooring.core.content import Text
 from mooring.core.outcome import Part
 from mooring.display.text import count_noun, describe_base64_size, safe, safe_text
 
+MARGIN = "  "
+"""How far what a sub-agent said stands in."""
 SHOWN_LINES = 10
 """How many lines of a result are shown unless all are asked for."""
 
@@ -30,12 +33,32 @@ SHOWN_LINES = 10
 def print_transcript(transcript: SessionTranscript, *, is_full: bool) -> None:
     """Print a session; in full, with everything that the model thought and all of every result."""
     say(_describe_session(transcript.session))
-    for entry in transcript.messages:
+    _print_messages(transcript.messages, transcript.sub_agents, is_full, "")
+
+
+def _print_messages(
+    messages: Sequence[TranscriptEntry], sub_agents: Sequence[SubAgentTranscript], is_full: bool, margin: str
+) -> None:
+    """Print what was said, and what each sub-agent said where it began."""
+    waiting = list(sub_agents)
+    for entry in messages:
+        while waiting and waiting[0].began <= entry.at:
+            _print_sub_agent(waiting.pop(0), is_full, margin)
         lines = list(_list_lines(entry.message, is_full))
         if lines:
             say()
-            say(_make_heading(entry), bold=True)
-            say("\n".join(lines))
+            say(f"{margin}{_make_heading(entry)}", bold=True)
+            say(indent("\n".join(lines), margin))
+    # Whoever they worked for never got their answers.
+    for sub_agent in waiting:
+        _print_sub_agent(sub_agent, is_full, margin)
+
+
+def _print_sub_agent(sub_agent: SubAgentTranscript, is_full: bool, margin: str) -> None:
+    inner = f"{margin}{MARGIN}"
+    say()
+    say(f"{inner}Sub-agent {safe(sub_agent.agent)}, {format_local(sub_agent.began)}", bold=True)
+    _print_messages(sub_agent.messages, sub_agent.sub_agents, is_full, inner)
 
 
 def format_local(moment: datetime) -> str:
