@@ -284,10 +284,24 @@ class Chat:
         """Show what happens in a turn."""
         self._turn_view.show(event)
 
-    def _show_finished(self, event: ToolFinished) -> None:
+    def _show_finished(self, event: ToolFinished, lead: str) -> None:
         if event.canceled or event.outcome.continues is not None:
             return  # whoever stopped it says so, and what continues is announced
-        self._show_call(event, event.outcome)
+        if lead:
+            self._show_sub_call(event, lead)
+        else:
+            self._show_call(event, event.outcome)
+
+    def _show_sub_call(self, event: ToolFinished, lead: str) -> None:
+        """One line for a sub-agent's call: all of the result is for the sub-agent alone."""
+        if event.outcome.for_person:
+            self.warn(f"{lead}{event.outcome.for_person}")
+            return
+        known = include_invocation(self.conversation.registry.pairs, event)
+        renderer = find_renderer(event.name, known)
+        title = renderer.render({}, event.outcome).title
+        style = "red" if event.outcome.is_error else "green"
+        self.say(f"{lead}{renderer.icon} {name_tool(event.name, known)} · {self._terminal.style(title, style)}")
 
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show how far calls have come, and what became of those that belong to no turn."""

@@ -21,24 +21,27 @@ from mooring.core.turn import (
 )
 from mooring.display.text import count_noun, safe, safe_text
 
+MARGIN = "  "
+"""How much further in lines about a sub-agent stand than those about the agent that started it."""
 _MARKS = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
 
 
 class TurnView:
     """Shows the turns of one chat on a terminal."""
 
-    def __init__(self, terminal: Terminal, show_call: Callable[[ToolFinished], None]) -> None:
+    def __init__(self, terminal: Terminal, show_call: Callable[[ToolFinished, str], None]) -> None:
+        """`show_call` shows how a call ended, and for a sub-agent's behind a lead that says whose it is."""
         self._terminal = terminal
         self._show_call = show_call
+        self._sub_agents = SubAgentLeads()
         self._line = ""
         """The beginning of a line whose end has not come yet."""
 
     def show(self, event: TurnEvent) -> None:
         """Show what happened."""
+        self._sub_agents.note(event)
         if event.parent is not None:
-            # A sub-agent's own words are for the agent that asked; what it does is worth seeing.
-            if isinstance(event, ToolFinished):
-                self._show_call(event)
+            self._show_sub_agent(event, event.parent)
             return
         match event:
             case TextPiece(text=text):
@@ -54,7 +57,7 @@ class TurnView:
                 self._end_line()
             case ToolFinished():
                 self._end_line()
-                self._show_call(event)
+                self._show_call(event, "")
             case PlanChanged(steps=steps):
                 self._end_line()
                 self._terminal.say("\n".join(map(_describe_step, steps)))
@@ -66,6 +69,19 @@ class TurnView:
             case TurnDone():
                 self._end_line()
                 self._show_end(event)
+
+    def _show_sub_agent(self, event: TurnEvent, call: str) -> None:
+        """A sub-agent's own words are for the agent that started it; what it does is worth seeing."""
+        lead = self._sub_agents.find_lead(call)
+        match event:
+            case TurnStarted():
+                self._notice(f"{lead}started{self._sub_agents.describe_task(call)}")
+            case ToolFinished():
+                self._show_call(event, lead)
+            case TurnFailed():
+                self._notice(f"{lead}{_describe_failure(event)}")
+            case _:
+                pass
 
     def _add(self, text: str) -> None:
         *lines, self._line = f"{self._line}{text}".split("\n")
@@ -86,10 +102,7 @@ class TurnView:
 
     def _show_failure(self, event: TurnFailed) -> None:
         self._end_line()
-        words = safe(event.error)
-        if event.retry_in is not None:
-            words = f"{words} Trying again in {event.retry_in:.0f} s."
-        self._terminal.say(self._terminal.style(words, "yellow"))
+        self._terminal.say(self._terminal.style(_describe_failure(event), "yellow"))
 
     def _show_end(self, event: TurnDone) -> None:
         if event.reason == "max-turns":
@@ -101,6 +114,43 @@ class TurnView:
         self._terminal.say(self._terminal.style(text, "dim"))
 
 
+class SubAgentLeads:
+    """What the lines about each sub-agent begin with: its name, further in the more agents are above it."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolStarted] = {}
+        self._names: dict[str, str] = {}
+        """The name of the agent that works for each call."""
+
+    def note(self, event: TurnEvent) -> None:
+        """Take what says who works for whom."""
+        match event:
+            case TurnStarted(parent=None):
+                self._calls.clear()
+                self._names.clear()
+            case TurnStarted(parent=str() as call, agent=agent):
+                self._names[call] = agent or ""
+            case ToolStarted(server=None, id=id):
+                self._calls[id] = event
+            case _:
+                pass
+
+    def find_lead(self, call: str) -> str:
+        """The beginning of a line about the sub-agent that works for a call."""
+        return f"{MARGIN * self._find_depth(call)}{safe(self._names.get(call, ''))} · "
+
+    def _find_depth(self, call: str) -> int:
+        """How many agents are above: two at most."""
+        started = self._calls.get(call)
+        return 2 if started is not None and started.parent is not None else 1
+
+    def describe_task(self, call: str) -> str:
+        """What the sub-agent was started for, if whoever started it said so."""
+        started = self._calls.get(call)
+        words = started.arguments.get("description") if started is not None else None
+        return f": {safe(words)}" if isinstance(words, str) and words else ""
+
+
 def describe_spending(event: TurnDone) -> str:
     """What a turn took, in a line."""
     usage = event.usage
@@ -108,6 +158,11 @@ def describe_spending(event: TurnDone) -> str:
     if event.cost is None:
         return f"{words} · price unknown"
     return f"{words} · ${event.cost:.4f}"
+
+
+def _describe_failure(event: TurnFailed) -> str:
+    words = safe(event.error)
+    return words if event.retry_in is None else f"{words} Trying again in {event.retry_in:.0f} s."
 
 
 def _describe_step(step: Todo) -> str:
