@@ -1,7 +1,7 @@
 """`mooring.agent`: a host's tools, a model and the loop between them, put together for any face or program."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING
@@ -12,11 +12,14 @@ from msgspec.structs import replace
 
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
+from mooring.actions.sub_agents import AgentPlace, OpenedThread, SubAgents
+from mooring.agents.definition import AgentDefinition
 from mooring.agents.history import CallResult, Message
 from mooring.agents.journal import Journal
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
+from mooring.agents.sub.known import GENERAL, KnownAgents
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.backends.agent import AgentBackend
@@ -73,6 +76,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     journal: Journal | None = None
     agent: str | None = None
     """Its name, if it is a defined one."""
+    agents: tuple[AgentDefinition, ...] | None = None
+    """The agents that it can start as sub-agents; `None` for those that files define, if it is `local`."""
 
 
 class Agent:
@@ -164,6 +169,10 @@ class Agent:
         finally:
             self._busy = False
 
+    async def cancel(self, id: str) -> bool:
+        """End one call of the turn under way, such as a sub-agent's; the turn goes on. False if there is none."""
+        return await self.registry.cancel(id)
+
     @property
     def is_interrupted(self) -> bool:
         """Whether the last turn was cut off while calls of the model waited: a session that goes on may begin so."""
@@ -180,10 +189,29 @@ async def open_agent(
     """
     past = options.past or AgentPast(uuid4().hex)
     reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
+    place = AgentPlace(KnownAgents(lambda: _find_agents(host, options)))
+    try:
+        async with _open_thread(host, model, options, reporter, place, tell) as opened:
+            yield Agent(AgentBackend(opened.thread), opened.registry)
+    finally:
+        await model.close()
+
+
+@asynccontextmanager
+async def _open_thread(
+    host: Host,
+    model: Model,
+    options: AgentOptions,
+    reporter: TurnReporter,
+    place: AgentPlace,
+    tell: Callable[[ConversationEvent], None] | None = None,
+) -> AsyncIterator[OpenedThread]:
+    """The conversation of an agent, or of a sub-agent, with its tools. Raises: ConfigError if an option is invalid."""
+    past = options.past or AgentPast(reporter.session)
     thread = AgentThread(
         model,
         reporter,
-        system=lambda: _build_system(host, options),
+        system=lambda: _begin_turn(host, options, place),
         journal=options.journal,
         messages=past.messages,
         ended=past.ended,
@@ -196,7 +224,9 @@ async def open_agent(
         if tell is not None:
             tell(event)
 
+    sub_agents = SubAgents(host, options, thread, place, _open_thread)
     local = _make_local_tools(host, options, thread) if options.local else ()
+    starting = (sub_agents.make_tool(),) if options.local or options.agents is not None else ()
     registry = host.registry(
         ask=reporter.wrap_ask(options.ask or _refuse_unasked),
         policy=options.policy,
@@ -208,20 +238,34 @@ async def open_agent(
         loaded=past.loaded,
         follow=True,
         takes=model.takes,
-        more=(*options.tools, *local),
+        more=(*options.tools, *local, *starting),
         tell=tell_both,
+        part_of=place.part_of,
     )
-    backend = AgentBackend(thread)
-    try:
-        async with registry:
-            thread.tools = registry
-            yield Agent(backend, registry)
-    finally:
-        await backend.close()
+    sub_agents.registry = registry
+    async with registry:
+        thread.tools = registry
+        yield OpenedThread(thread, registry)
+
+
+def _begin_turn(host: Host, options: AgentOptions, place: AgentPlace) -> str:
+    """The system prompt of the turn that begins. Its sub-agents are those that are defined now."""
+    if place.depth == 0:
+        place.known.refresh()
+    return _build_system(host, options)
+
+
+def _find_agents(host: Host, options: AgentOptions) -> Mapping[str, AgentDefinition]:
+    """The agents that can be started as sub-agents, by name."""
+    if options.agents is not None:
+        return {definition.name: definition for definition in options.agents}
+    return {GENERAL.name: GENERAL}
 
 
 def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) -> tuple[ModelTool, ...]:
-    from mooring.agents.local.toolbox import local_tools  # only for an agent that has them
+    # Only for an agent that has them.
+    from mooring.agents.local.ask_user import ASKER
+    from mooring.agents.local.toolbox import local_tools
 
     viewpoint = host.viewpoint
     return local_tools(
@@ -229,6 +273,7 @@ def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) ->
         viewpoint.cwd,
         host.guard,
         ask=options.ask,
+        asker=ASKER if thread.reporter.parent is None else f"The sub-agent {options.agent}",
         on_plan=thread.change_plan,
         settings=host.settings,
     )
@@ -325,6 +370,7 @@ async def agent(
     deny: Iterable[str] = (),
     max_turns: int | None = None,
     agent: str | None = None,
+    agents: Iterable[AgentDefinition] | None = None,
 ) -> AsyncIterator[Agent]:
     """A model that uses everything a host offers:
 
@@ -344,6 +390,7 @@ async def agent(
         max_turns: how many times the model is asked in one turn, at most.
         agent: the name of a defined agent, as `mooring agents` lists them. Its file says who the model is, and narrows
             the tools; `model` comes before the one that the file names.
+        agents: the agents that it can start as sub-agents. By default, with `local`, those that agent files define.
 
     Raises: ConfigError if there is no such model or agent, or an option is invalid.
     """
@@ -357,6 +404,7 @@ async def agent(
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
         max_turns=max_turns,
+        agents=None if agents is None else tuple(agents),
     )
     agent_model = None
     if agent is not None:

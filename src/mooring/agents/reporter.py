@@ -74,7 +74,12 @@ class TurnReporter:
         self.backend = backend
         self.turn = turn
         self.spent = Spent()
-        self._parent = parent
+        self.done: TurnDone | None = None
+        """How the last turn ended."""
+        self.error = ""
+        """Why it failed, if it did."""
+        self.parent = parent
+        """The id of the call that a sub-agent works for."""
         self._emit: EmitTurnEvent | None = None
         self._open: dict[str, Invocation] = {}
         self._denied: list[DeniedCall] = []
@@ -83,7 +88,7 @@ class TurnReporter:
     @property
     def stamp(self) -> TurnStamp:
         """What every event of the turn says."""
-        return {"session": self.session, "turn": self.turn, "parent": self._parent}
+        return {"session": self.session, "turn": self.turn, "parent": self.parent}
 
     def _tell(self, event: TurnEvent) -> None:
         if self._emit is not None:
@@ -95,6 +100,7 @@ class TurnReporter:
         """Begin a turn: until it ends, `emit` receives everything."""
         self.turn += 1
         self.spent = Spent()
+        self.done, self.error = None, ""
         self._denied = []
         self._emit = emit
         started = TurnStarted(
@@ -110,7 +116,7 @@ class TurnReporter:
         for invocation in tuple(self._open.values()):
             self._finish(invocation, Outcome((Text("The turn ended."),), is_error=True), canceled=True)
         spent = self.spent
-        done = TurnDone(
+        self.done = TurnDone(
             **self.stamp,
             reason=reason,
             text=text,
@@ -119,13 +125,30 @@ class TurnReporter:
             cost=spent.cost,
             denied=tuple(self._denied),
         )
-        self._tell(done)
+        self._tell(self.done)
         self._emit = None
 
     def fail(self, error: str, retry_in: float | None = None) -> None:
         """Say that the model failed, and when it is asked again, if it is."""
+        self.error = error
         failed = TurnFailed(**self.stamp, error=error, retry_in=retry_in)
         self._tell(failed)
+
+    def begin_sub_agent(self, call: str) -> "TurnReporter":
+        """The reporter of a sub-agent that works for a call of this turn."""
+        # Its one turn is this turn: it counts on from the one before.
+        return TurnReporter(self.session, self.backend, parent=call, turn=self.turn - 1)
+
+    def relay(self, event: TurnEvent) -> None:
+        """Pass on what a sub-agent tells. What it takes, and what it was refused, counts to this turn as well."""
+        match event:
+            case TokensUsed(usage=usage, cost=cost):
+                self.spent.add(usage, cost)
+            case ToolFinished(outcome=outcome):
+                self._note_denied(event, outcome)
+            case _:
+                pass
+        self._tell(event)
 
     # --- what the model says --------------------------------------------------------------------------------------
 
@@ -216,7 +239,7 @@ class TurnReporter:
         )
         self._tell(finished)
 
-    def _note_denied(self, invocation: Invocation, outcome: Outcome) -> None:
+    def _note_denied(self, invocation: Invocation | ToolFinished, outcome: Outcome) -> None:
         refusal = outcome.refusal
         if refusal is None:
             return
@@ -229,7 +252,7 @@ class TurnReporter:
         """The same `ask`, with every question and answer told."""
 
         async def ask_and_tell(question: Question) -> Answer:
-            id = f"q{next(self._questions)}"
+            id = self._number_question()
             asked = QuestionAsked(**self.stamp, id=id, question=question)
             self._tell(asked)
             answer: Answer = No("The question was dropped.", "cancel")
@@ -240,6 +263,11 @@ class TurnReporter:
             return answer
 
         return ask_and_tell
+
+    def _number_question(self) -> str:
+        number = f"q{next(self._questions)}"
+        # Several sub-agents may ask at the same time.
+        return number if self.parent is None else f"{self.parent}-{number}"
 
 
 def _answered(reporter: TurnReporter, id: str, answer: Answer) -> QuestionAnswered:

@@ -45,8 +45,9 @@ class AskUserTool(LocalTool):
     parameters = AskArguments
     only_reads = True
 
-    def __init__(self, ask: Ask | None) -> None:
+    def __init__(self, ask: Ask | None, asker: str = ASKER) -> None:
         self._ask = ask
+        self._asker = asker
 
     def assess(self, arguments: AskArguments) -> LocalAccess:
         return LocalAccess(is_free=True, why="it only asks you")
@@ -55,7 +56,7 @@ class AskUserTool(LocalTool):
         questions: list[PersonQuestion] = call.arguments.questions
         if self._ask is None:
             return _report_nobody()
-        answer = await self._ask(_make_form(questions))
+        answer = await self._ask(_make_form(questions, self._asker))
         match answer:
             case Yes(content):
                 return text_result(_describe_answers(questions, content))
@@ -71,13 +72,13 @@ def _report_nobody() -> Result:
     return text_result("There is nobody to ask; decide by yourself, and say what you decided.", failed=True)
 
 
-def _make_form(questions: list[PersonQuestion]) -> Form:
+def _make_form(questions: list[PersonQuestion], asker: str) -> Form:
     properties: dict[str, Any] = {}
     for number, question in enumerate(questions, 1):
         properties[_name_field(question, number)] = _make_field(question)
     properties[OTHER] = {"type": "string", "description": "Anything else, in your own words"}
     message = "\n".join(_describe(question) for question in questions)
-    return Form(ASKER, message, {"type": "object", "properties": properties})
+    return Form(asker, message, {"type": "object", "properties": properties})
 
 
 def _name_field(question: PersonQuestion, number: int) -> str:

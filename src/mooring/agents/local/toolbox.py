@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mooring.agents.local.ask_user import AskUserTool
+from mooring.agents.local.ask_user import ASKER, AskUserTool
 from mooring.agents.local.background import BackgroundCommands, BashOutputTool, KillShellTool
 from mooring.agents.local.bash import BashTool
 from mooring.agents.local.finding import GlobTool, ListTool
@@ -30,13 +30,15 @@ def local_tools(
     guard: Guard,
     *,
     ask: Ask | None = None,
+    asker: str = ASKER,
     on_plan: OnPlan | None = None,
     settings: Settings | None = None,
 ) -> tuple[LocalTool, ...]:
     """The tools for one conversation in a folder. Make them anew for each: what one has read or started is its own.
 
-    `guard` starts commands, and ends them if this program ends; `ask` is whom `AskUserQuestion` asks. From the settings
-    come the environment of commands, the way to the network, and the tool that searches the web.
+    `guard` starts commands, and ends them if this program ends; `ask` is whom `AskUserQuestion` asks, and `asker` who
+    does. From the settings come the environment of commands, the way to the network, and the tool that searches the
+    web.
     """
     env: Mapping[str, str] = settings["env"] if settings is not None else {}
     network = Options(**settings["network"]) if settings is not None else Options()
@@ -58,7 +60,7 @@ def local_tools(
         TodoTool(on_plan or _tell_nobody),
         WebFetchTool(PageFetcher(Network(where.env), network)),
         WebSearchTool(search),
-        AskUserTool(ask),
+        AskUserTool(ask, asker),
     )
 
 

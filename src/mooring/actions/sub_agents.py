@@ -1,0 +1,149 @@
+"""The sub-agents of one agent: each opened with its own model, tools and session, and closed when it has answered."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.agents.model import Model
+from mooring.agents.reporter import TurnReporter
+from mooring.agents.selection import apply_selection
+from mooring.agents.sub.known import KnownAgents
+from mooring.agents.sub.tool import AgentTool, SubAgentTask
+from mooring.agents.thread import AgentThread
+from mooring.core.question import Answer, Ask, Permission, Question
+from mooring.errors import ConfigError
+from mooring.host.host import Host
+from mooring.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from mooring.actions.turn import AgentOptions
+
+MOST_REPLIES = 200
+"""How many times a sub-agent's model is asked unless `max_turns` says so: nobody reads along while it works."""
+INHERIT = "inherit"
+
+
+class AgentPlace(Struct, frozen=True):
+    """Where an agent stands among those that work in one conversation."""
+
+    known: KnownAgents
+    depth: int = 0
+    """How many agents are above it."""
+    part_of: Registry | None = None
+    """The tools of the one above it, whose rules and answers hold for it too."""
+
+
+class OpenedThread(Struct, frozen=True):
+    """An agent that is ready to work."""
+
+    thread: AgentThread
+    registry: Registry
+
+
+OpenThread: TypeAlias = Callable[
+    [Host, Model, "AgentOptions", TurnReporter, AgentPlace], AbstractAsyncContextManager[OpenedThread]
+]
+
+
+class SubAgents:
+    """Opens the sub-agents of one agent."""
+
+    registry: Registry
+    """The tools of that agent. Set once: they include the one that starts sub-agents."""
+
+    def __init__(
+        self, host: Host, options: "AgentOptions", thread: AgentThread, place: AgentPlace, open_thread: OpenThread
+    ) -> None:
+        self._host = host
+        self._options = options
+        self._thread = thread
+        self._place = place
+        self._open_thread = open_thread
+
+    def make_tool(self) -> AgentTool:
+        """The tool that starts them."""
+        return AgentTool(self._place.known, self.open, self._thread.reporter.relay, self._place.depth)
+
+    @asynccontextmanager
+    async def open(self, task: SubAgentTask) -> AsyncIterator[AgentThread]:
+        """The conversation of one sub-agent. Raises: ConfigError if its model can't be used."""
+        async with self._open_model(task) as model:
+            name = task.definition.name
+            journal = self._thread.journal.begin_sub_agent(task.call, agent=name, model=model.name)
+            options = replace(self._make_options(task), journal=journal)
+            reporter = self._thread.reporter.begin_sub_agent(task.call)
+            place = AgentPlace(self._place.known, self._place.depth + 1, self.registry)
+            try:
+                async with self._open_thread(self._host, model, options, reporter, place) as opened:
+                    yield opened.thread
+            finally:
+                journal.close()
+
+    def _make_options(self, task: SubAgentTask) -> "AgentOptions":
+        definition, above = task.definition, self._options
+        return replace(
+            above,
+            # What the agent above was told about its own task isn't the sub-agent's.
+            instructions="",
+            role=definition.prompt,
+            agent=definition.name,
+            ask=above.ask and name_asker(above.ask, definition.name),
+            # The scope of the agent above holds all that it was given itself.
+            allow=None,
+            deny=(),
+            within=apply_selection(definition.tools, self.registry.scope),
+            max_turns=above.max_turns or MOST_REPLIES,
+            past=None,
+        )
+
+    @asynccontextmanager
+    async def _open_model(self, task: SubAgentTask) -> AsyncIterator[Model]:
+        """The model of a sub-agent: one of its own, which is closed with it, or that of the agent above."""
+        wanted = self._find_model_name(task)
+        if wanted is None:
+            yield self._thread.model
+            return
+        from mooring.backends.api.choose import choose_model  # most sub-agents share a model that is there
+
+        model = await choose_model(wanted, self._host.viewpoint.where, self._host.settings)
+        try:
+            yield model
+        finally:
+            await model.close()
+
+    def _find_model_name(self, task: SubAgentTask) -> str | None:
+        """The name of the model that a sub-agent has of its own; `None` if it has none. Raises: ConfigError."""
+        above = self._thread.model.name
+        wanted = task.definition.model
+        if task.model is not None:
+            wanted = _check_provider(task.model, above)
+        return None if wanted in (None, INHERIT, above) else wanted
+
+
+def _check_provider(wanted: str, above: str) -> str:
+    """The model that an agent asks for, with its provider.
+
+    Raises: ConfigError if it is another provider's: a model doesn't decide who gets to read the conversation.
+    """
+    provider = above.partition(":")[0]
+    word, colon, _ = wanted.partition(":")
+    if wanted == INHERIT or word == provider:
+        return wanted
+    if colon:
+        raise ConfigError(f"Agent was not called: {wanted!r} is not a model of {provider}.", "Leave `model` out.")
+    return f"{provider}:{wanted}"
+
+
+def name_asker(ask: Ask, agent: str) -> Ask:
+    """The same `ask`; questions about calls say which sub-agent wants to make them."""
+
+    async def ask_by_name(question: Question) -> Answer:
+        # One of its own sub-agents has said its name already.
+        if isinstance(question, Permission) and not question.agent:
+            question = replace(question, agent=agent)
+        return await ask(question)
+
+    return ask_by_name

@@ -1,0 +1,131 @@
+"""`Agent`: hands a task to a sub-agent, which works on it in a conversation of its own and answers once."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.sub.known import KnownAgents
+from mooring.agents.sub.run import run_sub_agent
+from mooring.agents.thread import AgentThread
+from mooring.core.result import Result
+from mooring.core.tool import Tool
+from mooring.core.turn import EmitTurnEvent
+from mooring.core.verdict import LocalAccess
+from mooring.errors import ConfigError
+from mooring.tools.function import make_schema
+from mooring.tools.local_tool import LocalCall, LocalTool
+
+DEFAULT_AGENT = "general-purpose"
+MOST_DEPTH = 2
+"""A sub-agent may start others; those may not."""
+MOST_AT_ONCE = 8
+"""How many sub-agents of one conversation work at the same time; further ones wait until one has ended."""
+MOST_LISTED = 50
+LONGEST_DESCRIPTION = 250
+
+_PURPOSE = (
+    "Hand a task to a sub-agent. It works on it in a conversation of its own, with the tools of its kind, and returns "
+    "its answer. It knows nothing of this conversation: say in the prompt all that it needs, and what to report. "
+    "For independent tasks, start several at once."
+)
+_TOO_DEEP = "Agent was not called: a sub-agent of a sub-agent can't start another one. Do the task yourself."
+
+
+class AgentArguments(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What `Agent` takes."""
+
+    description: Annotated[str, Meta(description="The task in three to five words")] = ""
+    prompt: Annotated[str, Meta(description="The whole task", min_length=1)]
+    subagent_type: Annotated[str, Meta(description="The name of the agent to start")] = DEFAULT_AGENT
+    model: Annotated[str | None, Meta(description="Another model of the same provider; usually left out")] = None
+
+
+class SubAgentTask(Struct, frozen=True):
+    """A task for a sub-agent."""
+
+    call: str
+    """The id of the call that it works for."""
+    definition: AgentDefinition
+    prompt: str
+    model: str | None = None
+    """The model that whoever started it asks for."""
+
+
+OpenSubAgent: TypeAlias = Callable[[SubAgentTask], AbstractAsyncContextManager[AgentThread]]
+"""Opens the conversation of a sub-agent, and closes it with everything that was opened for it."""
+
+
+class AgentTool(LocalTool):
+    label = "Agent"
+    aliases = ("Task",)
+    other_names = ("Task",)
+    description = _PURPOSE
+    parameters = AgentArguments
+    # It changes nothing by itself, and what the sub-agent does is checked call by call. So several run at once.
+    only_reads = True
+    raises_answers = True
+
+    def __init__(self, known: KnownAgents, open_sub_agent: OpenSubAgent, relay: EmitTurnEvent, depth: int) -> None:
+        """`depth` is how many agents are above the one that has this tool; `relay` takes what sub-agents tell."""
+        self._known = known
+        self._open = open_sub_agent
+        self._relay = relay
+        self.is_offered = depth < MOST_DEPTH
+        # A sub-agent that waits for its own does nothing meanwhile: they take its place, one at a time. So it is never
+        # more than the most that are at work, and none waits for a place that only its own end would free.
+        self._places = asyncio.Semaphore(MOST_AT_ONCE if depth == 0 else 1)
+        self._defined: tuple[Mapping[str, AgentDefinition], Tool] | None = None
+
+    @property
+    def definition(self) -> Tool:
+        """Its description names the agents that can be started now."""
+        by_name = self._known.by_name
+        if self._defined is None or self._defined[0] is not by_name:
+            self._defined = by_name, self._define(by_name)
+        return self._defined[1]
+
+    def _define(self, by_name: Mapping[str, AgentDefinition]) -> Tool:
+        schema = make_schema(self.parameters, self.name)
+        # Here too, and without the descriptions: OpenAI takes only the beginning of a tool's description.
+        names = ", ".join(list(by_name)[:MOST_LISTED])
+        schema["properties"]["subagent_type"]["description"] = f"The agent to start: {names}"
+        return Tool(
+            name=self.name,
+            input_schema=Raw(msgspec.json.encode(schema)),
+            description=describe_agents(by_name),
+            annotations=self.hints,
+        )
+
+    def assess(self, arguments: AgentArguments) -> LocalAccess:
+        if not self.is_offered:
+            raise ConfigError(_TOO_DEEP)
+        definition = self._known.find(arguments.subagent_type)
+        return LocalAccess(
+            kind="text", subject=definition.name, is_free=True, why="each call of a sub-agent is checked by itself"
+        )
+
+    async def run(self, call: LocalCall) -> Result:
+        arguments: AgentArguments = call.arguments
+        definition = self._known.find(arguments.subagent_type)
+        task = SubAgentTask(call.id, definition, arguments.prompt, arguments.model)
+        async with self._places, self._open(task) as thread:
+            return await run_sub_agent(thread, task.prompt, self._relay)
+
+
+def describe_agents(by_name: Mapping[str, AgentDefinition]) -> str:
+    """What the tool is for, and the agents that it can start; not more of them than anybody reads."""
+    listed = list(by_name.values())[:MOST_LISTED]
+    lines = [f"- {agent.name}: {_shorten(agent.description)}" for agent in listed]
+    if len(by_name) > MOST_LISTED:
+        lines.append(f"and {len(by_name) - MOST_LISTED} more")
+    return "\n".join([_PURPOSE, "Agents:", *lines])
+
+
+def _shorten(description: str) -> str:
+    line = " ".join(description.split())
+    return line if len(line) <= LONGEST_DESCRIPTION else f"{line[:LONGEST_DESCRIPTION]}…"
