@@ -10,7 +10,7 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "Agent", "Allow", "Answer", "Approval", "Approved", "Ask", "Audio", "BadArguments", "Block", "BlockFinished",
+        "Agent", "AgentDefinition", "AgentOrigin", "Allow", "Answer", "Approval", "Approved", "Ask", "Audio", "BadArguments", "Block", "BlockFinished",
         "Broken", "CallBlock", "CallChanged", "CallDone", "CallFailed", "CallPending", "CallPolicy", "CallProcessing",
         "CallRefusal", "CallResult", "CallState", "ChangedIssuer", "ChangedTool", "ChangedTools", "Client", "Clogged",
         "Closed", "Completion", "ConfigError", "ConnectError", "Connected", "Connecting", "ContextOverflow",
@@ -29,7 +29,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "Server", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session", "Settings", "SpawnError",
         "Stale", "Status", "StatusChanged", "Stdio", "SummaryMessage", "Suspended", "Text", "TextBlock", "TextPiece",
         "ThinkingBlock", "ThinkingPiece", "TimedOut", "Timeout", "Todo", "TokenUsage", "TokensUsed", "TooLarge",
-        "Tool", "ToolFinished", "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed",
+        "Tool", "ToolFinished", "ToolSelection", "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed",
         "TurnInput", "TurnStarted", "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict",
         "Viewpoint", "Visit", "Watch", "WatchNews", "WatchUpdate", "Where", "Yes", "agent", "connect", "discover",
         "discover_and_load", "open", "tool",

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mooring.actions.turn import Agent, agent
+    from mooring.agents.definition import AgentDefinition, AgentOrigin, ToolSelection
     from mooring.agents.history import (
         CallBlock,
         CallResult,
@@ -258,6 +259,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent",
+    "AgentDefinition",
+    "AgentOrigin",
     "Allow",
     "Answer",
     "Approval",
@@ -413,6 +416,7 @@ __all__ = [
     "TooLarge",
     "Tool",
     "ToolFinished",
+    "ToolSelection",
     "ToolStarted",
     "ToolsChanged",
     "Troubled",
@@ -446,6 +450,7 @@ __all__ = [
 # server run this file, too, and must start in an instant.
 _NAMES = {
     "actions.turn": "Agent agent",
+    "agents.definition": "AgentDefinition AgentOrigin ToolSelection",
     "agents.history": (
         "CallBlock CallResult ModelMessage PersonMessage ResultsMessage SummaryMessage TextBlock ThinkingBlock"
     ),

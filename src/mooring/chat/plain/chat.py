@@ -300,8 +300,8 @@ class Chat:
         known = include_invocation(self.conversation.registry.pairs, event)
         renderer = find_renderer(event.name, known)
         title = renderer.render({}, event.outcome).title
-        style = "red" if event.outcome.is_error else "green"
-        self.say(f"{lead}{renderer.icon} {name_tool(event.name, known)} · {self._terminal.style(title, style)}")
+        styled = self._terminal.style(title, "red" if event.outcome.is_error else "green")
+        self.say(f"{lead}{renderer.icon} {name_tool(event.name, known)} · {styled}")
 
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show how far calls have come, and what became of those that belong to no turn."""
