@@ -6,7 +6,8 @@ from typing import Any
 from scripted import ScriptedModel, call, results_of
 
 import mooring
-from mooring.actions.turn import AgentOptions, open_agent
+from mooring.actions.agent_options import AgentOptions
+from mooring.actions.turn import open_agent
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import PlanChanged, TurnEvent
 from support import Home

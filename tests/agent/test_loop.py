@@ -9,7 +9,8 @@ import pytest
 from scripted import ScriptedModel, call, results_of
 
 import mooring
-from mooring.actions.turn import AgentOptions, open_agent
+from mooring.actions.agent_options import AgentOptions
+from mooring.actions.turn import open_agent
 from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
 from mooring.agents.journal import NoJournal
 from mooring.core.question import Allow, Answer, No, Permission, Question

@@ -5,12 +5,13 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.actions.agent_options import AgentOptions
 from mooring.actions.deadline import Deadline
 from mooring.actions.defined_agent import find_defined_agent
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.session_start import SessionStart
-from mooring.actions.turn import AgentOptions, add_definition, choose_model_for, open_kept_agent
+from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
 from mooring.core.config import ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved

@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.actions.agent_options import AgentOptions
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
@@ -17,9 +18,6 @@ from mooring.core.question import Answer, Ask, Permission, Question
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
-
-if TYPE_CHECKING:
-    from mooring.actions.turn import AgentOptions
 
 MOST_REPLIES = 200
 """How many times a sub-agent's model is asked unless `max_turns` says so: nobody reads along while it works."""
@@ -44,7 +42,7 @@ class OpenedThread(Struct, frozen=True):
 
 
 OpenThread: TypeAlias = Callable[
-    [Host, Model, "AgentOptions", TurnReporter, AgentPlace], AbstractAsyncContextManager[OpenedThread]
+    [Host, Model, AgentOptions, TurnReporter, AgentPlace], AbstractAsyncContextManager[OpenedThread]
 ]
 
 
@@ -55,7 +53,7 @@ class SubAgents:
     """The tools of that agent. Set once: they include the one that starts sub-agents."""
 
     def __init__(
-        self, host: Host, options: "AgentOptions", thread: AgentThread, place: AgentPlace, open_thread: OpenThread
+        self, host: Host, options: AgentOptions, thread: AgentThread, place: AgentPlace, open_thread: OpenThread
     ) -> None:
         self._host = host
         self._options = options
@@ -82,7 +80,7 @@ class SubAgents:
             finally:
                 journal.close()
 
-    def _make_options(self, task: SubAgentTask) -> "AgentOptions":
+    def _make_options(self, task: SubAgentTask) -> AgentOptions:
         definition, above = task.definition, self._options
         return replace(
             above,

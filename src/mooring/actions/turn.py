@@ -7,15 +7,14 @@ from datetime import date
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.actions.agent_options import AgentOptions, AgentPast
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
 from mooring.actions.sub_agents import AgentPlace, OpenedThread, SubAgents
 from mooring.agents.definition import AgentDefinition
-from mooring.agents.history import CallResult, Message
-from mooring.agents.journal import Journal
+from mooring.agents.history import Message
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
@@ -32,52 +31,12 @@ from mooring.errors import ConfigError, ModelError
 from mooring.host.host import Host
 from mooring.host.options import Policy
 from mooring.tools.registry import Registry
-from mooring.tools.scope import ToolScope
 from mooring.tools.tool import ModelTool
 
 if TYPE_CHECKING:
     from mooring.actions.defined_agent import DefinedAgent
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
-
-
-class AgentPast(Struct, frozen=True):
-    """What a conversation that goes on brings with it."""
-
-    session: str
-    turn: int = 0
-    messages: tuple[Message, ...] = ()
-    ended: tuple[CallResult, ...] = ()
-    """Results of the last reply's calls; those without one are made first."""
-    loaded: tuple[str, ...] = ()
-    """Names of tools that a search found."""
-
-
-class AgentOptions(Struct, frozen=True, kw_only=True):
-    """How one agent works. `mooring.agent` takes the same by name."""
-
-    instructions: str = ""
-    """What the agent is told besides, in its system prompt."""
-    role: str | Callable[[], str] = ""
-    """Who it is, in place of Mooring's own words; a function is called when a turn begins."""
-    ask: Ask | None = None
-    policy: Policy | None = None
-    rules: tuple[Rule, ...] = ()
-    tools: tuple[ModelTool, ...] = ()
-    """Tools of its own, beside those of servers."""
-    local: bool = False
-    """Whether it has the tools for this machine: files, commands, pages."""
-    allow: tuple[str, ...] | None = None
-    deny: tuple[str, ...] = ()
-    within: ToolScope | None = None
-    """What narrows its tools further: those that its definition selects."""
-    max_turns: int | None = None
-    past: AgentPast | None = None
-    journal: Journal | None = None
-    agent: str | None = None
-    """Its name, if it is a defined one."""
-    agents: tuple[AgentDefinition, ...] | None = None
-    """The agents that it can start as sub-agents; `None` for those that files define, if it is `local`."""
 
 
 class Agent:

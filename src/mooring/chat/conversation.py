@@ -148,7 +148,8 @@ class Conversation:
                 yield
             return
         # Loaded here: without a model, nothing of an agent is needed.
-        from mooring.actions.turn import AgentOptions, add_definition, choose_model_for, open_kept_agent
+        from mooring.actions.agent_options import AgentOptions
+        from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
 
         options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True)
         agent_model = None

@@ -317,12 +317,14 @@ async def _start_many(home: Home, folder: Path, counts: tuple[int, ...]) -> list
     def respond(request: ModelRequest) -> Any:
         if request.first_user_text == "Delegate":
             made = len(request.all_results)
-            return start(f"Task {made}") if made < wanted else Say("Done.")
+            return start(f"Task {made}") if made < wanted[-1] else Say("Done.")
         return Say("Sub.") if request.results else Call("mcp__actor__count")
 
+    wanted: list[int] = []
     figures: list[tuple[float, int]] = []
     async with FakeModel(respond) as fake, open_host(home, fake, {"actor": actor.entry}) as host:
-        for wanted in (1, *counts):
+        for count in (1, *counts):
+            wanted.append(count)
             async with mooring.agent(host, MODELS["anthropic"], policy="allow", agents=[WORKER]) as agent:
                 began = process_time()
                 assert (await agent.run("Delegate")).text == "Done."
