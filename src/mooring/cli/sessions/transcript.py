@@ -47,7 +47,7 @@ def _print_messages(
         lines = list(_list_lines(entry.message, is_full))
         if lines:
             say()
-            say(f"{margin}{_make_heading(entry)}", bold=True)
+            say(f"{margin}{_make_heading(entry, 'Task' if margin else 'You')}", bold=True)
             say(indent("\n".join(lines), margin))
     # Whoever they worked for never got their answers.
     for sub_agent in waiting:
@@ -82,17 +82,17 @@ def _describe_session(session: SessionSummary) -> str:
     return ", ".join(filter(None, facts))
 
 
-def _make_heading(entry: TranscriptEntry) -> str:
+def _make_heading(entry: TranscriptEntry, person: str) -> str:
     cut = ", cut off" if entry.is_cut else ""
-    return f"{_name_speaker(entry.message)}, {format_local(entry.at)}{cut}"
+    return f"{_name_speaker(entry.message, person)}, {format_local(entry.at)}{cut}"
 
 
-def _name_speaker(message: Message) -> str:
+def _name_speaker(message: Message, person: str) -> str:
     match message:
         case PersonMessage(synthetic=True):
             return "Mooring"
         case PersonMessage():
-            return "You"
+            return person
         case ModelMessage(model=model):
             return safe(model)
         case ResultsMessage():
