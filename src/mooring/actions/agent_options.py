@@ -7,6 +7,7 @@ from msgspec import Struct
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.history import CallResult, Message
 from mooring.agents.journal import Journal
+from mooring.backends.host_servers import SwitchServer
 from mooring.core.question import Ask
 from mooring.core.verdict import Rule
 from mooring.host.options import Policy
@@ -51,3 +52,5 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     """Its name, if it is a defined one."""
     agents: tuple[AgentDefinition, ...] | None = None
     """The agents that it can start as sub-agents; `None` for those that files define, if it is `local`."""
+    switch: SwitchServer | None = None
+    """How servers of the host are enabled and disabled, if they are."""

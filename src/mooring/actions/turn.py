@@ -22,6 +22,7 @@ from mooring.agents.sub.known import GENERAL, KnownAgents
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.backends.agent import AgentBackend
+from mooring.backends.host_servers import HostServers
 from mooring.core.call import ConversationEvent
 from mooring.core.problem import Problem
 from mooring.core.question import Answer, Ask, No, Question
@@ -151,7 +152,7 @@ async def open_agent(
     place = AgentPlace(KnownAgents(lambda: _find_agents(host, options)))
     try:
         async with _open_thread(host, model, options, reporter, place, tell) as opened:
-            yield Agent(AgentBackend(opened.thread), opened.registry)
+            yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch)), opened.registry)
     finally:
         await model.close()
 

@@ -2,6 +2,7 @@
 
 from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
+from mooring.backends.host_servers import HostServers
 from mooring.core.turn import EmitTurnEvent, TurnInput
 
 
@@ -10,8 +11,11 @@ class AgentBackend:
 
     name = "api"
 
-    def __init__(self, thread: AgentThread) -> None:
+    def __init__(self, thread: AgentThread, servers: HostServers) -> None:
         self.thread = thread
+        self.status = servers.status
+        self.switch = servers.switch
+        self.reconnect = servers.reconnect
 
     async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
         """See `Backend.turn`."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.agents.reporter import TurnReporter
+from mooring.backends.host_servers import HostServers
 from mooring.core.call import Definition
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, TurnInput, TurnTools
 
@@ -31,8 +32,11 @@ class ManualBackend:
 
     name = "manual"
 
-    def __init__(self, person: Person, tools: TurnTools, reporter: TurnReporter) -> None:
+    def __init__(self, person: Person, tools: TurnTools, reporter: TurnReporter, servers: HostServers) -> None:
         """`reporter` has to be told what the tools do: their calls are part of the turn."""
+        self.status = servers.status
+        self.switch = servers.switch
+        self.reconnect = servers.reconnect
         self._person = person
         self._tools = tools
         self._reporter = reporter

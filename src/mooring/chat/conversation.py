@@ -16,6 +16,7 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
 from mooring.actions.session_start import SessionStart
 from mooring.agents.reporter import TurnReporter
+from mooring.backends.host_servers import HostServers
 from mooring.backends.manual import ManualBackend
 from mooring.chat.news import ServerNews
 from mooring.core.approved import Approved
@@ -151,7 +152,7 @@ class Conversation:
         from mooring.actions.agent_options import AgentOptions
         from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
 
-        options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True)
+        options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True, switch=self.switch)
         agent_model = None
         if self._options.agent is not None:
             defined = await self._find_defined_agent(self._options.agent)
@@ -211,7 +212,8 @@ class Conversation:
             tell=tell,
         )
         async with tools as self.registry:
-            self.backend = ManualBackend(self._face, self.registry, reporter)
+            servers = HostServers(self.host, self.switch)
+            self.backend = ManualBackend(self._face, self.registry, reporter, servers)
             yield
 
     async def resume_turn(self) -> None:

@@ -4,7 +4,7 @@ A turn is told as events, in order, whoever answers it: a model behind an addres
 shows or stores a turn needs to know nothing else about it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, json, to_builtins
@@ -268,6 +268,20 @@ class TurnTools(Protocol):
         """Call a tool. A failure is an outcome; cancelling this cancels the call."""
 
 
+ServerStatusWord: TypeAlias = Literal["connected", "pending", "failed", "disabled", "needs-auth", "unknown"]
+
+
+class ServerStatus(Struct, frozen=True, rename="camel"):
+    """The status of a server as whoever answers sees it."""
+
+    name: str
+    """The name in the configuration."""
+    status: ServerStatusWord
+    """`unknown` if whoever answers can't tell."""
+    error: str = ""
+    """Why it can't be used, in one line. Make it safe."""
+
+
 class Backend(Protocol):
     """Answers requests, one turn at a time."""
 
@@ -279,6 +293,15 @@ class Backend(Protocol):
 
         Everything that happens is emitted, from `TurnStarted` to `TurnDone`, also if it fails or is canceled.
         """
+
+    async def status(self) -> Sequence[ServerStatus]:
+        """The status of every configured server, as whoever answers sees it."""
+
+    async def switch(self, server: str, on: bool) -> None:
+        """Enable or disable a server for this conversation. Raises: MooringError if that can't be done."""
+
+    async def reconnect(self, server: str) -> None:
+        """Connect a server anew and wait for it. Raises: MooringError if it can't be reached."""
 
     async def close(self) -> None:
         """End whatever answers."""

@@ -169,6 +169,16 @@ class Calls:
             self._routes[name if isinstance(name, str) else name.name] = route
         return route, call, limit
 
+    async def permit(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
+        """Have a call authorized that somebody else is about to make, or that comes later as an approved one.
+
+        Only a refusal is put on record: the call itself is, when it is made here.
+
+        Raises: as `_authorize_tool`.
+        """
+        _, _, _, verdict = await self._consent.retry(lambda: self._authorize_tool(entry, arguments))
+        return verdict
+
     def _may_remember(self, call: ProposedCall) -> bool:
         # A server with several names is checked under each of them, and the tools may have changed during the wait.
         return (

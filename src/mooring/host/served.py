@@ -18,11 +18,12 @@ from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.status import Connected, NeedsAuth
 from mooring.core.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
-from mooring.core.verdict import Mode, Rule
+from mooring.core.verdict import Rule
 from mooring.display.text import safe
 from mooring.errors import MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
 from mooring.host.client_logins import ClientLogins
+from mooring.host.conversation import ConversationHost
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
 from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
@@ -70,8 +71,14 @@ def open_client(
     """
     # Not a method of the host: programs that only use servers need not know of clients.
     parts = host._parts
-    mode, checked = find_mode(policy), check_rules(rules)
-    return ServedClient(parts, client, mode=mode, rules=checked, names=names, search=search, browser=browser)
+    permissions = parts.permissions.begin(client.ask, find_mode(policy), check_rules(rules))
+
+    def find_answerer() -> Answerer:
+        """Who answers servers in the course of the current request."""
+        return Answerer(client.find_asker(), client.find_roots())
+
+    conversation = parts.converse(permissions, client.ask, find_answerer=find_answerer)
+    return ServedClient(parts, client, conversation, names=names, search=search, browser=browser)
 
 
 class ServedClient:
@@ -81,20 +88,18 @@ class ServedClient:
         self,
         parts: Assembly,
         client: ClientSide,
+        conversation: ConversationHost,
         *,
-        mode: Mode | None,
-        rules: Iterable[Rule],
         names: NameStyle,
-        search: bool,
-        browser: bool,
+        search: bool = False,
+        browser: bool = True,
     ) -> None:
         """With `search`, the client is shown two tools instead of all: see `search_tools`."""
         self._parts = parts
         self._client = client
         self._names: NameStyle = names
         self._is_searching = search
-        permissions = parts.permissions.begin(client.ask, mode, rules)
-        self._conversation = parts.converse(permissions, client.ask, find_answerer=self._find_answerer)
+        self._conversation = conversation
         self._logins = ClientLogins(parts, client, browser=browser)
         self._shown_logins: frozenset[str] = frozenset()
         """The tools that log in, as they were last listed."""
@@ -112,9 +117,12 @@ class ServedClient:
         for release in self._subscribed.values():
             release()
         self._subscribed.clear()
-        self._conversation.close()
+        self._close_conversation()
         await self._logins.close()
         await asyncio.wait({self._follower})
+
+    def _close_conversation(self) -> None:
+        self._conversation.close()
 
     async def find_instructions(self) -> str:
         servers = self._servers
@@ -174,13 +182,21 @@ class ServedClient:
         entry = await self._find_tool(name)
         if terms.on_task is not None:
             listen_to_tasks(self._parts.lookup.server(entry.server), terms.on_task)
-        extras = _make_extras(terms)
-        calls = self._conversation.calls
-        result = await self._with_login(
-            entry.server, lambda approved: calls.call(entry, arguments, None, on_progress, None, approved, extras)
-        )
+        result = await self._call(entry, arguments, _make_extras(terms), on_progress)
         self._links.note(entry.server, result)
         return _read_raw(result)
+
+    async def _call(
+        self,
+        entry: CatalogEntry,
+        arguments: Mapping[str, Any],
+        extras: CallExtras,
+        on_progress: Callable[[Progress], None],
+    ) -> Result:
+        calls = self._conversation.calls
+        return await self._with_login(
+            entry.server, lambda approved: calls.call(entry, arguments, None, on_progress, None, approved, extras)
+        )
 
     async def _find_tool(self, name: str) -> CatalogEntry:
         entry = self._find_tools().get(name)
@@ -211,12 +227,16 @@ class ServedClient:
         """The tools by the names that this client is shown."""
         version = self._parts.lookup.catalog.version
         if version is not self._tools_version:
-            entries = {(entry.server, entry.tool): entry for entry in self._parts.lookup.tools}
+            entries = {(entry.server, entry.tool): entry for entry in self._list_entries()}
             full = {pair: entry.name for pair, entry in entries.items()}
             shown = name_pairs(list(entries), full, self._names)
             self._tools = {name: entries[pair] for name, pair in shown.items()}
             self._tools_version = version
         return self._tools
+
+    def _list_entries(self) -> Iterable[CatalogEntry]:
+        """The tools of all servers that this client is shown."""
+        return self._parts.lookup.tools
 
     # --- resources ------------------------------------------------------------------------------------------------
 
@@ -375,13 +395,11 @@ class ServedClient:
     def unfollow_logs(self, asker: Ask) -> None:
         self._parts.shared.log_routes.remove(asker)
 
-    def _find_answerer(self) -> Answerer:
-        """Who answers servers in the course of the current request."""
-        return Answerer(self._client.find_asker(), self._client.find_roots())
-
     async def _follow(self) -> None:
         """Tell the client what changed, for as long as it is there."""
         async for event in self._parts.feed.listen():
+            if not self._concerns(event):
+                continue
             for kind in _find_changed_lists(event):
                 self._client.on_list_changed(kind)
             if isinstance(event, StatusChanged) and isinstance(event.status, NeedsAuth | Connected):
@@ -389,6 +407,10 @@ class ServedClient:
             if isinstance(event, StatusChanged) and isinstance(event.status, Connected):
                 with suppress(MooringError):
                     await _set_level(self._parts.lookup.server(event.server))
+
+    def _concerns(self, event: Event) -> bool:
+        """Whether an event is about anything that this client is shown."""
+        return True
 
     def _announce_logins(self) -> None:
         # Only what is news: each list tries to connect such servers again, which must not lead to another list.

@@ -11,6 +11,8 @@ from mooring.serve.http.token import AccessToken
 from mooring.wire.rpc.notes import Window
 
 PATH: Final = "/mcp"
+SERVER_PATHS: Final = "/servers/"
+"""What the path of a single server begins with, where each has its own."""
 METHODS: Final = ("POST", "GET", "DELETE")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _BEARER: Final = "bearer "
@@ -43,9 +45,12 @@ class ListenAddress(Struct, frozen=True):
         except ValueError:
             return False
 
-    def __str__(self) -> str:
+    def make_url(self, path: str) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}{PATH}"
+        return f"http://{host}:{self.port}{path}"
+
+    def __str__(self) -> str:
+        return self.make_url(PATH)
 
 
 class AccessChecks:
@@ -60,7 +65,9 @@ class AccessChecks:
 
     def check(self, request: web.BaseRequest) -> None:
         """Let a request in, or not."""
-        if request.rel_url.raw_path != PATH:
+        path = request.rel_url.raw_path
+        # Which servers have a path is told only to those who show the token.
+        if path != PATH and not path.startswith(SERVER_PATHS):
             raise RequestRefused(404, f"There is nothing here; MCP is at {PATH}.")
         self._check_host(request.headers.get("Host", ""))
         self._check_origin(request)

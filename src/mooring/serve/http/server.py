@@ -1,4 +1,4 @@
-"""The HTTP server: one address for all clients, of either era."""
+"""The HTTP server: one address for all clients, of either era. What is served may differ from path to path."""
 
 import asyncio
 from base64 import b64decode
@@ -17,7 +17,7 @@ from mooring.core.raw import read_as
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
 from mooring.serve.http.answer import JSON, make_answer
-from mooring.serve.http.checks import AccessChecks, ListenAddress, RequestRefused
+from mooring.serve.http.checks import PATH, AccessChecks, ListenAddress, RequestRefused
 from mooring.serve.http.exchange import StatelessExchange
 from mooring.serve.http.outgoing import Outgoing
 from mooring.serve.http.sessions import ServedSessions
@@ -51,22 +51,35 @@ _frames = Decoder(list[Frame])
 _frame = Decoder(Frame)
 
 
+class ServedPath:
+    """All clients of one path. A session of one path is unknown at every other."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.options = options
+        self.sessions = ServedSessions(options)
+        self.stateless = StatelessClients(options)
+
+    async def close(self) -> None:
+        await self.sessions.close()
+        await self.stateless.close()
+
+
 class HttpServer:
     """All clients over HTTP, used with `async with`. They share the servers behind it, and nothing else."""
 
-    def __init__(self, address: ListenAddress, token: AccessToken | None, options: ServeOptions) -> None:
+    def __init__(self, address: ListenAddress, token: AccessToken | None, options: ServeOptions | None = None) -> None:
+        """`options` is for what is served at `/mcp`, if anything is; `serve_at` adds other paths."""
         self.address = address
         self._token = token
         self._options = options
+        self._paths: dict[str, ServedPath] = {}
         self._checks: AccessChecks
-        self._sessions: ServedSessions
-        self._stateless: StatelessClients
         self._runner: web.ServerRunner
 
     async def __aenter__(self) -> "HttpServer":
         """Start to listen; `address` has the port, also if it was left to the system. Raises: OSError."""
-        self._sessions = ServedSessions(self._options)
-        self._stateless = StatelessClients(self._options)
+        if self._options is not None:
+            self.serve_at(PATH, self._options)
         self._runner = web.ServerRunner(_BoundedServer(self._handle), shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self.address.host, self.address.port)
@@ -80,28 +93,38 @@ class HttpServer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._sessions.close()
-        await self._stateless.close()
+        await asyncio.gather(*(served.close() for served in self._paths.values()))
         await self._runner.cleanup()
+
+    def serve_at(self, path: str, options: ServeOptions) -> None:
+        """Serve clients at one more path, `/mcp` or below `/servers/`. It stays until the server is closed."""
+        self._paths[path] = ServedPath(options)
 
     # --- requests -------------------------------------------------------------------------------------------------
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             self._checks.check(request)
+            served = self._find_path(request)
             match request.method:
                 case "POST":
-                    return await self._post(request)
+                    return await self._post(request, served)
                 case "GET":
-                    return await self._follow(request)
+                    return await self._follow(request, served)
                 case _:
-                    return await self._delete(request)
+                    return await self._delete(request, served)
         except RequestRefused as refusal:
             # What is left of the body is not read: the connection ends instead.
             return _refuse(refusal)
 
-    async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await self._read_body(request)
+    def _find_path(self, request: web.BaseRequest) -> ServedPath:
+        found = self._paths.get(request.rel_url.raw_path)
+        if found is None:
+            raise RequestRefused(404, "There is nothing here.")
+        return found
+
+    async def _post(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
+        body = await self._read_body(request, served.options.limits.line)
         frames = _read_frames(body)
         first = frames[0]
         try:
@@ -112,11 +135,11 @@ class HttpServer:
             return _answer_error(first, error, 400)
         version = request.headers.get(VERSION, "")
         if first.method is not None and (params.stateless_version is not None or version in VERSIONS):
-            return await self._post_stateless(request, first, params, body)
-        return await self._post_in_session(request, frames, body)
+            return await self._post_stateless(request, served, first, params, body)
+        return await self._post_in_session(request, served.sessions, frames, body)
 
     async def _post_stateless(
-        self, request: web.BaseRequest, frame: Frame, params: Params, body: bytes
+        self, request: web.BaseRequest, served: ServedPath, frame: Frame, params: Params, body: bytes
     ) -> web.StreamResponse:
         if frame.id is UNSET:
             return web.Response(status=202)
@@ -127,7 +150,7 @@ class HttpServer:
         if frame.method == "ping":
             # The peer answers a ping by itself, but there is none in this era.
             return _answer_error(frame, RpcError(CLIENT, METHOD_NOT_FOUND, "Method not found: ping"), 404)
-        exchange = StatelessExchange(self._stateless, self._options.limits, frame, params)
+        exchange = StatelessExchange(served.stateless, served.options.limits, frame, params)
         try:
             way = exchange.begin(body)
             return await _send(request, way, lambda: exchange.transport.status)
@@ -136,10 +159,10 @@ class HttpServer:
             await exchange.close()
 
     async def _post_in_session(
-        self, request: web.BaseRequest, frames: Sequence[Frame], body: bytes
+        self, request: web.BaseRequest, sessions: ServedSessions, frames: Sequence[Frame], body: bytes
     ) -> web.StreamResponse:
         is_new = frames[0].method == "initialize" and SESSION not in request.headers
-        session = self._sessions.open() if is_new else self._sessions.find(request.headers.get(SESSION))
+        session = sessions.open() if is_new else sessions.find(request.headers.get(SESSION))
         keys = [frame.id for frame in frames if frame.method is not None and frame.id is not UNSET]
         session.open_ways += 1
         try:
@@ -153,24 +176,23 @@ class HttpServer:
             if keys:
                 session.transport.forget(way)
 
-    async def _follow(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _follow(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
         """Stream what belongs to no request of a session."""
         if request.headers.get(VERSION) in VERSIONS:
             raise RequestRefused(405, "There is no stream of its own in this revision.", Allow="POST")
-        session = self._sessions.find(request.headers.get(SESSION))
+        session = served.sessions.find(request.headers.get(SESSION))
         session.open_ways += 1
         try:
             return await _stream(request, session.transport.take_common(), {})
         finally:
             session.open_ways -= 1
 
-    async def _delete(self, request: web.BaseRequest) -> web.StreamResponse:
-        await self._sessions.end(self._sessions.find(request.headers.get(SESSION)))
+    async def _delete(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
+        await served.sessions.end(served.sessions.find(request.headers.get(SESSION)))
         return web.Response(status=204)
 
-    async def _read_body(self, request: web.BaseRequest) -> bytes:
+    async def _read_body(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, within its limits. Raises: RequestRefused."""
-        limit = self._options.limits.line
         # A page in a browser may send other types to any address, without asking first.
         if request.headers.get("Content-Type") != JSON and request.content_type != JSON:
             raise RequestRefused(415, f"Send {JSON}.")

@@ -1,0 +1,238 @@
+"""The bridge between a conversation and another agent's program: servers and permissions on the way there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from importlib.metadata import version
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from mooring.backends.bridge.grants import CallGrants
+from mooring.backends.bridge.names import AgentNames, find_written_tool
+from mooring.backends.bridge.native import LeftOut, NativeServer
+from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.host_servers import HostServers, SwitchServer
+from mooring.core.event import Reloaded
+from mooring.core.hello import Implementation
+from mooring.core.limits import Limits
+from mooring.core.question import Ask
+from mooring.core.turn import ServerStatus
+from mooring.core.verdict import Rule
+from mooring.errors import Denied
+from mooring.host.conversation import ConversationHost
+from mooring.host.host import Host
+from mooring.host.options import Policy, check_rules, find_mode
+from mooring.host.served_server import ServedServer, keep_waiting
+from mooring.serve.caller import ServeOptions
+from mooring.serve.upstream import ClientSide
+
+if TYPE_CHECKING:
+    from mooring.serve.http.server import HttpServer
+
+_TOKEN_BYTES: Final = 32
+_INBOUND: Final = 1024
+"""How many requests of one agent are worked on at a time."""
+
+
+class ServerTool(Struct, frozen=True):
+    """A tool of a server: the name in the configuration, and the server's own name for the tool."""
+
+    server: str
+    tool: str
+
+
+class OwnTool(Struct, frozen=True):
+    """One of an agent's own tools, by the agent's name for it, such as `bash` or `str_replace_editor`."""
+
+    name: str
+
+
+class AgentEndpoint(Struct, frozen=True):
+    """One server as an agent is given it through Mooring."""
+
+    name: str
+    """What the agent is to call it."""
+    server: str
+    """The name in the configuration."""
+    url: str
+    headers: Mapping[str, str]
+    """With the token of this conversation: never to be shown or logged."""
+
+    def __repr__(self) -> str:
+        return f"<AgentEndpoint {self.name!r}>"
+
+
+@asynccontextmanager
+async def open_bridge(
+    host: Host,
+    reporter: AgentReporter,
+    *,
+    ask: Ask,
+    policy: Policy | None = None,
+    rules: Iterable[Rule] = (),
+    switch: SwitchServer | None = None,
+) -> AsyncIterator["AgentBridge"]:
+    """What connects one conversation to another agent's program, while it is open.
+
+    `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.registry`. `switch` is
+    how servers of the host are enabled and disabled.
+
+    Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
+    """
+    # Loaded here: without such an agent nothing of what serves HTTP is needed.
+    from mooring.serve.http.checks import ListenAddress
+    from mooring.serve.http.server import HttpServer
+    from mooring.serve.http.token import AccessToken
+
+    parts = host._parts
+    told = keep_waiting(reporter.wrap_ask(ask))
+    permissions = parts.permissions.begin(told, find_mode(policy), check_rules(rules))
+    conversation = parts.converse(permissions, told)
+    token = AccessToken(token_urlsafe(_TOKEN_BYTES), True)
+    async with HttpServer(ListenAddress("127.0.0.1", 0), token) as server:
+        bridge = AgentBridge(host, reporter, conversation, server, token.text, HostServers(host, switch))
+        try:
+            yield bridge
+        finally:
+            await bridge.close()
+
+
+class AgentBridge:
+    """What another agent's program is given of one conversation. `open_bridge` makes one.
+
+    Whatever it takes and returns names servers as the configuration does; only `AgentEndpoint.name` and
+    `NativeServer.name` are what the agent calls them. A backend translates once, where it reads what its agent says:
+    see `find_server` and `find_tool`.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        reporter: AgentReporter,
+        conversation: ConversationHost,
+        http: "HttpServer",
+        token: str,
+        servers: HostServers,
+    ) -> None:
+        self.reporter = reporter
+        self.host_servers = servers
+        """The half of `Backend` that is about servers, for a backend in the shared way."""
+        self._host = host
+        self._conversation = conversation
+        self._http = http
+        self._token = token
+        self._names = AgentNames()
+        self._grants = CallGrants()
+        self._paths: dict[str, str] = {}
+        self._listeners: list[Callable[[], None]] = []
+        reporter.on_end = self._grants.drop
+        self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring bridge")
+
+    def __repr__(self) -> str:
+        return f"<AgentBridge of {len(self._paths)} servers>"
+
+    async def close(self) -> None:
+        """Fail the calls that wait for an answer; `open_bridge` calls this."""
+        self._follower.cancel()
+        self._conversation.close()
+        await asyncio.wait({self._follower})
+
+    # --- names ----------------------------------------------------------------------------------------------------
+
+    def name_server(self, server: str) -> str:
+        """What the agent calls a server."""
+        return self._names.name(server)
+
+    def find_server(self, name: str) -> str | None:
+        """The server that the agent means by a name; `None` if it is none that it was given."""
+        return self._names.find(name)
+
+    def find_tool(self, server: str, written: str) -> str:
+        """The tool of a server that the agent means: many write `.` and other characters as `_`."""
+        return find_written_tool(written, self.list_tools(server))
+
+    def list_tools(self, server: str) -> Sequence[str]:
+        """The tools of a server that are known now, by the server's own names."""
+        return tuple(self._host.tools_by_server.get(server, ()))
+
+    # --- servers --------------------------------------------------------------------------------------------------
+
+    def list_endpoints(self) -> Sequence[AgentEndpoint]:
+        """The approved, enabled servers, each with the address at which Mooring serves it alone."""
+        return [self._make_endpoint(server) for server in self._host._parts.lookup.own_names]
+
+    def _make_endpoint(self, server: str) -> AgentEndpoint:
+        path = self._paths.get(server)
+        if path is None:
+            path = self._paths[server] = f"/servers/{self._names.name(server)}"
+            self._http.serve_at(path, self._make_options(server))
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return AgentEndpoint(self._names.name(server), server, self._http.address.make_url(path), headers)
+
+    def _make_options(self, server: str) -> ServeOptions:
+        limits = Limits(line=self._host.settings["maxMessageBytes"], inbound=_INBOUND)
+        program = Implementation("mooring", version("mooring"))
+        return ServeOptions(partial(self._open_client, server), program, limits)
+
+    def _open_client(self, server: str, client: ClientSide) -> ServedServer:
+        return ServedServer(self._host._parts, client, self._conversation, server, self._grants)
+
+    async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
+        """The approved, enabled servers in full, and those that can't be given to an agent."""
+        return [], []
+
+    async def status(self) -> Sequence[ServerStatus]:
+        """The status of every configured server, as the host sees it: for the shared way."""
+        return await self.host_servers.status()
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Have `listener` called whenever other servers can be given to the agent; returns what ends that."""
+        self._listeners.append(listener)
+
+        def end() -> None:
+            with suppress(ValueError):
+                self._listeners.remove(listener)
+
+        return end
+
+    async def _follow(self) -> None:
+        known = self._host._parts.lookup.own_names
+        async for event in self._host.events():
+            names = self._host._parts.lookup.own_names
+            if not isinstance(event, Reloaded) or (names == known and not event.replaced):
+                continue
+            known = names
+            for listener in tuple(self._listeners):
+                listener()
+
+    # --- permissions ----------------------------------------------------------------------------------------------
+
+    async def permit(self, tool: ServerTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> None:
+        """Have a call decided by the gate, at the agent's request, asking the person if they have to be asked.
+
+        A yes for a server's tool covers one call with these arguments through `list_endpoints`, until the turn ends;
+        after a no, such a call is refused without another question. One of the agent's own tools is judged as the
+        local tool that does the same.
+
+        Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
+        """
+        try:
+            if isinstance(tool, ServerTool):
+                await self._permit_server_tool(tool, arguments)
+            else:
+                raise Denied(f"{tool.name} was not called: it is not checked yet.")
+        except Denied as error:
+            self.reporter.note_denied(call_id, error)
+            raise
+
+    async def _permit_server_tool(self, tool: ServerTool, arguments: Mapping[str, Any]) -> None:
+        try:
+            entry = await self._conversation.find((tool.server, tool.tool))
+            await self._conversation.calls.permit(entry, arguments)
+        except Denied as error:
+            self._grants.refuse(tool.server, tool.tool, arguments, error)
+            raise
+        self._grants.grant(tool.server, tool.tool, arguments)

@@ -1,0 +1,190 @@
+"""Tells the turns of another agent's program: it says what happened in its own words, and these become turn events."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mooring.agents.reporter import TurnReporter
+from mooring.core.call import CallChanged, CallDone, CallFailed, CallId, CallPending, CallState, Invocation, ToolName
+from mooring.core.content import Text
+from mooring.core.outcome import CallRefusal, Outcome, Part
+from mooring.core.question import Ask
+from mooring.core.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
+from mooring.errors import Denied
+
+
+class AgentReporter:
+    """Tells the turns of one conversation. What a sub-agent does is told with the id of the call that it works for.
+
+    Every tool that was started is finished exactly once, at the end of the turn at the latest; what an agent says of a
+    tool twice, or of one that it never started, is told once.
+    """
+
+    def __init__(self, session: str, backend: str, *, turn: int = 0) -> None:
+        """`turn` is the number of turns that the conversation had before."""
+        self.session = session
+        self.backend = backend
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when a turn ends."""
+        self._main = TurnReporter(session, backend, turn=turn)
+        self._subs: dict[str, TurnReporter] = {}
+        self._emit: EmitTurnEvent | None = None
+        self._started: dict[str, tuple[TurnReporter, Invocation]] = {}
+        self._denied: dict[str, Denied] = {}
+
+    @property
+    def turn(self) -> int:
+        """How many turns there were, with the one under way."""
+        return self._main.turn
+
+    # --- the turn itself ------------------------------------------------------------------------------------------
+
+    def begin(self, emit: EmitTurnEvent, *, model: str | None = None, agent: str | None = None) -> None:
+        """Begin a turn: until it ends, `emit` receives everything."""
+        self._emit = emit
+        self._main.begin(emit, model=model, agent=agent)
+
+    def end(self, reason: EndOfTurn, text: str = "") -> None:
+        """End the turn, with the sub-agents and the calls that are still open. Without a turn, nothing happens."""
+        if self._emit is None:
+            return
+        for parent in tuple(self._subs):
+            self.end_agent(parent, reason)
+        self._main.end(reason, text)
+        self._emit = None
+        self._started.clear()
+        self._denied.clear()
+        self.on_end()
+
+    def fail(self, error: str, retry_in: float | None = None, *, parent: str | None = None) -> None:
+        """Say that the model or the program failed, and when it is tried again, if it is."""
+        self._find(parent).fail(error, retry_in)
+
+    # --- sub-agents -----------------------------------------------------------------------------------------------
+
+    def begin_agent(self, parent: str, *, model: str | None = None, agent: str | None = None) -> None:
+        """Say that a sub-agent works for a call from now on. Whatever is told with that `parent` begins one too."""
+        if self._emit is None or parent in self._subs:
+            return
+        sub = TurnReporter(self.session, self.backend, parent=parent, turn=self._main.turn - 1)
+        self._subs[parent] = sub
+        sub.begin(self._emit, model=model, agent=agent)
+
+    def end_agent(self, parent: str, reason: EndOfTurn = "finished", text: str = "") -> None:
+        """Say that the sub-agent of a call is done, if there is one."""
+        sub = self._subs.pop(parent, None)
+        if sub is None:
+            return
+        sub.end(reason, text)
+        self._started = {id: found for id, found in self._started.items() if found[0] is not sub}
+
+    def _find(self, parent: str | None) -> TurnReporter:
+        if parent is None or self._emit is None:
+            return self._main
+        self.begin_agent(parent)
+        return self._subs[parent]
+
+    # --- what the model says --------------------------------------------------------------------------------------
+
+    def say(self, text: str, *, parent: str | None = None) -> None:
+        """Tell some more of the answer."""
+        self._find(parent).say(text)
+
+    def think(self, text: str, *, parent: str | None = None) -> None:
+        """Tell some more of what the model thinks."""
+        self._find(parent).think(text)
+
+    def change_plan(self, steps: tuple[Todo, ...], *, parent: str | None = None) -> None:
+        """Tell which steps the agent means to take."""
+        self._find(parent).change_plan(steps)
+
+    def use(
+        self,
+        model: str,
+        usage: TokenUsage,
+        cost: float | None = None,
+        window: int | None = None,
+        *,
+        parent: str | None = None,
+    ) -> None:
+        """Tell what one reply took."""
+        reporter = self._find(parent)
+        reporter.use(model, usage, cost, window)
+        if reporter is not self._main:
+            # What sub-agents take is part of what the turn takes.
+            self._main.spent.add(usage, cost)
+
+    # --- what tools do --------------------------------------------------------------------------------------------
+
+    def start_tool(
+        self,
+        id: str,
+        name: str,
+        server: str | None,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        parent: str | None = None,
+    ) -> None:
+        """Tell that a tool is to be called: `name` is what the model calls it, `server` the name in the configuration.
+
+        Told again, as by an agent that first says which tool and then with what, it is started once.
+        """
+        if self._emit is None or id in self._started:
+            return
+        reporter = self._find(parent)
+        invocation = Invocation(CallId(id), ToolName(name), arguments, server, tool)
+        self._started[id] = (reporter, invocation)
+        reporter.tell_call(CallChanged(invocation, CallPending()))
+
+    def finish_tool(
+        self,
+        id: str,
+        *,
+        success: bool,
+        text: str = "",
+        error: str = "",
+        denied: bool = False,
+        canceled: bool = False,
+        parts: tuple[Part, ...] = (),
+        structured: Any = None,
+        parent: str | None = None,
+    ) -> None:
+        """Tell how a call ended. `parts` is for results that are more than `text`; `error` is why it failed.
+
+        One that the gate refused is told as refused, also if the agent does not say so. A sub-agent that works for the
+        call ends with it.
+        """
+        found = self._started.pop(id, None)
+        if found is None:
+            return
+        self.end_agent(id)
+        reporter, invocation = found
+        refused = self._denied.pop(id, None)
+        content = parts or ((Text(text or error),) if text or error else ())
+        outcome = Outcome(
+            content,
+            is_error=not success,
+            server=invocation.server,
+            tool=invocation.tool,
+            for_person=str(refused) if refused is not None else error,
+            refusal=_make_refusal(refused, denied and not success, error or text),
+            structured=structured,
+        )
+        state: CallState = CallDone(outcome) if success else CallFailed(outcome, canceled)
+        reporter.tell_call(CallChanged(invocation, state))
+
+    def note_denied(self, id: str, denied: Denied) -> None:
+        """Note that the gate refused a call: its end is told with the rule that would allow it."""
+        self._denied[id] = denied
+
+    # --- what is asked --------------------------------------------------------------------------------------------
+
+    def wrap_ask(self, ask: Ask) -> Ask:
+        """The same `ask`, with every question and answer told."""
+        return self._main.wrap_ask(ask)
+
+
+def _make_refusal(refused: Denied | None, denied: bool, reason: str) -> CallRefusal | None:
+    if refused is not None:
+        return CallRefusal(str(refused), refused.rule)
+    return CallRefusal(reason) if denied else None

@@ -1,0 +1,115 @@
+"""One server of a host as an agent of the person's own conversation sees it: under its own names, and nothing else.
+
+The questions about its calls, and those of the server, go to the person in that conversation. The agent's program is
+not asked: it could answer by itself.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, Protocol
+
+from mooring.core.event import Event, Reloaded
+from mooring.core.extras import CallExtras
+from mooring.core.question import Answer, Ask, Question
+from mooring.core.result import Progress, Result
+from mooring.core.tool import Pair
+from mooring.host.assembly import Assembly
+from mooring.host.conversation import ConversationHost
+from mooring.host.served import ServedClient
+from mooring.serve.upstream import ClientSide
+from mooring.servers.server import Server
+from mooring.tools.catalog.catalog import CatalogEntry
+
+BEAT_SECONDS: Final = 5.0
+"""How often an agent hears that its call still waits for the person. Some give up after 30 silent seconds."""
+_BEAT_STEP: Final = 1e-6
+"""Progress may only grow, so what is said while waiting stays below whatever a server reports later."""
+
+_report_waiting: ContextVar[Callable[[Progress], None] | None] = ContextVar("report_waiting", default=None)
+"""Reports progress of the call that the current task works on."""
+
+
+class Permits(Protocol):
+    """What was decided about calls before they are made."""
+
+    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether this call was permitted already; that is used up by it. Raises: Denied if it was refused."""
+
+
+class ServedServer(ServedClient):
+    """One server behind one path. `mooring.serve.upstream.Upstream` explains what each method does."""
+
+    def __init__(
+        self, parts: Assembly, client: ClientSide, conversation: ConversationHost, server: str, permits: Permits
+    ) -> None:
+        """`conversation` is that of the person; it outlives this client."""
+        self._server = server
+        self._permits = permits
+        super().__init__(parts, client, conversation, names="raw")
+
+    @property
+    def _servers(self) -> list[Server]:
+        # Disabled or removed meanwhile, it offers nothing; it may come back.
+        found = self._parts.lookup.servers.get(self._server)
+        return [] if found is None else [found]
+
+    def _close_conversation(self) -> None:
+        """Leave the conversation open: it is the person's, not this client's."""
+
+    def _list_entries(self) -> Iterable[CatalogEntry]:
+        if not self._servers:
+            return ()
+        return self._parts.lookup.tools_by_server.get(self._server, {}).values()
+
+    async def _find_tool(self, name: str) -> CatalogEntry:
+        # Raises what is wrong with the server, if it may not be used any more.
+        self._parts.lookup.server(self._server)
+        return await super()._find_tool(name)
+
+    async def _call(
+        self,
+        entry: CatalogEntry,
+        arguments: Mapping[str, Any],
+        extras: CallExtras,
+        on_progress: Callable[[Progress], None],
+    ) -> Result:
+        approved = self._permits.take(entry.server, entry.tool, arguments)
+        _report_waiting.set(on_progress)
+        return await self._conversation.calls.call(entry, arguments, None, on_progress, None, approved, extras)
+
+    async def _find_address(self, uri: str) -> Pair:
+        return self._parts.lookup.server(self._server).name, uri
+
+    def _find_logins(self) -> dict[str, Server]:
+        # The person logs in where they talk to the agent.
+        return {}
+
+    def _concerns(self, event: Event) -> bool:
+        if isinstance(event, Reloaded):
+            return True
+        return getattr(event, "server", None) == self._server
+
+
+def keep_waiting(ask: Ask) -> Ask:
+    """The same `ask`; while it waits for the person, the agent whose call it is about hears that it does."""
+
+    async def ask_and_report(question: Question) -> Answer:
+        report = _report_waiting.get()
+        if report is None:
+            return await ask(question)
+        beating = asyncio.get_running_loop().create_task(_beat(report))
+        try:
+            return await ask(question)
+        finally:
+            beating.cancel()
+
+    return ask_and_report
+
+
+async def _beat(report: Callable[[Progress], None]) -> None:
+    beats = 0
+    while True:
+        await asyncio.sleep(BEAT_SECONDS)
+        beats += 1
+        report(Progress(beats * _BEAT_STEP, None, "Waiting for an answer"))
