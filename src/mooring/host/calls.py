@@ -169,15 +169,15 @@ class Calls:
             self._routes[name if isinstance(name, str) else name.name] = route
         return route, call, limit
 
-    async def permit(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
-        """Have a call authorized that somebody else is about to make, or that comes later as an approved one.
+    async def permit(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> tuple[ProposedCall, Verdict]:
+        """Have a call authorized that somebody else makes, or that is made here later as an approved one.
 
-        Only a refusal is put on record: the call itself is, when it is made here.
+        Only a refusal is put on record.
 
-        Raises: as `_authorize_tool`.
+        Raises: as `_authorize_tool`; NotApproved.
         """
-        _, _, _, verdict = await self._consent.retry(lambda: self._authorize_tool(entry, arguments))
-        return verdict
+        _, _, call, verdict = await self._consent.retry(lambda: self._authorize_tool(entry, arguments))
+        return call, verdict
 
     def _may_remember(self, call: ProposedCall) -> bool:
         # A server with several names is checked under each of them, and the tools may have changed during the wait.
@@ -267,7 +267,7 @@ class Calls:
         access: LocalAccess | None = None,
     ) -> Verdict:
         """What would become of a call of a tool that belongs to no server."""
-        return self._permissions.judge(_propose_own(tool, arguments, also, hints, access))
+        return self._permissions.judge(propose_own(tool, arguments, also, hints, access))
 
     def judge_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
         """What would become of repeated calls of a tool. Raises: Stale."""
@@ -312,7 +312,7 @@ class Calls:
         approved: bool = False,
     ) -> Result:
         """See `ToolHost.own`."""
-        calls = _propose_own(tool, arguments, also, hints, access)
+        calls = propose_own(tool, arguments, also, hints, access)
         verdict = await self.authorize(calls, approved=approved)
         return await self._permissions.audit.record_work(calls[0], verdict, work())
 
@@ -360,7 +360,7 @@ class Calls:
             self._closed.set_result(None)
 
 
-def _propose_own(
+def propose_own(
     tool: str, arguments: Mapping[str, Any], also: Iterable[str], hints: Hints | None, access: LocalAccess | None
 ) -> list[ProposedCall]:
     """A call of a tool that belongs to no server, under each of its names."""

@@ -13,6 +13,9 @@ from msgspec import Struct
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer
+from mooring.backends.bridge.options import ServersWay
+from mooring.backends.bridge.own_tools import OwnTools
+from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.core.event import Reloaded
@@ -21,10 +24,11 @@ from mooring.core.limits import Limits
 from mooring.core.question import Ask
 from mooring.core.turn import ServerStatus
 from mooring.core.verdict import Rule
-from mooring.errors import Denied
+from mooring.errors import Denied, MooringError
 from mooring.host.conversation import ConversationHost
 from mooring.host.host import Host
 from mooring.host.options import Policy, check_rules, find_mode
+from mooring.host.permits import permit_own_tool
 from mooring.host.served_server import ServedServer, keep_waiting
 from mooring.serve.caller import ServeOptions
 from mooring.serve.upstream import ClientSide
@@ -73,12 +77,13 @@ async def open_bridge(
     ask: Ask,
     policy: Policy | None = None,
     rules: Iterable[Rule] = (),
+    way: ServersWay = "shared",
     switch: SwitchServer | None = None,
 ) -> AsyncIterator["AgentBridge"]:
     """What connects one conversation to another agent's program, while it is open.
 
-    `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.registry`. `switch` is
-    how servers of the host are enabled and disabled.
+    `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.registry`. `way` says
+    how the agent gets the servers, and `switch` how servers of the host are enabled and disabled.
 
     Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
     """
@@ -93,7 +98,7 @@ async def open_bridge(
     conversation = parts.converse(permissions, told)
     token = AccessToken(token_urlsafe(_TOKEN_BYTES), True)
     async with HttpServer(ListenAddress("127.0.0.1", 0), token) as server:
-        bridge = AgentBridge(host, reporter, conversation, server, token.text, HostServers(host, switch))
+        bridge = AgentBridge(host, reporter, conversation, server, token.text, HostServers(host, switch), way)
         try:
             yield bridge
         finally:
@@ -116,8 +121,10 @@ class AgentBridge:
         http: "HttpServer",
         token: str,
         servers: HostServers,
+        way: ServersWay,
     ) -> None:
         self.reporter = reporter
+        self.way = way
         self.host_servers = servers
         """The half of `Backend` that is about servers, for a backend in the shared way."""
         self._host = host
@@ -126,9 +133,12 @@ class AgentBridge:
         self._token = token
         self._names = AgentNames()
         self._grants = CallGrants()
+        self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard)
+        self._record = AgentRecord(host._parts.permissions.audit)
         self._paths: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
-        reporter.on_end = self._grants.drop
+        reporter.on_finish = self._record.finish
+        reporter.on_end = self._end_turn
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring bridge")
 
     def __repr__(self) -> str:
@@ -221,18 +231,36 @@ class AgentBridge:
         """
         try:
             if isinstance(tool, ServerTool):
-                await self._permit_server_tool(tool, arguments)
+                await self._permit_server_tool(tool, arguments, call_id)
             else:
-                raise Denied(f"{tool.name} was not called: it is not checked yet.")
+                await self._permit_own_tool(tool, arguments, call_id)
         except Denied as error:
             self.reporter.note_denied(call_id, error)
             raise
 
-    async def _permit_server_tool(self, tool: ServerTool, arguments: Mapping[str, Any]) -> None:
+    async def _permit_server_tool(self, tool: ServerTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:
             entry = await self._conversation.find((tool.server, tool.tool))
-            await self._conversation.calls.permit(entry, arguments)
+            call, verdict = await self._conversation.calls.permit(entry, arguments)
         except Denied as error:
             self._grants.refuse(tool.server, tool.tool, arguments, error)
             raise
-        self._grants.grant(tool.server, tool.tool, arguments)
+        if self.way == "shared":
+            self._grants.grant(tool.server, tool.tool, arguments)
+        else:
+            # The agent calls it by itself, so what it says about it is all there is to record.
+            self._record.begin(call_id, call, verdict)
+
+    async def _permit_own_tool(self, tool: OwnTool, arguments: Mapping[str, Any], call_id: str) -> None:
+        try:
+            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments)
+        except MooringError as error:
+            raise Denied(f"{tool.name} was not called: {error}") from error
+        call, verdict = await permit_own_tool(
+            self._conversation.calls, found.tool, arguments, found.accesses, also=found.aliases, hints=found.hints
+        )
+        self._record.begin(call_id, call, verdict)
+
+    def _end_turn(self) -> None:
+        self._grants.drop()
+        self._record.end()

@@ -25,6 +25,8 @@ class AgentReporter:
         self.backend = backend
         self.on_end: Callable[[], None] = lambda: None
         """Called when a turn ends."""
+        self.on_finish: Callable[[str, bool], None] = lambda id, success: None
+        """Called with a call that ended, and whether it succeeded."""
         self._main = TurnReporter(session, backend, turn=turn)
         self._subs: dict[str, TurnReporter] = {}
         self._emit: EmitTurnEvent | None = None
@@ -154,12 +156,13 @@ class AgentReporter:
         One that the gate refused is told as refused, also if the agent does not say so. A sub-agent that works for the
         call ends with it.
         """
+        self.on_finish(id, success)
         found = self._started.pop(id, None)
         if found is None:
             return
         self.end_agent(id)
         reporter, invocation = found
-        refused = self._denied.pop(id, None)
+        refused = None if success else self._denied.pop(id, None)
         content = parts or ((Text(text or error),) if text or error else ())
         outcome = Outcome(
             content,
