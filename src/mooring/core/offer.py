@@ -1,5 +1,7 @@
 """What a server offers, and when it was listed."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from mooring.core.hello import EraName, Hello
@@ -21,6 +23,8 @@ class Offer(Struct, frozen=True, kw_only=True):
     resources: Listing[Resource] | None = None
     templates: Listing[ResourceTemplate] | None = None
     prompts: Listing[Prompt] | None = None
+    transport: Literal["http", "sse"] | None = None
+    """How it was reached; `None` for a program."""
 
     def fresh(self, now: float) -> bool:
         """Whether its tools may be offered without asking the server again.

@@ -47,7 +47,7 @@ class Offering:
     def take_session(self, session: Session) -> None:
         """Take the tools of a new connection; what else is known stays until someone asks for it."""
         known = self.offer
-        fresh = Offer(hello=session.hello, era=session.era, at=time(), tools=session.tools)
+        fresh = Offer(hello=session.hello, era=session.era, at=time(), tools=session.tools, transport=session.transport)
         if known is not None:
             fresh = replace(fresh, resources=known.resources, templates=known.templates, prompts=known.prompts)
         self._take_tools(fresh)

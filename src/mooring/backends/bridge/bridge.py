@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import AgentNames, find_written_tool
-from mooring.backends.bridge.native import LeftOut, NativeServer
+from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
 from mooring.backends.bridge.options import ServersWay
 from mooring.backends.bridge.own_tools import OwnTools
 from mooring.backends.bridge.record import AgentRecord
@@ -191,8 +191,19 @@ class AgentBridge:
         return ServedServer(self._host._parts, client, self._conversation, server, self._grants)
 
     async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
-        """The approved, enabled servers in full, and those that can't be given to an agent."""
-        return [], []
+        """The approved, enabled servers in full, with their secrets, and those that can't be given to an agent.
+
+        Whatever an agent starts and reaches by itself, Mooring neither guards nor limits.
+        """
+        found = await asyncio.gather(*map(self._make_native, self._host._parts.lookup.own_names))
+        given = [each for each in found if isinstance(each, NativeServer)]
+        return given, [each for each in found if isinstance(each, LeftOut)]
+
+    async def _make_native(self, server: str) -> NativeServer | LeftOut:
+        try:
+            return await make_native(self._host, server, self._names.name(server))
+        except MooringError as error:
+            return LeftOut(server, str(error))
 
     async def status(self) -> Sequence[ServerStatus]:
         """The status of every configured server, as the host sees it: for the shared way."""

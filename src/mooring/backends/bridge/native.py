@@ -5,6 +5,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.config import InProcess, ServerConfig
+from mooring.errors import ConfigError
+from mooring.host.handover import hand_over
+from mooring.host.host import Host
+from mooring.servers.launch.prepare import Launch
+
 NativeTransport: TypeAlias = Literal["http", "sse"]
 
 
@@ -49,7 +55,53 @@ class NativeServer(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """A server that can't be given to an agent, and why, in words to be read after its name."""
+    """A server that can't be given to an agent, and why, in one sentence. Make it safe."""
 
     server: str
     reason: str
+
+
+async def make_native(host: Host, server: str, name: str) -> NativeServer:
+    """One server as an agent can start or reach it, under the name that the agent is to call it.
+
+    Raises: MooringError if it can't be given to an agent.
+    """
+    config = host.server(server).config
+    if isinstance(config.connection, InProcess):
+        raise ConfigError(f"{server} is an object of this program, which no other can reach.")
+    ready = await hand_over(host._parts, server)
+    connection: NativeProgram | NativeAddress
+    if isinstance(ready, Launch):
+        command, *args = ready.argv
+        connection = NativeProgram(command, tuple(args), ready.env, ready.cwd)
+    else:
+        connection = NativeAddress(ready.url, ready.headers, _choose_transport(host, config))
+    return NativeServer(
+        name=name,
+        server=server,
+        connection=connection,
+        start_timeout=config.start_timeout,
+        timeout=config.call_timeout,
+        tools=await _list_allowed(host, config),
+    )
+
+
+def _choose_transport(host: Host, config: ServerConfig) -> NativeTransport:
+    """What the server was last reached by, whatever is written: Mooring tries the other one too."""
+    offer = host.server(config.name).offer
+    if offer is not None and offer.transport is not None:
+        return offer.transport
+    return "sse" if config.transport == "sse" else "http"
+
+
+async def _list_allowed(host: Host, config: ServerConfig) -> tuple[str, ...] | None:
+    """The tools that the filters of a definition leave, by name: agents know no globs. `None` without filters.
+
+    Raises: why its tools can't be listed.
+    """
+    if config.tools_allow is None and not config.tools_deny:
+        return None
+    errors = await host.ready(servers=[config.name])
+    for error in errors.values():
+        raise error
+    return tuple(host.tools_by_server.get(config.name, ()))
