@@ -91,14 +91,17 @@ class ServedServer(ServedClient):
         return getattr(event, "server", None) == self._server
 
 
-def keep_waiting(ask: Ask) -> Ask:
-    """The same `ask`; while it waits for the person, the agent whose call it is about hears that it does."""
+def keep_waiting(ask: Ask, beat: float = BEAT_SECONDS) -> Ask:
+    """The same `ask`; while it waits for the person, the agent whose call it is about hears that it does.
+
+    That comes every `beat` seconds, as progress of the call: clients that take it don't give up.
+    """
 
     async def ask_and_report(question: Question) -> Answer:
         report = _report_waiting.get()
         if report is None:
             return await ask(question)
-        beating = asyncio.get_running_loop().create_task(_beat(report))
+        beating = asyncio.get_running_loop().create_task(_report_beats(report, beat))
         try:
             return await ask(question)
         finally:
@@ -107,9 +110,9 @@ def keep_waiting(ask: Ask) -> Ask:
     return ask_and_report
 
 
-async def _beat(report: Callable[[Progress], None]) -> None:
+async def _report_beats(report: Callable[[Progress], None], beat: float) -> None:
     beats = 0
     while True:
-        await asyncio.sleep(BEAT_SECONDS)
+        await asyncio.sleep(beat)
         beats += 1
         report(Progress(beats * _BEAT_STEP, None, "Waiting for an answer"))

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from importlib.metadata import version
-from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -29,14 +28,13 @@ from mooring.host.conversation import ConversationHost
 from mooring.host.host import Host
 from mooring.host.options import Policy, check_rules, find_mode
 from mooring.host.permits import permit_own_tool
-from mooring.host.served_server import ServedServer, keep_waiting
+from mooring.host.served_server import BEAT_SECONDS, ServedServer, keep_waiting
 from mooring.serve.caller import ServeOptions
 from mooring.serve.upstream import ClientSide
 
 if TYPE_CHECKING:
     from mooring.serve.http.server import HttpServer
 
-_TOKEN_BYTES: Final = 32
 _INBOUND: Final = 1024
 """How many requests of one agent are worked on at a time."""
 
@@ -79,30 +77,47 @@ async def open_bridge(
     rules: Iterable[Rule] = (),
     way: ServersWay = "shared",
     switch: SwitchServer | None = None,
+    beat: float = BEAT_SECONDS,
 ) -> AsyncIterator["AgentBridge"]:
     """What connects one conversation to another agent's program, while it is open.
 
     `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.registry`. `way` says
-    how the agent gets the servers, and `switch` how servers of the host are enabled and disabled.
+    how the agent gets the servers, and `switch` how servers of the host are enabled and disabled. Every `beat` seconds
+    the agent hears that its call waits for the person.
 
     Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
     """
+    parts = host._parts
+    told = keep_waiting(reporter.wrap_ask(ask), beat)
+    permissions = parts.permissions.begin(told, find_mode(policy), check_rules(rules))
+    conversation = parts.converse(permissions, told)
+    async with AsyncExitStack() as stack:
+        site = await stack.enter_async_context(_open_site()) if way == "shared" else None
+        bridge = AgentBridge(host, reporter, conversation, site, HostServers(host, switch))
+        stack.push_async_callback(bridge.close)
+        yield bridge
+
+
+class AgentSite(Struct, frozen=True):
+    """Where an agent reaches the servers that Mooring serves it, and what it has to send."""
+
+    http: "HttpServer"
+    token: str
+
+    def __repr__(self) -> str:
+        return f"<AgentSite at {self.http.address}>"
+
+
+@asynccontextmanager
+async def _open_site() -> AsyncIterator[AgentSite]:
     # Loaded here: without such an agent nothing of what serves HTTP is needed.
     from mooring.serve.http.checks import ListenAddress
     from mooring.serve.http.server import HttpServer
-    from mooring.serve.http.token import AccessToken
+    from mooring.serve.http.token import make_token
 
-    parts = host._parts
-    told = keep_waiting(reporter.wrap_ask(ask))
-    permissions = parts.permissions.begin(told, find_mode(policy), check_rules(rules))
-    conversation = parts.converse(permissions, told)
-    token = AccessToken(token_urlsafe(_TOKEN_BYTES), True)
+    token = make_token()
     async with HttpServer(ListenAddress("127.0.0.1", 0), token) as server:
-        bridge = AgentBridge(host, reporter, conversation, server, token.text, HostServers(host, switch), way)
-        try:
-            yield bridge
-        finally:
-            await bridge.close()
+        yield AgentSite(server, token.text)
 
 
 class AgentBridge:
@@ -118,31 +133,28 @@ class AgentBridge:
         host: Host,
         reporter: AgentReporter,
         conversation: ConversationHost,
-        http: "HttpServer",
-        token: str,
+        site: AgentSite | None,
         servers: HostServers,
-        way: ServersWay,
     ) -> None:
+        """Without a `site`, the agent reaches the servers by itself."""
         self.reporter = reporter
-        self.way = way
         self.host_servers = servers
         """The half of `Backend` that is about servers, for a backend in the shared way."""
         self._host = host
         self._conversation = conversation
-        self._http = http
-        self._token = token
+        self._site = site
         self._names = AgentNames()
         self._grants = CallGrants()
         self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard)
         self._record = AgentRecord(host._parts.permissions.audit)
-        self._paths: dict[str, str] = {}
+        self._urls: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
         reporter.on_finish = self._record.finish
         reporter.on_end = self._end_turn
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring bridge")
 
     def __repr__(self) -> str:
-        return f"<AgentBridge of {len(self._paths)} servers>"
+        return f"<AgentBridge of {len(self._urls)} servers>"
 
     async def close(self) -> None:
         """Fail the calls that wait for an answer; `open_bridge` calls this."""
@@ -171,16 +183,17 @@ class AgentBridge:
     # --- servers --------------------------------------------------------------------------------------------------
 
     def list_endpoints(self) -> Sequence[AgentEndpoint]:
-        """The approved, enabled servers, each with the address at which Mooring serves it alone."""
-        return [self._make_endpoint(server) for server in self._host._parts.lookup.own_names]
+        """The approved, enabled servers, each with the address at which Mooring serves it alone: the shared way."""
+        site = self._site
+        if site is None:
+            return []
+        return [self._make_endpoint(site, server) for server in self._host._parts.lookup.own_names]
 
-    def _make_endpoint(self, server: str) -> AgentEndpoint:
-        path = self._paths.get(server)
-        if path is None:
-            path = self._paths[server] = f"/servers/{self._names.name(server)}"
-            self._http.serve_at(path, self._make_options(server))
-        headers = {"Authorization": f"Bearer {self._token}"}
-        return AgentEndpoint(self._names.name(server), server, self._http.address.make_url(path), headers)
+    def _make_endpoint(self, site: AgentSite, server: str) -> AgentEndpoint:
+        name = self._names.name(server)
+        if server not in self._urls:
+            self._urls[server] = site.http.serve_server(name, self._make_options(server))
+        return AgentEndpoint(name, server, self._urls[server], {"Authorization": f"Bearer {site.token}"})
 
     def _make_options(self, server: str) -> ServeOptions:
         limits = Limits(line=self._host.settings["maxMessageBytes"], inbound=_INBOUND)
@@ -191,7 +204,7 @@ class AgentBridge:
         return ServedServer(self._host._parts, client, self._conversation, server, self._grants)
 
     async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
-        """The approved, enabled servers in full, with their secrets, and those that can't be given to an agent.
+        """The approved, enabled servers in full, with their secrets, and those that no agent can reach: the native way.
 
         Whatever an agent starts and reaches by itself, Mooring neither guards nor limits.
         """
@@ -256,7 +269,7 @@ class AgentBridge:
         except Denied as error:
             self._grants.refuse(tool.server, tool.tool, arguments, error)
             raise
-        if self.way == "shared":
+        if self._site is not None:
             self._grants.grant(tool.server, tool.tool, arguments)
         else:
             # The agent calls it by itself, so what it says about it is all there is to record.

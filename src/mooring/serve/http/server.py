@@ -17,7 +17,7 @@ from mooring.core.raw import read_as
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
 from mooring.serve.http.answer import JSON, make_answer
-from mooring.serve.http.checks import PATH, AccessChecks, ListenAddress, RequestRefused
+from mooring.serve.http.checks import PATH, SERVER_PATHS, AccessChecks, ListenAddress, RequestRefused
 from mooring.serve.http.exchange import StatelessExchange
 from mooring.serve.http.outgoing import Outgoing
 from mooring.serve.http.sessions import ServedSessions
@@ -68,7 +68,7 @@ class HttpServer:
     """All clients over HTTP, used with `async with`. They share the servers behind it, and nothing else."""
 
     def __init__(self, address: ListenAddress, token: AccessToken | None, options: ServeOptions | None = None) -> None:
-        """`options` is for what is served at `/mcp`, if anything is; `serve_at` adds other paths."""
+        """`options` is for what is served at `/mcp`, if anything is; `serve_server` adds other paths."""
         self.address = address
         self._token = token
         self._options = options
@@ -79,7 +79,7 @@ class HttpServer:
     async def __aenter__(self) -> "HttpServer":
         """Start to listen; `address` has the port, also if it was left to the system. Raises: OSError."""
         if self._options is not None:
-            self.serve_at(PATH, self._options)
+            self._paths[PATH] = ServedPath(self._options)
         self._runner = web.ServerRunner(_BoundedServer(self._handle), shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self.address.host, self.address.port)
@@ -96,9 +96,14 @@ class HttpServer:
         await asyncio.gather(*(served.close() for served in self._paths.values()))
         await self._runner.cleanup()
 
-    def serve_at(self, path: str, options: ServeOptions) -> None:
-        """Serve clients at one more path, `/mcp` or below `/servers/`. It stays until the server is closed."""
+    def serve_server(self, name: str, options: ServeOptions) -> str:
+        """Serve one more path, for a server of that name, which needs no quoting; returns its address.
+
+        It stays until this is closed: whoever uses it may come back.
+        """
+        path = f"{SERVER_PATHS}{name}"
         self._paths[path] = ServedPath(options)
+        return self.address.make_url(path)
 
     # --- requests -------------------------------------------------------------------------------------------------
 

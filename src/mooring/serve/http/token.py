@@ -25,12 +25,17 @@ class AccessToken(Struct, frozen=True):
         return compare_digest(shown.encode(errors="surrogatepass"), self.text.encode())
 
 
+def make_token() -> AccessToken:
+    """A token that nobody can guess, and that is kept nowhere."""
+    return AccessToken(token_urlsafe(_BYTES), True)
+
+
 def load_token(path: str) -> AccessToken:
     """The token in a file, which is made if there is none. Raises: FileError."""
     with files.locked(path):
         kept = files.read_own(path)
         if kept and kept.strip():
             return AccessToken(kept.decode(errors="replace").strip(), False)
-        made = token_urlsafe(_BYTES)
-        files.write(path, made.encode() + b"\n")
-        return AccessToken(made, True)
+        made = make_token()
+        files.write(path, made.text.encode() + b"\n")
+        return made
