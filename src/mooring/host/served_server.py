@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from mooring.core.event import Event, Reloaded
 from mooring.core.extras import CallExtras
+from mooring.core.limits import Timeout
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Pair
@@ -76,7 +77,8 @@ class ServedServer(ServedClient):
     ) -> Result:
         approved = self._permits.take(entry.server, entry.tool, arguments)
         _report_waiting.set(on_progress)
-        return await self._conversation.calls.call(entry, arguments, None, on_progress, None, approved, extras)
+        limit = _allow_for_questions(self._parts.lookup.server(entry.server).limits.call)
+        return await self._conversation.calls.call(entry, arguments, limit, on_progress, None, approved, extras)
 
     async def _find_address(self, uri: str) -> Pair:
         return self._parts.lookup.server(self._server).name, uri
@@ -89,6 +91,11 @@ class ServedServer(ServedClient):
         if isinstance(event, Reloaded):
             return True
         return getattr(event, "server", None) == self._server
+
+
+def _allow_for_questions(timeout: Timeout) -> Timeout:
+    """The same without an end to the whole: what is silent ends, but a person may take minutes for an answer."""
+    return timeout if timeout.idle is None else Timeout(timeout.idle, None)
 
 
 def keep_waiting(ask: Ask, beat: float = BEAT_SECONDS) -> Ask:
