@@ -1,7 +1,7 @@
 """A conversation with an agent's program, without the program: the bridge on a real host, and clients in its place."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import mooring
@@ -11,6 +11,7 @@ from mooring.backends.bridge.reporter import AgentReporter
 from mooring.core.hello import EraName
 from mooring.core.question import Allow, Answer, Question
 from mooring.core.turn import TurnEvent
+from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.permissions.audit import AuditEntry, read_log
 from mooring.wire.session.client import Client
@@ -43,7 +44,7 @@ class Talk:
         [found] = [endpoint for endpoint in self.bridge.list_endpoints() if endpoint.server == server]
         return found
 
-    def connect(self, server: str, **options: Any) -> "Connecting":
+    def connect(self, server: str, **options: Any) -> AbstractAsyncContextManager[Session]:
         return connect(self.find(server), **options)
 
     def begin_turn(self) -> None:
@@ -51,9 +52,6 @@ class Talk:
 
     def end_turn(self) -> None:
         self.bridge.reporter.end("finished")
-
-
-Connecting = Any
 
 
 @asynccontextmanager
@@ -64,6 +62,15 @@ async def connect(
     opened = await open_url(endpoint.url, headers=endpoint.headers, known=era, client=client)
     async with opened as session:
         yield session
+
+
+async def try_call(session: Session, tool: str, arguments: Mapping[str, Any]) -> str:
+    """What the model gets, whether the agent reads it as an error or as a result."""
+    try:
+        result = await session.call_tool(tool, arguments)
+    except MooringError as error:
+        return str(error)
+    return result.text
 
 
 def open_host(home: Home, servers: Any = None, **options: Any) -> Host:

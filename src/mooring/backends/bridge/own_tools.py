@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, json
+from msgspec.structs import replace
 
 from mooring.agents.local.toolbox import local_tools
 from mooring.agents.local.workspace import Workspace
+from mooring.agents.local.writing import show_change
 from mooring.core.tool import Hints
 from mooring.core.verdict import LocalAccess
 from mooring.core.where import Where
+from mooring.errors import FileError
 from mooring.process.programs import Guard
 from mooring.tools.local_tool import LocalTool
 
@@ -143,12 +146,25 @@ class OwnTools:
     def _assess_file_change(self, path: str, diffs: Sequence[str], arguments: Arguments) -> LocalAccess:
         content, old, new = (_find_text(arguments, names) for names in (_CONTENT, _OLD, _NEW))
         if content is not None:
-            return self._assess_as("Write", {"file_path": path, "content": content})
+            return self._assess_new_content(path, content)
         if old is not None and new is not None:
             is_everywhere = bool(arguments.get("replace_all") or arguments.get("replaceAll"))
             change = {"file_path": path, "old_string": old, "new_string": new, "replace_all": is_everywhere}
             return self._assess_as("Edit", change)
         return self._assess_patch(path, diffs)
+
+    def _assess_new_content(self, written: str, content: str) -> LocalAccess:
+        """A file that is written whole. Not as `Write` does: an agent may have read the file before, or not."""
+        path = self._workspace.resolve(written)
+        access = self._workspace.assess_writing(path, "", None)
+        if access.refused:
+            return access
+        try:
+            before = self._workspace.read(path.real)
+        except FileError:
+            # Too large to compare, or no file at all: the agent's own tool finds out.
+            return replace(access, preview=content)
+        return replace(access, preview=show_change(path.real, before, content.encode(errors="replace")))
 
     def _assess_page(self, arguments: Arguments) -> Sequence[LocalAccess]:
         return [self._assess_as("WebFetch", {"url": url}) for url in _list_texts(arguments, _URL)]
