@@ -93,7 +93,7 @@ async def open_bridge(
     conversation = parts.converse(permissions, told)
     async with AsyncExitStack() as stack:
         site = await stack.enter_async_context(_open_site()) if way == "shared" else None
-        bridge = AgentBridge(host, reporter, conversation, site, HostServers(host, switch))
+        bridge = AgentBridge(host, reporter, told, conversation, site, HostServers(host, switch))
         stack.push_async_callback(bridge.close)
         yield bridge
 
@@ -132,12 +132,15 @@ class AgentBridge:
         self,
         host: Host,
         reporter: AgentReporter,
+        ask: Ask,
         conversation: ConversationHost,
         site: AgentSite | None,
         servers: HostServers,
     ) -> None:
         """Without a `site`, the agent reaches the servers by itself."""
         self.reporter = reporter
+        self.ask = ask
+        """Puts a question of the agent itself to the person."""
         self.host_servers = servers
         """The half of `Backend` that is about servers, for a backend in the shared way."""
         self._host = host

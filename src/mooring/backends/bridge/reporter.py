@@ -115,6 +115,10 @@ class AgentReporter:
             # What sub-agents take is part of what the turn takes.
             self._main.spent.add(usage, cost)
 
+    def note_cost(self, cost: float) -> None:
+        """Note what the whole turn cost in US dollars: some agents know the price of a turn, and not of a reply."""
+        self._main.spent.cost = cost
+
     # --- what tools do --------------------------------------------------------------------------------------------
 
     def start_tool(
