@@ -43,7 +43,7 @@ async def test_a_yes_covers_one_call(home: Home, era: EraName) -> None:
         assert await try_call(session, "add", ONE) == "3"
         assert len(talk.person.asked) == 2
     history = read_history(home)
-    assert [(entry.tool, entry.outcome) for entry in history] == [("add", "ok")] * 2
+    assert [(entry.tool, entry.outcome, entry.why) for entry in history] == [("add", "ok", "you allowed it once")] * 2
 
 
 async def test_the_same_arguments_are_the_same_however_they_are_written(home: Home) -> None:

@@ -28,6 +28,8 @@ from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
 
 MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
+Approval: TypeAlias = bool | Verdict
+"""Whether a call was approved before: the program says so, or this verdict did."""
 
 
 class _Route(Struct, frozen=True):
@@ -79,7 +81,7 @@ class Calls:
         timeout: float | Timeout | None,  # noqa: ASYNC109 - it is passed on, and covers more than this call
         on_progress: Callable[[Progress], None] | None,
         on_start: Callable[[], None] | None,
-        approved: bool = False,
+        approved: Approval = False,
         extras: CallExtras = NO_EXTRAS,
     ) -> Result:
         """See `Host.call`."""
@@ -130,7 +132,7 @@ class Calls:
         return self._answerer if self._find_answerer is None else self._find_answerer()
 
     async def _find_route(
-        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: Approval
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
         """See `_find_known_route`; the person is asked about what is not approved yet."""
         try:
@@ -146,7 +148,7 @@ class Calls:
         self._record(call, HELD_BACK, "denied", 0.0)
 
     async def _find_known_route(
-        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: bool
+        self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: Approval
     ) -> tuple[_Route, ProposedCall, Timeout | None]:
         """Find a tool and have a call of it authorized; return what is left of the time for it too.
 
@@ -193,7 +195,7 @@ class Calls:
         arguments: Mapping[str, Any] | None,
         seconds: float = inf,
         *,
-        approved: bool = False,
+        approved: Approval = False,
     ) -> tuple[CatalogEntry, Server, ProposedCall, Verdict]:
         """Have a call of a tool authorized, and pin the tools of its server as they were when that was asked.
 
@@ -275,14 +277,16 @@ class Calls:
         return find_strictest([polls, self.judge(entry, arguments)])
 
     async def authorize(
-        self, calls: Sequence[ProposedCall], seconds: float = inf, *, approved: bool = False
+        self, calls: Sequence[ProposedCall], seconds: float = inf, *, approved: Approval = False
     ) -> Verdict:
         """Have a call authorized, given under each of its names, within some time.
 
-        One that the program says was `approved` is asked about no more, but a deny holds.
+        One that was `approved` is asked about no more, but a deny holds.
 
         Raises: Denied, TimedOut, Closed.
         """
+        if isinstance(approved, Verdict):
+            return self._permissions.accept(calls, approved)
         if approved:
             return self._permissions.accept(calls)
         call, *others = calls

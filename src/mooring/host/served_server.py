@@ -15,6 +15,7 @@ from mooring.core.limits import Timeout
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import Progress, Result
 from mooring.core.tool import Pair
+from mooring.core.verdict import Verdict
 from mooring.host.assembly import Assembly
 from mooring.host.conversation import ConversationHost
 from mooring.host.served import ServedClient
@@ -34,8 +35,8 @@ _report_waiting: ContextVar[Callable[[Progress], None] | None] = ContextVar("rep
 class Permits(Protocol):
     """What was decided about calls before they are made."""
 
-    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether this call was permitted already; that is used up by it. Raises: Denied if it was refused."""
+    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> Verdict | None:
+        """What permitted this call before, if anything did; that is used up. Raises: Denied if it was refused."""
 
 
 class ServedServer(ServedClient):
@@ -75,7 +76,7 @@ class ServedServer(ServedClient):
         extras: CallExtras,
         on_progress: Callable[[Progress], None],
     ) -> Result:
-        approved = self._permits.take(entry.server, entry.tool, arguments)
+        approved = self._permits.take(entry.server, entry.tool, arguments) or False
         _report_waiting.set(on_progress)
         limit = _allow_for_questions(self._parts.lookup.server(entry.server).limits.call)
         return await self._conversation.calls.call(entry, arguments, limit, on_progress, None, approved, extras)

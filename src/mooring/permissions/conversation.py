@@ -58,14 +58,14 @@ class ConversationPermissions:
         relevant = [verdict for verdict in others if verdict.action == "deny" or verdict.rule is not None]
         return find_strictest([first, *relevant])
 
-    def accept(self, calls: Sequence[ProposedCall]) -> Verdict:
-        """Allow a call that the program had approved elsewhere, unless it is denied.
+    def accept(self, calls: Sequence[ProposedCall], approval: Verdict = APPROVED) -> Verdict:
+        """Allow a call that was approved before, as `approval` says, unless it is denied.
 
         Raises:
             Denied: a rule or the mode forbids it, whoever approved it.
         """
         self.recheck(*calls)
-        return self.allow_unasked(calls[0]) or APPROVED
+        return self.allow_unasked(calls[0]) or approval
 
     def recheck(self, *calls: ProposedCall) -> None:
         """Check a call that was allowed before, under each of its names, against what is denied by now.

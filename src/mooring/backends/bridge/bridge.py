@@ -273,7 +273,7 @@ class AgentBridge:
             self._grants.refuse(tool.server, tool.tool, arguments, error)
             raise
         if self._site is not None:
-            self._grants.grant(tool.server, tool.tool, arguments)
+            self._grants.grant(tool.server, tool.tool, arguments, verdict)
         else:
             # The agent calls it by itself, so what it says about it is all there is to record.
             self._record.begin(call_id, call, verdict)

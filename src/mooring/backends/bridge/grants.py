@@ -1,11 +1,11 @@
 """What the person decided about calls that an agent is about to make: a yes covers one call, and only that one."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from msgspec import json
 
+from mooring.core.verdict import Verdict
 from mooring.errors import Denied
 
 GrantKey: TypeAlias = tuple[str, str, bytes]
@@ -16,13 +16,14 @@ class CallGrants:
     """The decisions of one turn of one conversation. Nothing of them outlives the turn."""
 
     def __init__(self) -> None:
-        self._granted: Counter[GrantKey] = Counter()
+        self._granted: dict[GrantKey, list[Verdict]] = {}
+        """One verdict for each call that may pass."""
         self._refused: dict[GrantKey, Denied] = {}
 
-    def grant(self, server: str, tool: str, arguments: Mapping[str, Any]) -> None:
+    def grant(self, server: str, tool: str, arguments: Mapping[str, Any], verdict: Verdict) -> None:
         """Let one call of a tool with these arguments pass."""
         key = make_key(server, tool, arguments)
-        self._granted[key] += 1
+        self._granted.setdefault(key, []).append(verdict)
         # The person was asked again, and changed their mind.
         self._refused.pop(key, None)
 
@@ -30,16 +31,19 @@ class CallGrants:
         """Refuse calls of a tool with these arguments, in the same words."""
         self._refused[make_key(server, tool, arguments)] = denied
 
-    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> bool:
+    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> Verdict | None:
         """See `Permits.take`."""
+        if not self._granted and not self._refused:
+            # Most calls of an agent that does not ask: no key need be made.
+            return None
         key = make_key(server, tool, arguments)
-        if self._granted[key] > 0:
-            self._granted[key] -= 1
-            return True
+        verdicts = self._granted.get(key)
+        if verdicts:
+            return verdicts.pop()
         refused = self._refused.get(key)
         if refused is not None:
             raise refused
-        return False
+        return None
 
     def drop(self) -> None:
         """Forget everything: the turn ended."""
