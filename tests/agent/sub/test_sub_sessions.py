@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.models import Call, FakeModel, Hold, Say
+from tests.models import Call, FakeModel, Say
 
 from agent.doors import ask_command
 from agent.sub.test_sub_agents import start
