@@ -49,7 +49,7 @@ class AgentListing(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-class AgentServer(Struct, frozen=True):
+class AgentServer(Struct, frozen=True, rename="camel"):
     """A server that an agent brings with it. Values that can hold secrets are left out."""
 
     name: str

@@ -96,6 +96,8 @@ class Conversation:
     agent: "Agent | None" = None
     agent_name: str | None = None
     """The defined agent that answers, if it is one."""
+    is_projects_agent = False
+    """Whether a file of the project defines it: the person may never have read that."""
 
     def __init__(
         self,
@@ -176,6 +178,7 @@ class Conversation:
 
         defined = await find_defined_agent(self.host, name)
         self.agent_name = defined.definition.name
+        self.is_projects_agent = defined.definition.origin.scope == "project"
         for lack in defined.describe_missing(self.host):
             self._face.notice(lack)
         return defined

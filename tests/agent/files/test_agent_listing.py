@@ -160,7 +160,7 @@ mcpServers:
     assert (data["tools"], data["deniedTools"], data["maxTurns"]) == (["Read", "mcp__docs__*"], ["WebFetch"], 7)
     [server] = data["servers"]
     assert (server["name"], server["command"], server["variables"]) == ("docs", "docs-server", ["DOCS_KEY"])
-    assert server["needs_approval"] is True
+    assert server["needsApproval"] is True
     assert data["missing"] == []
     text = cli("agents", "helper")
     assert "docs-server" in text.out

@@ -310,7 +310,7 @@ def test_a_chat_names_its_agent_lists_all_and_says_what_it_goes_without(home: Ho
         words = ("chat", "-m", MODELS["anthropic"], "--agent", "reviewer")
         with Person(home, *words, **variables(fake)) as person:
             person.sees("goes without mcp__nobody__x")
-            person.sees("reviewer, by anthropic:claude-sonnet-5-5, answers.")
+            person.sees("The agent reviewer of this project (anthropic:claude-sonnet-5-5) answers.")
             person.types("/agents")
             person.sees("*reviewer")
             person.sees("codebase-online-researcher")

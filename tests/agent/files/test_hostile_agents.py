@@ -12,7 +12,7 @@ from tests.models import Call, FakeModel, Say
 from agent.doors import follow, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, list_agents, list_all, write_agent
 from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
-from mooring.agents.files.find import AgentFiles, find_agents
+from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
 from mooring.agents.files.walk import MOST_FILES
 from mooring.core.question import Answer, No, Permission, Question
 from mooring.core.turn import ToolFinished
@@ -143,15 +143,19 @@ async def test_nothing_in_a_projects_agent_runs_or_grants_anything(home: Home, t
 
 
 def measure(home: Home, count: int) -> tuple[float, float]:
-    """CPU seconds for the first look at so many files, and for a second one without changes."""
+    """CPU seconds for the first look at so many files, and for another one when nothing has changed."""
     files = AgentFiles(home.request())
     began = time.process_time()
-    assert len(files.find().by_name) == count + len(list_builtins())
-    first = time.process_time()
     found = files.find()
-    second = time.process_time()
-    assert found is files.find()
-    return first - began, second - first
+    first = time.process_time() - began
+    assert len(found.by_name) == count + len(list_builtins())
+    return first, min(measure_again(files, found) for _ in range(3))
+
+
+def measure_again(files: AgentFiles, before: FoundAgents) -> float:
+    began = time.process_time()
+    assert files.find() is before
+    return time.process_time() - began
 
 
 def write_many(home: Home, numbers: range) -> None:
@@ -165,7 +169,7 @@ def test_ten_times_the_files_cost_ten_times_the_time_and_hardly_any_when_nothing
     write_many(home, range(MOST_FILES // 10, MOST_FILES))
     large, large_again = measure(home, MOST_FILES)
     assert large < 20 * small
-    assert large_again < 20 * max(small_again, 0.005)
+    assert large_again < 30 * small_again
     assert large_again < large / 3
     # Those beyond what anybody writes are cut off, and said to be.
     write_many(home, range(MOST_FILES, MOST_FILES + 5))

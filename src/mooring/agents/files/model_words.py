@@ -40,7 +40,10 @@ def read_model(value: Any, scope: AgentScope, format: AgentFormat) -> AskedModel
 def _read_own(word: str, format: AgentFormat) -> AskedModel:
     if word.startswith("claude-"):
         return AskedModel(f"anthropic:{word}")
-    provider, separator, model = word.partition("/" if format == "opencode" else ":")
-    if not separator or not provider or not model or " " in word:
+    separator = "/" if format == "opencode" else ":"
+    provider, _, model = word.partition(separator)
+    # Copilot's files have names for people, such as `Claude Sonnet 4.5`.
+    if not model or " " in word:
         return AskedModel(refusal="names no provider; write it as PROVIDER:MODEL")
-    return AskedModel(f"{_OTHER_WORDS.get(provider, provider)}:{model}")
+    provider = _OTHER_WORDS.get(provider, provider)
+    return AskedModel(f"{provider}:{model}")

@@ -44,11 +44,14 @@ def _add_rules(draft: ToolDraft, key: str, tool: str, said: Any) -> None:
         draft.rules.append(Rule(tool, "ask"))
     if not isinstance(said, Mapping):
         return
-    allows_some = "allow" in said.values()
+    has_exceptions = "allow" in said.values()
+    if has_exceptions and said.get("*") == "deny":
+        # A rule that denies everything knows no exceptions here, so the tool goes as a whole.
+        draft.denied_own.add(tool)
+        draft.complaints[key] = f"denies most of {tool}; exceptions can't be kept, so its agent goes without it"
+        return
+    # What asks about all but some commands is what Mooring does anyway.
+    kept = ("deny",) if has_exceptions else ("deny", "ask")
     for pattern, action in said.items():
-        if action == "deny" and pattern == "*" and allows_some:
-            # A rule that denies everything cannot be followed by an exception here, so the tool goes as a whole.
-            draft.denied_own.add(tool)
-            draft.complaints[key] = f"denies most of {tool}; exceptions can't be kept, so its agent goes without it"
-        elif action == "deny" or (action == "ask" and not allows_some):
+        if action in kept:
             draft.rules.append(Rule(tool, action, "" if pattern == "*" else pattern))

@@ -30,7 +30,7 @@ _ROWS = (
 )
 
 
-class AgentFolder(Struct, frozen=True):
+class AgentFolder(Struct, frozen=True, gc=False):
     """A folder that holds agent files."""
 
     path: str

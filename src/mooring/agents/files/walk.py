@@ -17,7 +17,7 @@ DEEPEST = 8
 """How many folders an agent may be in."""
 
 
-class AgentPath(Struct, frozen=True):
+class AgentPath(Struct, frozen=True, gc=False):
     """A file that defines an agent, and its path below the folder of agents that it is in."""
 
     folder: AgentFolder

@@ -118,9 +118,14 @@ class Chat:
         model = self.conversation.model
         if model is None:
             return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
+        return f"{self._name_answerer(model)} answers. /help lists the commands."
+
+    def _name_answerer(self, model: str) -> str:
         agent = self.conversation.agent_name
-        who = safe(model) if agent is None else f"{safe(agent)}, by {safe(model)},"
-        return f"{who} answers. /help lists the commands."
+        if agent is None:
+            return safe(model)
+        whose = " of this project" if self.conversation.is_projects_agent else ""
+        return f"The agent {safe(agent)}{whose} ({safe(model)})"
 
     def _greet_with_trouble(self) -> None:
         host = self.conversation.host
