@@ -82,8 +82,8 @@ async def run_headless(
     """
     options = AgentOptions(max_turns=request.max_turns, local=True)
     agent_model = None
-    if request.agent is not None:
-        defined = await find_defined_agent(host, request.agent)
+    defined = await find_defined_agent(host, request.agent, request.session)
+    if defined is not None:
         options, agent_model = add_definition(options, defined), defined.definition.model
     model = await choose_model_for(host, request.model, agent_model)
     failed = await _require_servers(host, deadline)

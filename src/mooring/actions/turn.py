@@ -370,7 +370,8 @@ async def agent(
     if agent is not None:
         from mooring.actions.defined_agent import find_defined_agent  # few programs name one
 
-        defined = await find_defined_agent(host, agent)
+        defined = await find_defined_agent(host, agent, SessionStart())
+        assert defined is not None  # one is named
         options, agent_model = add_definition(options, defined), defined.definition.model
     if model is None or isinstance(model, str):
         model = await choose_model_for(host, model, agent_model)

@@ -156,8 +156,8 @@ class Conversation:
 
         options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True, switch=self.switch)
         agent_model = None
-        if self._options.agent is not None:
-            defined = await self._find_defined_agent(self._options.agent)
+        defined = await self._find_defined_agent()
+        if defined is not None:
             options, agent_model = add_definition(options, defined), defined.definition.model
         model = await choose_model_for(self.host, self._options.model, agent_model)
         kept = open_kept_agent(
@@ -172,11 +172,16 @@ class Conversation:
             self.registry, self.backend, self.model = self.agent.registry, self.agent.backend, self.agent.model
             yield
 
-    async def _find_defined_agent(self, name: str) -> "DefinedAgent":
-        """The agent that the person named; they are told what it goes without. Raises: ConfigError."""
-        from mooring.actions.defined_agent import find_defined_agent  # few chats name one
+    async def _find_defined_agent(self) -> "DefinedAgent | None":
+        """The agent that answers, if it is a defined one; the person is told what it goes without.
 
-        defined = await find_defined_agent(self.host, name)
+        Raises: ConfigError if there is no such agent; FileError.
+        """
+        from mooring.actions.defined_agent import find_defined_agent  # only for a chat with a model
+
+        defined = await find_defined_agent(self.host, self._options.agent, self._options.session)
+        if defined is None:
+            return None
         self.agent_name = defined.definition.name
         self.is_projects_agent = defined.definition.origin.scope == "project"
         for lack in defined.describe_missing(self.host):

@@ -1,5 +1,6 @@
 """A turn of a defined agent: the request that reaches the model has its role and exactly its tools."""
 
+import json
 import subprocess
 from collections.abc import Sequence
 from typing import Any, get_args
@@ -286,6 +287,20 @@ def test_a_headless_turn_answers_as_the_agent(home: Home) -> None:
     assert (result.code, result.out) == (0, "Looks good.\n")
     assert fake.requests[0].system.startswith("You review.")
     assert set(fake.requests[0].tool_names) == {"Read", "mcp__demo__add"}
+
+
+def test_a_conversation_with_an_agent_goes_on_with_it_unless_another_is_named(home: Home) -> None:
+    write_agent(home, f"{CLAUDE}/one.md", "name: one\ntools: Read", "You are ONE.")
+    write_agent(home, f"{CLAUDE}/two.md", "name: two\ntools: Grep", "You are TWO.")
+    with FakeModel([Say("1"), Say("2"), Say("3"), Say("4")]) as fake:
+        first = ask_command(home, fake, "-p", "Who are you?", "--agent", "one", "--json")
+        assert ask_command(home, fake, "-p", "And now?", "--continue").code == 0
+        assert ask_command(home, fake, "-p", "And now?", "--resume", json.loads(first.out)["session"][:8]).code == 0
+        assert ask_command(home, fake, "-p", "And now?", "--continue", "--agent", "two").code == 0
+    roles = [request.system.splitlines()[0] for request in fake.requests]
+    assert roles == ["You are ONE."] * 3 + ["You are TWO."]
+    assert [request.tool_names for request in fake.requests] == [["Read"]] * 3 + [["Grep"]]
+    assert len(fake.requests[-1].messages) == 7
 
 
 def test_an_agent_that_does_not_exist_ends_the_command_with_the_nearest_name(home: Home) -> None:
