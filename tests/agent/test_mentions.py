@@ -11,8 +11,9 @@ from tests.models import FakeModel, ModelRequest, Say
 
 from backends.asking import KEY, MODELS, PIXEL, variables
 from backends.conftest import libraries
-from mooring.actions.mentions import MOST_MENTIONS, find_mentions
+from mooring.actions.mentions import MOST_MENTIONS
 from mooring.actions.named_files import MAX_FILE
+from mooring.core.mention import find_mentions
 from support import DEMO, Cli, Home, Result
 
 __all__ = ["libraries"]

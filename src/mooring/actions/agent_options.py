@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from mooring.actions.agent_words import AgentWords
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.history import CallResult, Message
 from mooring.agents.journal import Journal
@@ -41,6 +42,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     """Tools of its own, beside those of servers."""
     local: bool = False
     """Whether it has the tools for this machine: files, commands, pages."""
+    words: AgentWords | None = None
+    """What files say to it, such as AGENTS.md; `None` if they are not read."""
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     within: ToolScope | None = None

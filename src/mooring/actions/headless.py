@@ -6,12 +6,15 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.actions.agent_options import AgentOptions
+from mooring.actions.agent_words import AgentWords
 from mooring.actions.deadline import Deadline
 from mooring.actions.defined_agent import find_defined_agent
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
+from mooring.actions.written_command import make_command_turn
+from mooring.agents.commands.used import find_used_command
 from mooring.core.config import ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
@@ -80,7 +83,8 @@ async def run_headless(
     Raises: ConfigError if there is no model, or no such agent; NeedsLogin, NotApproved if a required server can't be
     used for that reason; as `expand_mentions`.
     """
-    options = AgentOptions(max_turns=request.max_turns, local=True)
+    words = AgentWords(host.viewpoint, on_problem)
+    options = AgentOptions(max_turns=request.max_turns, local=True, words=words)
     agent_model = None
     defined = await find_defined_agent(host, request.agent, request.session)
     if defined is not None:
@@ -88,9 +92,9 @@ async def run_headless(
     model = await choose_model_for(host, request.model, agent_model)
     failed = await _require_servers(host, deadline)
     on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host)))
+    used = await find_used_command(words.commands, request.prompt)
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
-    named = await expand_mentions(host, request.prompt, model.takes, deadline)
-    said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
+    named = TurnInput("") if used else await expand_mentions(host, request.prompt, model.takes, deadline)
     errors: list[str] = []
     ends: list[TurnDone] = []
 
@@ -105,6 +109,13 @@ async def run_headless(
                 pass
 
     async with open_kept_agent(host, model, options, request.session, on_problem=on_problem) as agent:
+        if used is not None:
+            # Only now: what the command runs belongs to the conversation, with its rules and its records.
+            turn = await make_command_turn(host, agent.registry, used, agent.takes, deadline)
+            for problem in turn.problems:
+                on_problem(problem)
+            named = turn.said
+        said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
         await agent.run_turn(said, take)
     return _make_answer(ends[-1], errors)
 

@@ -6,7 +6,7 @@ stdin could otherwise name any file of theirs.
 
 import asyncio
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.named_files import NamedPath, check_no_path_meant, find_path, make_missing_error, read_named
 from mooring.actions.offers import read_resource
 from mooring.core.content import Text
+from mooring.core.mention import TypedMention, find_mentions
 from mooring.core.near import find_server, find_slip, nearest
 from mooring.core.outcome import Outcome, Part
 from mooring.core.result import Result
@@ -30,18 +31,7 @@ MOST_MENTIONS = 20
 MOST_TOKENS = 100_000
 """How many tokens of text, by estimate, all attachments of a turn have together."""
 
-# Behind a letter it is part of an e-mail address, behind a slash of a URL, and a backslash takes its meaning away.
-_MENTION = re.compile(r'(?<![\w\\@.+%/-])@(?:"([^"\n]+)"|([^\s@"]\S*))')
-_PUNCTUATION = ".,;:!?'\"`)]}>*"
-"""What a sentence may put behind a name."""
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://")
-
-
-class TypedMention(Struct, frozen=True):
-    """Something behind an `@`, and what it says without the punctuation that may belong to the sentence."""
-
-    spellings: tuple[str, ...]
-    is_quoted: bool = False
 
 
 class NamedResource(Struct, frozen=True):
@@ -66,39 +56,32 @@ async def expand_mentions(host: Host, text: str, takes: Collection[Media], deadl
     mentions = find_mentions(text)
     if not mentions:
         return TurnInput(text)
-    targets = await asyncio.to_thread(_find_targets, host.viewpoint, list(host.status()), mentions)
+    targets = await find_targets(host, mentions)
+    return TurnInput(text, await attach_targets(host, targets, takes, deadline))
+
+
+async def find_targets(host: Host, mentions: Sequence[TypedMention]) -> list[Target]:
+    """What is named, each once. Raises: ConfigError, UnknownServer."""
+    return await asyncio.to_thread(_find_targets, host.viewpoint, list(host.status()), mentions)
+
+
+async def attach_targets(
+    host: Host, targets: Sequence[Target], takes: Collection[Media], deadline: Deadline
+) -> tuple[Part, ...]:
+    """What a model is given of them, each marked with what it is. Raises: as `expand_mentions`."""
     if len(targets) > MOST_MENTIONS:
         raise ConfigError(f"{len(targets)} things are named with @; at most {MOST_MENTIONS} are attached at once.")
     attachments: list[Part] = []
     for target in targets:
         delivery = make_delivery(host, takes, MOST_TOKENS // len(targets))
         attachments += await _attach(host, target, delivery, deadline)
-    return TurnInput(text, tuple(attachments))
+    return tuple(attachments)
 
 
 def make_delivery(host: Host, takes: Collection[Media], tokens: int = DEFAULT_TOKENS) -> Delivery:
     """How something is given to a model: within a budget, and as pictures only if it takes them."""
     store = ResultStore(f"{host.viewpoint.where.cache}/results")
     return Delivery(store, takes, min(tokens, DEFAULT_TOKENS))
-
-
-def find_mentions(text: str) -> list[TypedMention]:
-    """Everything behind an `@` that may name something."""
-    found = []
-    for match in _MENTION.finditer(text):
-        quoted, word = match.groups()
-        if quoted is not None:
-            found.append(TypedMention((quoted,), is_quoted=True))
-        else:
-            found.append(TypedMention(tuple(_list_spellings(word))))
-    return found
-
-
-def _list_spellings(word: str) -> Iterator[str]:
-    yield word
-    while len(word) > 1 and word[-1] in _PUNCTUATION:
-        word = word[:-1]
-        yield word
 
 
 # --- what is meant --------------------------------------------------------------------------------------------------

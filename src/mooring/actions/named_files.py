@@ -10,7 +10,7 @@ from mooring.core.content import Block, Image, Text
 from mooring.core.near import find_slip
 from mooring.core.picture import find_picture_type
 from mooring.core.units import MIB
-from mooring.core.where import Viewpoint, is_below
+from mooring.core.where import KERNEL_FOLDERS, Viewpoint, is_below
 from mooring.errors import ConfigError, FileError
 from mooring.files.listing import list_folder
 
@@ -19,7 +19,6 @@ MAX_ENTRIES = 1_000
 """How many names of a folder are given."""
 _MOST_COMPARED = 10_000
 """How many names of a folder are looked at for one that may have been meant."""
-_KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 
 
 class NamedPath(Struct, frozen=True):
@@ -123,7 +122,7 @@ def _join_home(viewpoint: Viewpoint, typed: str) -> str:
 def _check_allowed(viewpoint: Viewpoint, real: str, typed: str) -> None:
     if is_below(real, os.path.realpath(viewpoint.where.state)):
         raise FileError(typed, "is in the folder where Mooring keeps secrets and records, and is never attached")
-    if any(is_below(real, folder) for folder in _KERNEL_FOLDERS):
+    if any(is_below(real, folder) for folder in KERNEL_FOLDERS):
         raise FileError(typed, "is a view into the system, not a file on a disk, and is never attached")
 
 

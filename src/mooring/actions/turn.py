@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec.structs import replace
 
 from mooring.actions.agent_options import AgentOptions, AgentPast
+from mooring.actions.agent_words import AgentWords
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
 from mooring.actions.sub_agents import AgentPlace, OpenedThread, SubAgents
@@ -152,7 +154,9 @@ async def open_agent(
     place = AgentPlace(KnownAgents(lambda: _find_agents(host, options)))
     try:
         async with _open_thread(host, model, options, reporter, place, tell) as opened:
-            yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch)), opened.registry)
+            words, registry = options.words, opened.registry
+            prepare = partial(words.refresh, registry) if words is not None else None
+            yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch), prepare), registry)
     finally:
         await model.close()
 
@@ -236,6 +240,7 @@ def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) ->
         asker=ASKER if thread.reporter.parent is None else f"The sub-agent {options.agent}",
         on_plan=thread.change_plan,
         settings=host.settings,
+        skills=options.words.commands if options.words is not None else None,
     )
 
 
@@ -297,8 +302,9 @@ async def choose_model_for(host: Host, spec: str | None, agent_model: str | None
 def _build_system(host: Host, options: AgentOptions) -> str:
     viewpoint = host.viewpoint
     surroundings = Surroundings(viewpoint.cwd, viewpoint.where.platform, date.today().isoformat())
+    words = options.words.sections if options.words is not None else ()
     role = options.role if isinstance(options.role, str) else options.role()
-    return build_system_prompt(surroundings, [options.instructions, host.instructions], role=role)
+    return build_system_prompt(surroundings, [options.instructions, *words, host.instructions], role=role)
 
 
 def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptions:
@@ -326,6 +332,7 @@ async def agent(
     rules: Iterable[Rule] = (),
     tools: Iterable[ModelTool] = (),
     local: bool = False,
+    instruction_files: bool = False,
     allow: Iterable[str] | None = None,
     deny: Iterable[str] = (),
     max_turns: int | None = None,
@@ -346,6 +353,8 @@ async def agent(
         tools: tools of its own; `mooring.tool` makes one.
         local: whether it has the tools for this machine too: files, commands, pages. Each call is checked like any
             other.
+        instruction_files: whether it goes by AGENTS.md, CLAUDE.md and the skills of the host's folder and of the
+            person.
         allow, deny: globs over `server.tool` of what it may use.
         max_turns: how many times the model is asked in one turn, at most.
         agent: the name of a defined agent, as `mooring agents` lists them. Its file says who the model is, and narrows
@@ -361,6 +370,7 @@ async def agent(
         rules=tuple(rules),
         tools=tuple(tools),
         local=local,
+        words=AgentWords(host.viewpoint) if instruction_files else None,
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
         max_turns=max_turns,

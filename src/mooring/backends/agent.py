@@ -1,5 +1,7 @@
 """The backend of Mooring's own agent: a model is asked, and the loop makes its calls."""
 
+from collections.abc import Awaitable, Callable
+
 from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
 from mooring.backends.host_servers import HostServers
@@ -11,19 +13,28 @@ class AgentBackend:
 
     name = "api"
 
-    def __init__(self, thread: AgentThread, servers: HostServers) -> None:
+    def __init__(
+        self, thread: AgentThread, servers: HostServers, prepare: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """`prepare` is awaited before each turn: what the system prompt says may have changed on disk."""
         self.thread = thread
+        self._prepare = prepare
         self.status = servers.status
         self.switch = servers.switch
         self.reconnect = servers.reconnect
 
     async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
         """See `Backend.turn`."""
-        await run_turn(self.thread, said, emit)
+        await self._run(said, emit)
 
     async def resume(self, emit: EmitTurnEvent) -> None:
         """Go on with a turn that was interrupted, where it was interrupted."""
-        await run_turn(self.thread, None, emit)
+        await self._run(None, emit)
+
+    async def _run(self, said: TurnInput | None, emit: EmitTurnEvent) -> None:
+        if self._prepare is not None:
+            await self._prepare()
+        await run_turn(self.thread, said, emit)
 
     async def close(self) -> None:
         """Close the connection to the model."""

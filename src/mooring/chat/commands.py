@@ -9,6 +9,7 @@ from mooring.backends.manual import choose_tool
 from mooring.chat.agents import show_agents
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
 from mooring.chat.conversation import Conversation
+from mooring.chat.file_commands import find_file_command, list_file_completions, say_file_commands, use_file_command
 from mooring.chat.mcp import verbs
 from mooring.chat.mcp.approval import approve, pins, reject
 from mooring.chat.mcp.run import run as run_mcp
@@ -37,6 +38,8 @@ async def run(chat: CommandFace, line: str) -> None:
     command = COMMANDS.get(ALIASES.get(word, word))
     if command is not None:
         await command.run(chat, rest.strip())
+    elif (used := await find_file_command(chat, line)) is not None:
+        await use_file_command(chat, used)
     elif (prompt := find_slash_prompt(chat.conversation.status, word)) is not None:
         await use_prompt(chat, prompt, split_words(rest))
     else:
@@ -45,7 +48,8 @@ async def run(chat: CommandFace, line: str) -> None:
 
 def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
     if not looks_like_prompt(word):
-        near = [name for name in COMMANDS if word and name.startswith(word)] or nearest(word, COMMANDS, 1)
+        known = [*COMMANDS, *chat.conversation.commands.by_name]
+        near = [name for name in known if word and name.startswith(word)] or nearest(word, known, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
     server = word.partition(".")[0]
@@ -60,6 +64,7 @@ def list_completions(conversation: Conversation) -> list[str]:
     for server in conversation.status:
         found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
     found += verbs.list_completions(conversation.status)
+    found += list_file_completions(conversation)
     found += list_prompt_completions(conversation)
     found += [f"/call {tool}" for tool in tools]
     return found + tools
@@ -162,6 +167,7 @@ async def _help(chat: CommandFace, _: str) -> None:
     chat.say("")
     rows = [(f"  {command.usage}", command.help) for command in COMMANDS.values()]
     say_usages(chat, rows, _NARROWEST_HELP)
+    await say_file_commands(chat)
 
 
 async def _quit(chat: CommandFace, _: str) -> None:

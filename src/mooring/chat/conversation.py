@@ -12,9 +12,11 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.actions.agent_words import AgentWords
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
 from mooring.actions.session_start import SessionStart
+from mooring.agents.commands.find import FoundCommands
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers
 from mooring.backends.manual import ManualBackend
@@ -31,7 +33,7 @@ from mooring.core.tool import Prompt
 from mooring.core.turn import Backend, TurnEvent, TurnInput
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
-from mooring.display.text import safe
+from mooring.display.text import problem_line, safe
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerDisabled, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
@@ -118,6 +120,9 @@ class Conversation:
         self._face = face
         self._guard = guard
         self._options = options or ChatOptions()
+        self.words = AgentWords(viewpoint, lambda problem: face.notice(problem_line(problem, viewpoint.where.home)))
+        self.commands = FoundCommands()
+        """The commands that files define, as of the last look."""
         self._switched_on: frozenset[str] = frozenset()
         self._switched_off: frozenset[str] = frozenset()
 
@@ -154,7 +159,13 @@ class Conversation:
         from mooring.actions.agent_options import AgentOptions
         from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
 
-        options = AgentOptions(ask=self._face.ask, max_turns=self._options.max_turns, local=True, switch=self.switch)
+        options = AgentOptions(
+            ask=self._face.ask,
+            max_turns=self._options.max_turns,
+            local=True,
+            words=self.words,
+            switch=self.switch,
+        )
         agent_model = None
         defined = await self._find_defined_agent()
         if defined is not None:
@@ -303,6 +314,11 @@ class Conversation:
                 # Tab writes it to the terminal as it is.
                 if mention.isprintable() and " " not in mention:
                     yield mention
+
+    async def find_commands(self) -> FoundCommands:
+        """Look for the commands that files define."""
+        self.commands = await asyncio.to_thread(self.words.commands.find)
+        return self.commands
 
     async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:
         """What a filled prompt says to the model; `None` if no model answers. Raises: ConfigError if it is empty."""

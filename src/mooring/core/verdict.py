@@ -35,7 +35,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
 LOCAL_TOOLS = frozenset(
     {
         "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "LS", "NotebookEdit",
-        "NotebookRead", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch", "Write",
+        "NotebookRead", "Read", "Skill", "Task", "TodoWrite", "WebFetch", "WebSearch", "Write",
     }
 )  # fmt: skip
 """The tools of an agent that work on this machine, by the names that agent files use."""

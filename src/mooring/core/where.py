@@ -11,6 +11,8 @@ from msgspec import Struct
 from mooring.errors import ConfigError
 
 Platform: TypeAlias = Literal["linux", "darwin", "win32"]
+KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
+"""What is in them are views into the system, not files on a disk."""
 
 
 class Where(Struct, frozen=True):

@@ -34,6 +34,16 @@ def read_exact(path: str, limit: int) -> bytes | None:
         return None if handle is None else read_regular(handle, path, limit)[0]
 
 
+def read_start(path: str, most: int) -> tuple[bytes, int] | None:
+    """The first bytes of a regular file, and how many it has in all; `None` where there is none.
+
+    Raises:
+        FileError: a link is on the way, it is not a regular file, or it cannot be read.
+    """
+    with open_exact(path) as handle, errors_of(path):
+        return None if handle is None else (os.read(handle, most), os.fstat(handle).st_size)
+
+
 @contextmanager
 def open_exact(path: str) -> Iterator[int | None]:
     """A regular file, open for reading without ever waiting; `None` where there is none.

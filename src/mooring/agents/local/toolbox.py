@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mooring.agents.commands.find import CommandFiles
 from mooring.agents.local.ask_user import ASKER, AskUserTool
 from mooring.agents.local.background import BackgroundCommands, BashOutputTool, KillShellTool
 from mooring.agents.local.bash import BashTool
@@ -10,6 +11,7 @@ from mooring.agents.local.grep import GrepTool
 from mooring.agents.local.notebook import NotebookEditTool, NotebookReadTool
 from mooring.agents.local.page import PageFetcher
 from mooring.agents.local.reading import ReadTool
+from mooring.agents.local.skill import SkillTool
 from mooring.agents.local.todo import OnPlan, TodoTool
 from mooring.agents.local.web_fetch import WebFetchTool
 from mooring.agents.local.web_search import WebSearchTool
@@ -33,12 +35,13 @@ def local_tools(
     asker: str = ASKER,
     on_plan: OnPlan | None = None,
     settings: Settings | None = None,
+    skills: CommandFiles | None = None,
 ) -> tuple[LocalTool, ...]:
     """The tools for one conversation in a folder. Make them anew for each: what one has read or started is its own.
 
     `guard` starts commands, and ends them if this program ends; `ask` is whom `AskUserQuestion` asks, and `asker` who
     does. From the settings come the environment of commands, the way to the network, and the tool that searches the
-    web.
+    web. `skills` is where `Skill` looks; without it there is no such tool.
     """
     env: Mapping[str, str] = settings["env"] if settings is not None else {}
     network = Options(**settings["network"]) if settings is not None else Options()
@@ -61,6 +64,7 @@ def local_tools(
         WebFetchTool(PageFetcher(Network(where.env), network)),
         WebSearchTool(search),
         AskUserTool(ask, asker),
+        *([SkillTool(workspace, skills)] if skills is not None else []),
     )
 
 

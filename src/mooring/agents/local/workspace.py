@@ -9,7 +9,7 @@ from mooring import files
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.glob import literal
 from mooring.core.verdict import LocalAccess
-from mooring.core.where import Where, is_below
+from mooring.core.where import KERNEL_FOLDERS, Where, is_below
 from mooring.errors import FileError
 from mooring.files.exact import read_exact
 
@@ -18,7 +18,6 @@ MAX_FILE = 16 * 1024 * 1024
 LONGEST_PATH = 4_096
 LONGEST_GRANT = 500
 """A rule may have a thousand characters; a longer pattern than this is for nobody to read again."""
-_KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 
 
 class LocalPath(Struct, frozen=True):
@@ -73,7 +72,7 @@ class Workspace:
         """What the gate has to know of a tool that reads a file, or looks through a folder."""
         is_inside = self.is_inside(path.real)
         insists = ""
-        if any(is_below(path.real, folder) for folder in _KERNEL_FOLDERS):
+        if any(is_below(path.real, folder) for folder in KERNEL_FOLDERS):
             insists = "it is not a file on a disk, but a view into the system"
         elif self._guarded.is_own(path.real):
             insists = "Mooring keeps its own settings, records and secrets there"

@@ -170,6 +170,7 @@ class Chat:
             await self._answer(line.strip())
 
     async def _read_prompt(self) -> str:
+        await self.conversation.find_commands()
         async with self._terminal.dialog:
             lines = commands.list_completions(self.conversation)
             completer = LineCompleter(

@@ -1,0 +1,91 @@
+"""One command or skill, as its file says it."""
+
+import os
+from typing import Any
+
+from msgspec import Struct
+
+from mooring.agents.commands.places import CommandFolder, CommandScope, CommandTool
+from mooring.errors import FileError, ParseError
+from mooring.files.exact import read_exact
+from mooring.syntax.front_matter import FrontMatter, split_front_matter
+from mooring.syntax.parse import decode_text
+
+LARGEST = 256 * 1024
+LONGEST_NAME = 100
+LONGEST_LINE = 1_500
+"""How many characters of a description are kept."""
+
+
+class WrittenCommand(Struct, frozen=True, kw_only=True):
+    """A text that a person sends by its name. Whatever its header says, it grants nothing and chooses no model."""
+
+    name: str
+    """As its folder has it; the name to type may be longer, if another command has this one."""
+    scope: CommandScope
+    tool: CommandTool
+    path: str
+    """As a person would look for it."""
+    folder: str = ""
+    """For a skill, where its other files are, without links."""
+    description: str = ""
+    hint: str = ""
+    """Which arguments it takes, in words."""
+    body: str
+    is_for_model: bool = False
+    """It is a skill that a model may use by itself."""
+    is_for_person: bool = True
+
+    @property
+    def is_skill(self) -> bool:
+        return bool(self.folder)
+
+
+def read_command(folder: CommandFolder, name: str, path: str, real: str) -> WrittenCommand:
+    """Read a command's file. Raises: FileError, ParseError."""
+    data = read_exact(real, LARGEST)
+    if data is None:
+        raise FileError(path, "does not exist")
+    found = split_front_matter(decode_text(data))
+    is_skill = folder.layout == "skills"
+    header = found.header.data
+    return WrittenCommand(
+        name=_find_name(folder, header, name),
+        scope=folder.scope,
+        tool=folder.tool,
+        path=path,
+        folder=os.path.dirname(real) if is_skill else "",
+        description=_find_description(found),
+        hint=_read_line(header.get("argument-hint")),
+        body=found.body.strip(),
+        is_for_model=is_skill and header.get("disable-model-invocation") is not True,
+        is_for_person=header.get("user-invocable") is not False,
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that nobody can type, or that a terminal should not be shown. Raises: ParseError."""
+    if len(name) > LONGEST_NAME or not name.isprintable() or " " in name:
+        raise ParseError("has a name that cannot be typed as a command")
+
+
+def _find_name(folder: CommandFolder, header: Any, name: str) -> str:
+    """The name by the file; the header of a prompt file may give another."""
+    if folder.layout == "prompts" and isinstance(header.get("name"), str):
+        name = header["name"]
+    check_name(name)
+    return name
+
+
+def _find_description(found: FrontMatter) -> str:
+    described = _read_line(found.header.data.get("description"))
+    if described:
+        return described
+    first = next((line for line in found.body.splitlines() if line.strip()), "")
+    return _read_line(first.strip().lstrip("#"))
+
+
+def _read_line(value: Any) -> str:
+    if isinstance(value, list):  # `argument-hint: [file]` is a list to YAML
+        value = " ".join(f"[{each}]" for each in value)
+    return " ".join(str(value).split())[:LONGEST_LINE] if isinstance(value, str | int | float) else ""

@@ -1,0 +1,186 @@
+"""All commands and skills that count in a folder, each under a name of its own."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from mooring.agents.commands.command_file import WrittenCommand, read_command
+from mooring.agents.commands.places import CommandFolder, list_folders, name_command
+from mooring.agents.reach import Reach, make_reach
+from mooring.core.problem import Problem
+from mooring.core.where import Viewpoint
+from mooring.errors import FileError, ParseError
+from mooring.files.listing import list_folder
+
+MOST_FILES = 1_000
+"""How many commands of one folder are used."""
+DEEPEST = 4
+"""How many folders a command may be in."""
+_MOST_ENTRIES = 5_000
+
+BUILT_IN = frozenset(
+    {
+        "?", "agents", "approve", "call", "exit", "h", "help", "mcp", "permissions", "pins", "prompt", "prompts", "q",
+        "quit", "read", "reject", "resource", "resources", "servers", "tools",
+    }
+)  # fmt: skip
+"""What a chat understands by itself. No file takes one of these names."""
+
+_Stamp: TypeAlias = tuple[int, int, int]
+
+
+class FoundCommands(Struct, frozen=True):
+    """The commands of one folder, by every name that can be typed for them."""
+
+    by_name: Mapping[str, WrittenCommand] = {}
+    names: Mapping[str, str] = {}
+    """The shortest name of each command, by its path."""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def commands(self) -> Iterator[tuple[str, WrittenCommand]]:
+        """Each command that a person can use, with its shortest name, highest first."""
+        for name in self.names.values():
+            if self.by_name[name].is_for_person:
+                yield name, self.by_name[name]
+
+    @property
+    def skills(self) -> Iterator[tuple[str, WrittenCommand]]:
+        """Each skill that a model may use by itself, likewise."""
+        for name in self.names.values():
+            if self.by_name[name].is_for_model:
+                yield name, self.by_name[name]
+
+
+class CommandFiles:
+    """Looks for commands again and again; a file that has not changed is not read again."""
+
+    def __init__(self, viewpoint: Viewpoint) -> None:
+        self._viewpoint = viewpoint
+        self._read: dict[str, tuple[_Stamp, WrittenCommand | Problem]] = {}
+
+    def find(self) -> FoundCommands:
+        """What there is now. Looks at the disk; never raises."""
+        before, self._read = self._read, {}
+        problems: list[Problem] = []
+        commands: list[WrittenCommand] = []
+        for place in self._list_files():
+            if isinstance(place, Problem):
+                problems.append(place)
+                continue
+            found = self._take(place, before)
+            if isinstance(found, Problem):
+                problems.append(found)
+            elif found is not None:
+                commands.append(found)
+        return _name_all(commands, problems)
+
+    def _list_files(self) -> "Iterator[_CommandPath | Problem]":
+        reach = make_reach(self._viewpoint)
+        for folder in list_folders(self._viewpoint):
+            yield from _FolderWalk(folder, reach).walk()
+
+    def _take(
+        self, place: "_CommandPath", before: Mapping[str, tuple[_Stamp, WrittenCommand | Problem]]
+    ) -> WrittenCommand | Problem | None:
+        try:
+            status = os.stat(place.real)
+        except OSError:  # it is gone by now
+            return None
+        stamp = status.st_mtime_ns, status.st_size, status.st_ino
+        known = before.get(place.path)
+        if known is None or known[0] != stamp:
+            known = stamp, _read_or_complain(place)
+        self._read[place.path] = known
+        return known[1]
+
+
+class _CommandPath(Struct, frozen=True):
+    """A file that defines a command."""
+
+    folder: CommandFolder
+    name: str
+    path: str
+    real: str
+
+
+class _FolderWalk:
+    """Goes through one folder. In a repository's, a link leads no further than the repository."""
+
+    def __init__(self, folder: CommandFolder, reach: Reach) -> None:
+        self._folder = folder
+        self._reach = reach
+        self._fence = reach.project if folder.scope == "project" else None
+        self._count = 0
+
+    def walk(self, below: str = "", depth: int = 0) -> "Iterator[_CommandPath | Problem]":
+        path = os.path.join(self._folder.path, below)
+        refusal = self._find_refusal(path)
+        if refusal:
+            yield _complain(path, f"leads to a folder that {refusal}")
+            return
+        for name in self._list(path):
+            relative = f"{below}{name}"
+            if name.endswith("/") and depth < DEEPEST:
+                yield from self.walk(relative, depth + 1)
+            command = None if name.endswith("/") else name_command(self._folder.layout, relative)
+            if command is None:
+                continue
+            self._count += 1
+            if self._count > MOST_FILES:
+                if self._count == MOST_FILES + 1:
+                    hint = "remove those that you don't need"
+                    yield Problem(self._folder.path, f"Only the first {MOST_FILES:,} commands are used", hint)
+                return
+            yield self._check(command, os.path.join(self._folder.path, relative))
+
+    def _check(self, command: str, path: str) -> "_CommandPath | Problem":
+        refusal = self._find_refusal(path)
+        if refusal:
+            return _complain(path, f"leads to a file that {refusal}")
+        return _CommandPath(self._folder, command, path, os.path.realpath(path))
+
+    def _find_refusal(self, path: str) -> str:
+        return self._reach.find_link_refusal(self._folder.base, path, self._fence)
+
+    def _list(self, path: str) -> list[str]:
+        try:
+            return list_folder(path, _MOST_ENTRIES)
+        except FileError:
+            return []
+
+
+def _read_or_complain(place: _CommandPath) -> WrittenCommand | Problem:
+    try:
+        return read_command(place.folder, place.name, place.path, place.real)
+    except ParseError as error:
+        return _complain(place.path, error.reason, error.line)
+    except FileError as error:
+        return _complain(place.path, error.reason)
+
+
+def _complain(path: str, reason: str, line: int | None = None) -> Problem:
+    return Problem(path, f"The file {reason}; it is no command", "fix or remove it", line=line, level="warning")
+
+
+def _name_all(commands: list[WrittenCommand], problems: list[Problem]) -> FoundCommands:
+    """Give each command its names: the highest gets the short one, the others those that say where they are from."""
+    by_name: dict[str, WrittenCommand] = {}
+    names: dict[str, str] = {}
+    for command in commands:
+        possible = [
+            command.name,
+            f"{command.scope}:{command.name}",
+            f"{command.tool}:{command.name}",
+            f"{command.scope}:{command.tool}:{command.name}",
+        ]
+        free = [name for name in possible if name not in by_name and name not in BUILT_IN]
+        by_name |= dict.fromkeys(free, command)
+        if free:
+            names[command.path] = free[0]
+        else:
+            message = f"The command /{command.name} cannot be used: others have all of its names"
+            problems.append(Problem(command.path, message, "rename its file", level="warning"))
+    return FoundCommands(by_name, names, tuple(problems))

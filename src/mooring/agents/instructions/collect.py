@@ -1,0 +1,138 @@
+"""What the instruction files say, with the files that they import, each once and each with its origin."""
+
+import os
+import re
+from hashlib import sha256
+
+from msgspec import Struct
+
+from mooring.agents.instructions.places import InstructionPlace, InstructionScope, list_places
+from mooring.agents.reach import Reach, make_reach, resolve_named
+from mooring.core.mention import find_mentions
+from mooring.core.problem import Problem
+from mooring.core.where import Viewpoint
+from mooring.errors import FileError
+from mooring.files.exact import read_start
+
+DEEPEST_IMPORT = 5
+"""How many files may import each other in a row; Claude Code has the same bound."""
+MOST_FILES = 100
+MOST_READ = 256 * 1024
+"""How many bytes of one file are read: more than a model is given of it."""
+MOST_NAMED = 200
+"""How many names in one file are looked at."""
+
+# Inside of code an `@` is a decorator, a package or an address.
+_CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+class InstructionFile(Struct, frozen=True):
+    """What one file says."""
+
+    path: str
+    """As a person would look for it."""
+    real: str
+    """Without links in it."""
+    scope: InstructionScope
+    text: str
+    size: int
+    """How many bytes the file has; the text may be its beginning only."""
+    imported_by: str = ""
+
+
+class FoundInstructions(Struct, frozen=True):
+    """Everything that files say to an agent in one folder, the most general first, and what could not be read."""
+
+    files: tuple[InstructionFile, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def collect_instructions(viewpoint: Viewpoint) -> FoundInstructions:
+    """Read the instruction files that count in a folder. Looks at the disk; never raises."""
+    collector = _Collector(viewpoint)
+    for place in list_places(viewpoint):
+        collector.add_place(place)
+    return FoundInstructions(tuple(collector.files), tuple(collector.problems))
+
+
+class _Importer(Struct, frozen=True):
+    """A file that names others."""
+
+    path: str
+    real: str
+    scope: InstructionScope
+    fence: str | None
+    """The repository that it belongs to; `None` if it is the person's."""
+    depth: int
+
+
+class _Collector:
+    """The files read so far. Many repositories link CLAUDE.md to AGENTS.md, or have one import the other."""
+
+    def __init__(self, viewpoint: Viewpoint) -> None:
+        self.files: list[InstructionFile] = []
+        self.problems: list[Problem] = []
+        self._viewpoint = viewpoint
+        self._reach: Reach = make_reach(viewpoint)
+        self._paths: set[str] = set()
+        self._texts: set[str] = set()
+
+    def add_place(self, place: InstructionPlace) -> None:
+        real = os.path.realpath(place.path)
+        fence = self._reach.project if place.scope == "project" else None
+        refusal = self._reach.find_link_refusal(place.base, place.path, fence) if fence is not None else ""
+        if refusal:
+            self._report(place.path, f"The file is a link to one that {refusal}; it is not read")
+            return
+        self._add(_Importer(place.path, real, place.scope, fence, 0))
+
+    def _add(self, source: _Importer, imported_by: str = "") -> None:
+        if source.real in self._paths or len(self._paths) >= MOST_FILES:
+            return
+        self._paths.add(source.real)
+        read = self._read(source.path, source.real)
+        if read is None:
+            return
+        text, size = read
+        digest = sha256(text.encode()).hexdigest()
+        if not text.strip() or digest in self._texts:
+            return
+        self._texts.add(digest)
+        self.files.append(InstructionFile(source.path, source.real, source.scope, text, size, imported_by))
+        if source.depth < DEEPEST_IMPORT:
+            self._add_imports(source, text)
+
+    def _read(self, path: str, real: str) -> tuple[str, int] | None:
+        try:
+            found = read_start(real, MOST_READ)
+        except FileError as error:
+            self._report(path, f"The file {error.reason}; it is not read")
+            return None
+        if found is None or b"\0" in found[0]:
+            return None
+        data, size = found
+        # A character at the end may have been cut in two.
+        return data.decode(errors="ignore" if size > len(data) else "replace").removeprefix("\ufeff"), size
+
+    def _add_imports(self, source: _Importer, text: str) -> None:
+        folder = os.path.dirname(source.real)
+        for mention in find_mentions(_CODE.sub(" ", text))[:MOST_NAMED]:
+            for spelling in mention.spellings:
+                real = resolve_named(self._viewpoint, folder, spelling)
+                if real is not None:
+                    self._import(source, spelling, real)
+                    break
+
+    def _import(self, source: _Importer, named: str, real: str) -> None:
+        if os.path.isdir(real) or real in self._paths:
+            return
+        refusal = self._reach.find_refusal(real, source.fence)
+        if refusal:
+            self._report(source.path, f"The file imports @{named}, which {refusal}; that one is not read")
+            return
+        fence = source.fence if source.fence is not None else self._reach.find_fence(real)
+        self._add(_Importer(real, real, source.scope, fence, source.depth + 1), source.path)
+
+    def _report(self, path: str, message: str) -> None:
+        hint = "nothing needs to be done; to give the text to a model, write it into a file of the project"
+        self.problems.append(Problem(path, message, hint, level="warning"))

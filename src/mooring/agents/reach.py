@@ -1,0 +1,70 @@
+"""Which files a text may bring along by naming them: a repository's only what is in it, the person's own almost all."""
+
+import os
+
+from msgspec import Struct
+
+from mooring import files
+from mooring.core.where import KERNEL_FOLDERS, Viewpoint, is_below
+
+_AGENT_FOLDERS = frozenset({".agents", ".claude", ".codex", ".cursor", ".github", ".mooring", ".opencode"})
+"""Hidden folders in which people keep texts for agents. Others hold keys, tokens and the like."""
+
+
+class Reach(Struct, frozen=True):
+    """What texts may name on one machine, seen from one project. All paths are without links."""
+
+    project: str
+    home: str
+    own: tuple[str, ...]
+    """Where Mooring keeps secrets and records."""
+
+    def find_refusal(self, real: str, fence: str | None) -> str:
+        """Why a text may not bring a file along; empty if it may.
+
+        `fence` is the repository that the text belongs to; `None` if the person wrote it.
+        """
+        if any(is_below(real, folder) for folder in (*self.own, *KERNEL_FOLDERS)):
+            return "is never given to a model"
+        if fence is None:
+            return ""
+        # A repository that holds the home folder is no project but everything.
+        if is_below(self.home, fence) or not is_below(real, fence):
+            return "is outside of the project"
+        inside = os.path.relpath(real, fence).split("/")
+        if any(name.startswith(".") and name not in _AGENT_FOLDERS for name in inside):
+            return "is hidden, and may hold secrets"
+        return ""
+
+    def find_link_refusal(self, base: str, path: str, fence: str | None) -> str:
+        """The same for a path that was looked for in a folder of a repository: links on the way may lead elsewhere."""
+        expected = os.path.join(os.path.realpath(base), os.path.relpath(path, base))
+        real = os.path.realpath(path)
+        return "" if fence is None or real == expected else self.find_refusal(real, fence)
+
+    def find_fence(self, real: str) -> str | None:
+        """The repository that a file of the person's choice belongs to: what it names in turn they may never have read.
+
+        `None` if it is in none, or in one that holds their home folder.
+        """
+        if is_below(real, self.project) and not is_below(self.home, self.project):
+            return self.project
+        root = files.project_folders(os.path.dirname(real))[-1]
+        is_repository = os.path.lexists(os.path.join(root, ".git"))
+        return root if is_repository and not is_below(self.home, root) else None
+
+
+def make_reach(viewpoint: Viewpoint) -> Reach:
+    """What texts may name from this folder. Looks at the disk."""
+    where = viewpoint.where
+    project = os.path.realpath(files.project_folders(os.path.realpath(viewpoint.cwd))[-1])
+    return Reach(project, os.path.realpath(where.home), (os.path.realpath(where.state), os.path.realpath(where.cache)))
+
+
+def resolve_named(viewpoint: Viewpoint, folder: str, named: str) -> str | None:
+    """The file or folder, without links, that a text in a folder names; `None` if there is none."""
+    path = f"{viewpoint.where.home}{named[1:]}" if named.startswith("~/") else os.path.join(folder, named)
+    try:
+        return os.path.realpath(path) if os.path.lexists(path) else None
+    except (OSError, ValueError):  # too long for a path, or with a NUL
+        return None

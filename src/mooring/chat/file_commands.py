@@ -1,0 +1,60 @@
+"""Commands that files define, and skills, as commands of a chat: listed, filled in and sent."""
+
+from collections.abc import Iterator
+
+from mooring.actions.deadline import Deadline
+from mooring.agents.commands.used import UsedCommand, find_used_command
+from mooring.chat.command import CommandFace, say_usages
+from mooring.chat.conversation import Conversation
+from mooring.display.text import count_noun, problem_line, safe, short_path, shorten_description
+from mooring.errors import ConfigError
+
+MOST_SHOWN = 50
+"""How many of them `/help` lists."""
+_NARROWEST = 70
+"""Cells that they need beside their descriptions."""
+
+
+async def find_file_command(chat: CommandFace, line: str) -> UsedCommand | None:
+    """The command of a file that a line begins with."""
+    return await find_used_command(chat.conversation.words.commands, line)
+
+
+async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
+    """Fill in a command and send it. Raises: ConfigError if no model answers; as `make_command_turn`."""
+    conversation, agent = chat.conversation, chat.conversation.agent
+    if agent is None:
+        raise ConfigError(f"/{used.name} is a text for a model, and none answers here. Start the chat with -m.")
+    from mooring.actions.written_command import make_command_turn  # few chats use a command
+
+    home = conversation.viewpoint.where.home
+    # Said before anything runs: it is sent in the person's name, and a repository may have written it.
+    chat.say(safe(f"/{used.name}: {used.command.scope}, {short_path(used.command.path, home)}"))
+    turn = await make_command_turn(conversation.host, agent.registry, used, agent.takes, Deadline(None))
+    for problem in turn.problems:
+        chat.warn(problem_line(problem, home))
+    await chat.send(turn.said)
+
+
+async def say_file_commands(chat: CommandFace) -> None:
+    """List them, and the files that are none."""
+    found = await chat.conversation.find_commands()
+    home = chat.conversation.viewpoint.where.home
+    commands = list(found.commands)
+    rows = []
+    for name, command in commands[:MOST_SHOWN]:
+        kind = "skill" if command.is_skill else "command"
+        description = shorten_description(command.description)
+        rows.append((safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"))
+    if rows:
+        chat.say("", "From files, sent to the model:")
+        say_usages(chat, rows, _NARROWEST)
+    if len(commands) > MOST_SHOWN:
+        chat.say(f"  … and {count_noun(len(commands) - MOST_SHOWN, 'more')}; Tab completes them.")
+    for problem in found.problems:
+        chat.warn(problem_line(problem, home))
+
+
+def list_file_completions(conversation: Conversation) -> Iterator[str]:
+    """The lines with a command of a file that Tab can complete to."""
+    return (f"/{name}" for name, _ in conversation.commands.commands)

@@ -1,0 +1,18 @@
+"""A person with a home, a project and a model that answers."""
+
+from collections.abc import Iterator
+
+import pytest
+from words_door import Asked, asking
+
+from backends.conftest import libraries
+from support import Cli, Home
+
+__all__ = ["libraries"]
+
+
+@pytest.fixture
+def asked(cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+    home.write("home/.config/mooring/settings.json", {"startWindow": 0})
+    with asking(cli, monkeypatch) as asked:
+        yield asked
