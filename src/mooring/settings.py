@@ -263,6 +263,10 @@ SETTINGS: Mapping[str, Setting] = {
 }  # fmt: skip
 
 
+UNUSED = ("hooks", "sandbox")
+"""What people copy from the settings of other tools. It means nothing here, and nothing in it is ever run."""
+
+
 def load(where: Where, root: str | None) -> Settings:
     """The settings in force: managed before the person's own, before the project's. Never raises."""
     problems: list[Problem] = []
@@ -345,6 +349,9 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
     for key, value in document.data.items():
         if key == "$schema":
             continue
+        if key in UNUSED:
+            problems.append(_note_unused(key, path, document.line((key,))))
+            continue
         complaint = _complain(key, value, level)
         if complaint is None:
             accepted[key] = SettingValue(value, level, path)
@@ -356,6 +363,11 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         if key == "permissions" and (rules := _keep_rules(value, level)):
             accepted[key] = SettingValue(rules, level, path)
     return accepted
+
+
+def _note_unused(key: str, path: str, line: int | None) -> Problem:
+    message = f"`{key}` is a setting of other tools; Mooring does not use it"
+    return Problem(path, message, "nothing needs to be done; you can remove it", line=line, level="note")
 
 
 def _keep_rules(value: Any, level: Level) -> list[Any]:
