@@ -192,8 +192,10 @@ def test_a_pipe_a_folder_and_a_device_are_not_waited_for(asked: Asked, home: Hom
     os.mkfifo(home.project / "AGENTS.md")
     (home.project / "CLAUDE.md").mkdir()
     (home.project / "CLAUDE.local.md").symlink_to("/dev/zero")
+    home.write("project/.claude/CLAUDE.md", b"\x7fELF\0\0")
     done = asked.run("Go")
     assert done.code == 0
+    assert "is binary, not text; it is not read" in done.err
     assert "is a named pipe, not a file; it is not read" in done.err
 
 

@@ -108,9 +108,12 @@ class _Collector:
         except FileError as error:
             self._report(path, f"The file {error.reason}; it is not read")
             return None
-        if found is None or b"\0" in found[0]:
+        if found is None:
             return None
         data, size = found
+        if b"\0" in data:
+            self._report(path, "The file is binary, not text; it is not read")
+            return None
         # A character at the end may have been cut in two.
         return data.decode(errors="ignore" if size > len(data) else "replace").removeprefix("\ufeff"), size
 
