@@ -22,7 +22,9 @@ def work_in_a_hostile_clone(folder: Path, tally: Tally) -> None:
     victim.write(victim.project / ".env", f"TOKEN={CANARY}")
     commands = _write_clone(victim)
     for prompt in ("Please look around.", *commands):
-        with FakeModel(_Obedient(victim)) as fake:
+        # One of them is enough for all that a model can do; what the others try happens before it is asked.
+        script = _Obedient(victim) if prompt == commands[0] else (lambda _: Say("Done."))
+        with FakeModel(script) as fake:
             env = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": fake.anthropic_url}
             done = victim.run("chat", "-m", MODEL, "-p", prompt, env=env, seconds=120)
             tally.count(f"{prompt!r} ran something", victim.was_hit())
