@@ -53,6 +53,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     journal: Journal | None = None
     agent: str | None = None
     """Its name, if it is a defined one."""
+    startable: frozenset[str] | None = None
+    """The only agents that it may start, by name; `None` for all of them."""
     agents: tuple[AgentDefinition, ...] | None = None
     """The agents that it can start as sub-agents; `None` for those that files define, if it is `local`."""
     switch: SwitchServer | None = None

@@ -14,6 +14,7 @@ from mooring.agents.selection import apply_selection
 from mooring.agents.sub.known import KnownAgents
 from mooring.agents.sub.tool import AgentTool, SubAgentTask
 from mooring.agents.thread import AgentThread
+from mooring.backends.api.choice import CLAUDE_MODELS
 from mooring.core.question import Answer, Ask, Permission, Question
 from mooring.errors import ConfigError
 from mooring.host.host import Host
@@ -63,7 +64,13 @@ class SubAgents:
 
     def make_tool(self) -> AgentTool:
         """The tool that starts them."""
-        return AgentTool(self._place.known, self.open, self._thread.reporter.relay, self._place.depth)
+        return AgentTool(
+            self._place.known,
+            self.open,
+            self._thread.reporter.relay,
+            depth=self._place.depth,
+            startable=self._options.startable,
+        )
 
     @asynccontextmanager
     async def open(self, task: SubAgentTask) -> AsyncIterator[AgentThread]:
@@ -93,7 +100,10 @@ class SubAgents:
             allow=None,
             deny=(),
             within=apply_selection(definition.tools, self.registry.scope),
-            max_turns=above.max_turns or MOST_REPLIES,
+            # Those of the agent above hold already.
+            rules=definition.rules,
+            startable=definition.startable,
+            max_turns=definition.max_turns or above.max_turns or MOST_REPLIES,
             past=None,
         )
 
@@ -115,24 +125,29 @@ class SubAgents:
     def _find_model_name(self, task: SubAgentTask) -> str | None:
         """The name of the model that a sub-agent has of its own; `None` if it has none. Raises: ConfigError."""
         above = self._thread.model.name
-        wanted = task.definition.model
-        if task.model is not None:
-            wanted = _check_provider(task.model, above)
-        return None if wanted in (None, INHERIT, above) else wanted
+        provider = above.partition(":")[0]
+        wanted = task.model or task.definition.model
+        if wanted is None or wanted == INHERIT:
+            return None
+        if wanted in CLAUDE_MODELS:
+            # A kind of Claude; with another provider's model it means that model.
+            wanted = f"{provider}:{CLAUDE_MODELS[wanted]}" if provider == "anthropic" else above
+        elif task.model is not None:
+            wanted = _add_provider(task.model, provider)
+        return None if wanted == above else wanted
 
 
-def _check_provider(wanted: str, above: str) -> str:
-    """The model that an agent asks for, with its provider.
+def _add_provider(model: str, provider: str) -> str:
+    """The name of a model that an agent asks for.
 
     Raises: ConfigError if it is another provider's: a model doesn't decide who gets to read the conversation.
     """
-    provider = above.partition(":")[0]
-    word, colon, _ = wanted.partition(":")
-    if wanted == INHERIT or word == provider:
-        return wanted
+    word, colon, _ = model.partition(":")
+    if word == provider:
+        return model
     if colon:
-        raise ConfigError(f"Agent was not called: {wanted!r} is not a model of {provider}.", "Leave `model` out.")
-    return f"{provider}:{wanted}"
+        raise ConfigError(f"Agent was not called: {model!r} is not a model of {provider}.", "Leave `model` out.")
+    return f"{provider}:{model}"
 
 
 def name_asker(ask: Ask, agent: str) -> Ask:

@@ -1,7 +1,7 @@
 """`mooring.agent`: a host's tools, a model and the loop between them, put together for any face or program."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from datetime import date
 from functools import partial
@@ -16,11 +16,12 @@ from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
 from mooring.actions.sub_agents import AgentPlace, OpenedThread, SubAgents
 from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import AgentFiles
 from mooring.agents.history import Message
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
-from mooring.agents.sub.known import GENERAL, KnownAgents
+from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.backends.agent import AgentBackend
@@ -151,7 +152,7 @@ async def open_agent(
     """
     past = options.past or AgentPast(uuid4().hex)
     reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
-    place = AgentPlace(KnownAgents(lambda: _find_agents(host, options)))
+    place = AgentPlace(KnownAgents(_find_agents(host, options)))
     try:
         async with _open_thread(host, model, options, reporter, place, tell) as opened:
             words, registry = options.words, opened.registry
@@ -219,11 +220,12 @@ def _begin_turn(host: Host, options: AgentOptions, place: AgentPlace) -> str:
     return _build_system(host, options)
 
 
-def _find_agents(host: Host, options: AgentOptions) -> Mapping[str, AgentDefinition]:
-    """The agents that can be started as sub-agents, by name."""
-    if options.agents is not None:
-        return {definition.name: definition for definition in options.agents}
-    return {GENERAL.name: GENERAL}
+def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
+    """What finds the agents that can be started as sub-agents."""
+    given = options.agents
+    if given is None:
+        return AgentFiles(host.viewpoint).find
+    return lambda: select_agents(given)
 
 
 def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) -> tuple[ModelTool, ...]:
@@ -318,6 +320,7 @@ def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptio
         # Before the others: the first that matches decides, and these only deny or ask.
         rules=(*definition.rules, *options.rules),
         max_turns=options.max_turns or definition.max_turns,
+        startable=definition.startable,
     )
 
 

@@ -412,7 +412,7 @@ class Host:
 
         Args:
             part_of: the conversation that this one is part of, as a sub-agent's is. Its rules hold here too, and so
-                does what was answered in either; `policy` and `rules` are not used then.
+                does what was answered in either; `rules` come before them, and `policy` is not used.
             own: False leaves out Mooring's own tools: `ToolSearch`, those for resources, and `ToolResult`.
             provider: whose model it is, such as "anthropic". Names and schemas are those that this provider takes, and
                 `call` takes what its model sends. By default, they are the servers' own.

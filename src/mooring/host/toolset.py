@@ -67,14 +67,16 @@ def make_registry(
         background_after=None,
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
-    permissions = _share_permissions(parts, part_of, ask) or parts.permissions.begin(ask, mode, rules)
+    permissions = _share_permissions(parts, part_of, ask, rules) or parts.permissions.begin(ask, mode, rules)
     return _open_registry(parts, permissions, ask, options, more, tell)
 
 
-def _share_permissions(parts: Assembly, part_of: Registry | None, ask: Ask | None) -> ConversationPermissions | None:
+def _share_permissions(
+    parts: Assembly, part_of: Registry | None, ask: Ask | None, rules: Iterable[Rule]
+) -> ConversationPermissions | None:
     """The permissions of a part of a conversation: its rules and its answers, with an `ask` of their own."""
     permissions = None if part_of is None else parts.registries[part_of]()
-    return None if permissions is None else permissions.share(ask)
+    return None if permissions is None else permissions.share(ask, rules)
 
 
 def _open_registry(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from mooring.core.question import Ask
-from mooring.core.verdict import ProposedCall, Verdict
+from mooring.core.verdict import ProposedCall, Rule, Verdict
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.gate import Gate
 from mooring.permissions.policy import find_strictest
@@ -20,9 +20,12 @@ class ConversationPermissions:
         self.audit = audit
         self.pins = pins
 
-    def share(self, ask: Ask | None) -> "ConversationPermissions":
-        """The permissions of a sub-agent: the rules and the answers of this conversation, with an `ask` of its own."""
-        return ConversationPermissions(self.gate.share(ask), self.audit, self.pins)
+    def share(self, ask: Ask | None, rules: Iterable[Rule] = ()) -> "ConversationPermissions":
+        """The permissions of a sub-agent: the rules and the answers of this conversation, with an `ask` of its own.
+
+        `rules` hold for the sub-agent alone.
+        """
+        return ConversationPermissions(self.gate.share(ask, rules), self.audit, self.pins)
 
     def allow_unasked(self, call: ProposedCall) -> Verdict | None:
         """The verdict that allows a call without a question; `None` if it is denied or has to be asked about."""

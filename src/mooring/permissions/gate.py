@@ -6,7 +6,7 @@ host.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, Protocol, assert_never
 
 import msgspec
@@ -71,31 +71,50 @@ class Gate:
         """Without `ask` nothing is asked, and what would be is denied. Without `save_answer` no answer outlives the
         session. `on_problem` gets answers that could not be saved."""
         self._state = _GateState(policy)
+        self._rules: tuple[Rule, ...] = ()
+        """What narrows the policy that it shares with others."""
+        self._narrowed: tuple[Policy, Policy] | None = None
+        """The shared policy, and the same with these rules."""
         self._ask = ask
         self._save_answer = save_answer
         self._audit = audit
         self._on_problem = on_problem
 
-    def share(self, ask: Ask | None) -> "Gate":
+    def share(self, ask: Ask | None, rules: Iterable[Rule] = ()) -> "Gate":
         """A gate with the same rules and the same answers, whose questions go to `ask`: what one of the two was
-        allowed for the session, so was the other."""
+        allowed for the session, so was the other. `rules` come before those of the session, and hold for it alone."""
         shared = Gate(self.policy, ask, save_answer=self._save_answer, audit=self._audit, on_problem=self._on_problem)
         shared._state = self._state
+        shared._rules = (*rules, *self._rules)
         return shared
 
     @property
     def policy(self) -> Policy:
         """What decides now."""
-        return self._state.policy
+        shared = self._state.policy
+        if not self._rules:
+            return shared
+        if self._narrowed is None or self._narrowed[0] is not shared:
+            self._narrowed = shared, self._narrow(shared)
+        return self._narrowed[1]
 
-    def use(self, policy: Policy) -> None:
-        """Take another policy, as after a change of the settings; answers of this session stay in force."""
+    def _narrow(self, policy: Policy) -> Policy:
+        for rule in reversed(self._rules):
+            policy = policy.with_rule("session", rule)
+        # In front again: a rule that asks would ask about what the person has answered.
+        return self._add_answers(policy)
+
+    def _add_answers(self, policy: Policy) -> Policy:
         # Each answer goes before the earlier ones, so that adding them backwards restores their order.
         for call, was_foreign in reversed(self._state.answers):
             # A yes to one's own server is none to a project's that took its name since, nor the other way round.
             if policy.is_foreign(call.server) == was_foreign:
                 policy = _add_answer(policy, call)
-        self._state.policy = policy
+        return policy
+
+    def use(self, policy: Policy) -> None:
+        """Take another policy, as after a change of the settings; answers of this session stay in force."""
+        self._state.policy = self._add_answers(policy)
 
     def recheck(self, call: ProposedCall) -> None:
         """Let a call that was allowed before go on, unless it is denied by now; nobody is asked again.
@@ -175,7 +194,7 @@ class Gate:
     async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[AnswerScope, ...]) -> None:
         is_foreign = self.policy.is_foreign(call.server)
         self._state.answers.append((call, is_foreign))
-        self._state.policy = _add_answer(self.policy, call)
+        self._state.policy = _add_answer(self._state.policy, call)
         if answer.scope != "always" or "always" not in scopes or self._save_answer is None:
             return
         # A rule that holds everywhere is not for a project's server: there, always means in this project.

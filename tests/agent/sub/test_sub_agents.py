@@ -71,7 +71,7 @@ async def test_the_tool_names_the_agents_there_are_and_an_unknown_one_is_answere
     offered = {tool.name: tool for tool in fake.requests[0].tools}
     assert "- worker: Does anything.\n- reader: Reads." in offered["Agent"].description
     assert "Task" not in offered
-    assert "There is no agent 'raeder'. Did you mean reader?" in fake.requests[1].results[0].text
+    assert "There is no agent named 'raeder'. Did you mean reader?" in fake.requests[1].results[0].text
     assert fake.requests[3].results[0].text == "I read."
 
 
@@ -156,6 +156,36 @@ async def test_what_is_denied_to_an_agent_is_denied_to_its_sub_agents_and_agent_
     assert all("Trying again will not help" in result.text for result in (echoed.results[0], final.results[1]))
 
 
+async def test_the_rules_of_a_definition_narrow_its_agent_alone_and_ask_only_until_they_are_answered(
+    home: Home,
+) -> None:
+    strict = AgentDefinition(
+        name="strict", rules=(mooring.Rule("demo.add", "deny"), mooring.Rule("demo.echo", "ask")), startable=frozenset()
+    )
+    asked: list[Permission] = []
+
+    async def ask(question: Question) -> Answer:
+        assert isinstance(question, Permission)
+        asked.append(question)
+        return Allow("session")
+
+    add, echo = Call("mcp__demo__add", {"a": 1, "b": 1}), Call("mcp__demo__echo", {"text": "hi"})
+    script = {
+        "Delegate": [[start("Strict", "strict"), start("Free")], [add, echo], Say("Done.")],
+        "Strict": [[add, echo], [echo, start("Nobody")], Say("strict")],
+        "Free": [[add], Say("free")],
+    }
+    rules = [mooring.Rule("demo.*", "allow")]
+    async with FakeModel(script) as fake, program(home, fake, ask=ask, rules=rules, agents=[WORKER, strict]) as agent:
+        done = await agent.run("Delegate")
+    assert [(question.tool, question.agent) for question in asked] == [("echo", "strict")]
+    assert [call.tool for call in done.denied] == ["add"]
+    last = next(request for request in reversed(fake.requests) if request.first_user_text == "Strict")
+    assert [result.is_error for result in last.all_results] == [True, False, False, True]
+    assert "no agent named 'worker'" in last.all_results[-1].text
+    assert not any(result.is_error for result in fake.requests[-1].all_results)
+
+
 async def test_a_sub_agent_that_fails_or_does_not_end_says_so_with_what_it_said_last(home: Home) -> None:
     endless = [[Say(f"Step {number}. "), Call("mcp__demo__echo", {"text": "x"})] for number in (1, 2, 3)]
     script = {
@@ -180,14 +210,21 @@ async def test_a_sub_agent_that_fails_or_does_not_end_says_so_with_what_it_said_
 
 async def test_a_sub_agent_has_its_own_model_or_that_of_whoever_started_it(home: Home) -> None:
     own = mooring.AgentDefinition(name="own", prompt="Own.", model=MODELS["openai"])
-    calls = [start("A", "own"), start("B"), start("C", model="claude-haiku-5"), start("D", model="openai:gpt-6.1-sol")]
-    script = {"Delegate": [calls, Say("Done.")], "A": [Say("a")], "B": [Say("b")], "C": [Say("c")]}
+    calls = [
+        start("A", "own"),
+        start("B"),
+        start("C", model="claude-haiku-5"),
+        start("D", model="openai:gpt-6.1-sol"),
+        start("E", model="opus"),
+    ]
+    script = {"Delegate": [calls, Say("Done.")], **{word: [Say(word)] for word in "ABCE"}}
     async with FakeModel(script) as fake, program(home, fake, agents=[WORKER, own]) as agent:
         await agent.run("Delegate")
     used = {request.first_user_text: (request.api, request.model) for request in fake.requests}
     assert used["A"][1] == "gpt-6.1-sol"
     assert used["B"] == used["Delegate"]
     assert used["C"] == (used["Delegate"][0], "claude-haiku-5")
+    assert used["E"][1].startswith("claude-opus-")
     assert "is not a model of anthropic" in fake.requests[-1].results[3].text
 
 

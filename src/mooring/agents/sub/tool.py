@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from mooring.agents.definition import AgentDefinition
-from mooring.agents.sub.known import KnownAgents
+from mooring.agents.files.find import FoundAgents
+from mooring.agents.sub.known import KnownAgents, select_agents
 from mooring.agents.sub.run import run_sub_agent
 from mooring.agents.thread import AgentThread
 from mooring.core.result import Result
@@ -70,24 +71,40 @@ class AgentTool(LocalTool):
     only_reads = True
     raises_answers = True
 
-    def __init__(self, known: KnownAgents, open_sub_agent: OpenSubAgent, relay: EmitTurnEvent, depth: int) -> None:
-        """`depth` is how many agents are above the one that has this tool; `relay` takes what sub-agents tell."""
+    def __init__(
+        self,
+        known: KnownAgents,
+        open_sub_agent: OpenSubAgent,
+        relay: EmitTurnEvent,
+        *,
+        depth: int,
+        startable: frozenset[str] | None = None,
+    ) -> None:
+        """`depth` is how many agents are above the one that has this tool, `startable` the only ones that it may
+        start; `relay` takes what they tell."""
         self._known = known
+        self._startable = startable
         self._open = open_sub_agent
         self._relay = relay
         self.is_offered = depth < MOST_DEPTH
         # A sub-agent that waits for its own does nothing meanwhile: they take its place, one at a time. So it is never
         # more than the most that are at work, and none waits for a place that only its own end would free.
         self._places = asyncio.Semaphore(MOST_AT_ONCE if depth == 0 else 1)
-        self._defined: tuple[Mapping[str, AgentDefinition], Tool] | None = None
+        self._defined: tuple[FoundAgents, Tool] | None = None
 
     @property
     def definition(self) -> Tool:
         """Its description names the agents that can be started now."""
-        by_name = self._known.by_name
-        if self._defined is None or self._defined[0] is not by_name:
-            self._defined = by_name, self._define(by_name)
+        found = self._known.found
+        if self._defined is None or self._defined[0] is not found:
+            self._defined = found, self._define(self._select(found).by_name)
         return self._defined[1]
+
+    def _select(self, found: FoundAgents) -> FoundAgents:
+        """Those that may be started."""
+        if self._startable is None:
+            return found
+        return select_agents(each for name, each in found.by_name.items() if name in self._startable)
 
     def _define(self, by_name: Mapping[str, AgentDefinition]) -> Tool:
         schema = make_schema(self.parameters, self.name)
@@ -104,14 +121,17 @@ class AgentTool(LocalTool):
     def assess(self, arguments: AgentArguments) -> LocalAccess:
         if not self.is_offered:
             raise ConfigError(_TOO_DEEP)
-        definition = self._known.find(arguments.subagent_type)
+        definition = self._find(arguments)
         return LocalAccess(
             kind="text", subject=definition.name, is_free=True, why="each call of a sub-agent is checked by itself"
         )
 
+    def _find(self, arguments: AgentArguments) -> AgentDefinition:
+        return self._select(self._known.found).find(arguments.subagent_type)
+
     async def run(self, call: LocalCall) -> Result:
         arguments: AgentArguments = call.arguments
-        definition = self._known.find(arguments.subagent_type)
+        definition = self._find(arguments)
         task = SubAgentTask(call.id, definition, arguments.prompt, arguments.model)
         async with self._places, self._open(task) as thread:
             return await run_sub_agent(thread, task.prompt, self._relay)
