@@ -53,6 +53,10 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     journal: Journal | None = None
     agent: str | None = None
     """Its name, if it is a defined one."""
+    brings: AgentDefinition | None = None
+    """The definition whose own servers are connected for it."""
+    guests: tuple[str, ...] = ()
+    """Names of servers that agents above it brought along."""
     startable: frozenset[str] | None = None
     """The only agents that it may start, by name; `None` for all of them."""
     agents: tuple[AgentDefinition, ...] | None = None

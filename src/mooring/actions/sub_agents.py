@@ -8,11 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.agent_options import AgentOptions
+from mooring.actions.agent_servers import AgentServers, BroughtServers
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
 from mooring.agents.sub.known import KnownAgents
-from mooring.agents.sub.tool import AgentTool, SubAgentTask
+from mooring.agents.sub.tool import AgentTool, SubAgent, SubAgentTask
 from mooring.agents.thread import AgentThread
 from mooring.backends.api.choice import CLAUDE_MODELS
 from mooring.core.question import Answer, Ask, Permission, Question
@@ -29,6 +30,7 @@ class AgentPlace(Struct, frozen=True):
     """Where an agent stands among those that work in one conversation."""
 
     known: KnownAgents
+    servers: AgentServers
     depth: int = 0
     """How many agents are above it."""
     part_of: Registry | None = None
@@ -40,6 +42,8 @@ class OpenedThread(Struct, frozen=True):
 
     thread: AgentThread
     registry: Registry
+    notes: tuple[str, ...] = ()
+    """What it has to do without."""
 
 
 OpenThread: TypeAlias = Callable[
@@ -73,17 +77,17 @@ class SubAgents:
         )
 
     @asynccontextmanager
-    async def open(self, task: SubAgentTask) -> AsyncIterator[AgentThread]:
+    async def open(self, task: SubAgentTask) -> AsyncIterator[SubAgent]:
         """The conversation of one sub-agent. Raises: ConfigError if its model can't be used."""
         async with self._open_model(task) as model:
             name = task.definition.name
             journal = self._thread.journal.begin_sub_agent(task.call, agent=name, model=model.name)
             options = replace(self._make_options(task), journal=journal)
             reporter = self._thread.reporter.begin_sub_agent(task.call)
-            place = AgentPlace(self._place.known, self._place.depth + 1, self.registry)
+            place = replace(self._place, depth=self._place.depth + 1, part_of=self.registry)
             try:
                 async with self._open_thread(self._host, model, options, reporter, place) as opened:
-                    yield opened.thread
+                    yield SubAgent(opened.thread, opened.notes)
             finally:
                 journal.close()
 
@@ -95,13 +99,13 @@ class SubAgents:
             instructions="",
             role=definition.prompt,
             agent=definition.name,
-            ask=above.ask and name_asker(above.ask, definition.name),
             # The scope of the agent above holds all that it was given itself.
             allow=None,
             deny=(),
             within=apply_selection(definition.tools, self.registry.scope),
             # Those of the agent above hold already.
             rules=definition.rules,
+            brings=definition if definition.servers else None,
             startable=definition.startable,
             max_turns=definition.max_turns or above.max_turns or MOST_REPLIES,
             past=None,
@@ -150,13 +154,23 @@ def _add_provider(model: str, provider: str) -> str:
     return f"{provider}:{model}"
 
 
+@asynccontextmanager
+async def bring_servers(host: Host, options: AgentOptions, place: AgentPlace) -> AsyncIterator[BroughtServers]:
+    """The servers that an agent has of its own, while it works."""
+    if options.brings is None:
+        yield BroughtServers()
+        return
+    # A person waits for the first agent, and sees its tools come. A sub-agent has one answer, and needs them for it.
+    seconds = host.settings["startWindow"] / 1000 if place.depth == 0 else None
+    async with place.servers.bring(options.brings, seconds) as brought:
+        yield brought
+
+
 def name_asker(ask: Ask, agent: str) -> Ask:
     """The same `ask`; questions about calls say which sub-agent wants to make them."""
 
     async def ask_by_name(question: Question) -> Answer:
-        # One of its own sub-agents has said its name already.
-        if isinstance(question, Permission) and not question.agent:
-            question = replace(question, agent=agent)
-        return await ask(question)
+        is_named = isinstance(question, Permission)
+        return await ask(replace(question, agent=agent) if is_named else question)
 
     return ask_by_name

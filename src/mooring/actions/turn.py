@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
-from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -11,10 +10,12 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from mooring.actions.agent_options import AgentOptions, AgentPast
+from mooring.actions.agent_servers import AgentServers
+from mooring.actions.agent_thread import open_thread
 from mooring.actions.agent_words import AgentWords
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
-from mooring.actions.sub_agents import AgentPlace, OpenedThread, SubAgents
+from mooring.actions.sub_agents import AgentPlace
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import AgentFiles
 from mooring.agents.history import Message
@@ -22,13 +23,11 @@ from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
 from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
-from mooring.agents.system import Surroundings, build_system_prompt
-from mooring.agents.thread import AgentThread
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
 from mooring.core.call import ConversationEvent
 from mooring.core.problem import Problem
-from mooring.core.question import Answer, Ask, No, Question
+from mooring.core.question import Ask
 from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.core.verdict import Rule
 from mooring.errors import ConfigError, ModelError
@@ -40,7 +39,6 @@ from mooring.tools.tool import ModelTool
 if TYPE_CHECKING:
     from mooring.actions.defined_agent import DefinedAgent
     from mooring.tools.results.outcome import Media
-    from mooring.tools.schema.adapt import Provider
 
 
 class Agent:
@@ -152,72 +150,15 @@ async def open_agent(
     """
     past = options.past or AgentPast(uuid4().hex)
     reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
-    place = AgentPlace(KnownAgents(_find_agents(host, options)))
+    ask = options.ask and reporter.wrap_ask(options.ask)
+    place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
     try:
-        async with _open_thread(host, model, options, reporter, place, tell) as opened:
+        async with open_thread(host, model, options, reporter, place, tell) as opened:
             words, registry = options.words, opened.registry
             prepare = partial(words.refresh, registry) if words is not None else None
             yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch), prepare), registry)
     finally:
         await model.close()
-
-
-@asynccontextmanager
-async def _open_thread(
-    host: Host,
-    model: Model,
-    options: AgentOptions,
-    reporter: TurnReporter,
-    place: AgentPlace,
-    tell: Callable[[ConversationEvent], None] | None = None,
-) -> AsyncIterator[OpenedThread]:
-    """The conversation of an agent, or of a sub-agent, with its tools. Raises: ConfigError if an option is invalid."""
-    past = options.past or AgentPast(reporter.session)
-    thread = AgentThread(
-        model,
-        reporter,
-        system=lambda: _begin_turn(host, options, place),
-        journal=options.journal,
-        messages=past.messages,
-        ended=past.ended,
-        agent=options.agent,
-        max_replies=options.max_turns,
-    )
-
-    def tell_both(event: ConversationEvent) -> None:
-        thread.tell(event)
-        if tell is not None:
-            tell(event)
-
-    sub_agents = SubAgents(host, options, thread, place, _open_thread)
-    local = _make_local_tools(host, options, thread) if options.local else ()
-    starting = (sub_agents.make_tool(),) if options.local or options.agents is not None else ()
-    registry = host.registry(
-        ask=reporter.wrap_ask(options.ask or _refuse_unasked),
-        policy=options.policy,
-        rules=options.rules,
-        provider=_find_provider(model),
-        allow=options.allow,
-        deny=options.deny,
-        within=options.within,
-        loaded=past.loaded,
-        follow=True,
-        takes=model.takes,
-        more=(*options.tools, *local, *starting),
-        tell=tell_both,
-        part_of=place.part_of,
-    )
-    sub_agents.registry = registry
-    async with registry:
-        thread.tools = registry
-        yield OpenedThread(thread, registry)
-
-
-def _begin_turn(host: Host, options: AgentOptions, place: AgentPlace) -> str:
-    """The system prompt of the turn that begins. Its sub-agents are those that are defined now."""
-    if place.depth == 0:
-        place.known.refresh()
-    return _build_system(host, options)
 
 
 def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
@@ -226,24 +167,6 @@ def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
     if given is None:
         return AgentFiles(host.viewpoint).find
     return lambda: select_agents(given)
-
-
-def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) -> tuple[ModelTool, ...]:
-    # Only for an agent that has them.
-    from mooring.agents.local.ask_user import ASKER
-    from mooring.agents.local.toolbox import local_tools
-
-    viewpoint = host.viewpoint
-    return local_tools(
-        viewpoint.where,
-        viewpoint.cwd,
-        host.guard,
-        ask=options.ask,
-        asker=ASKER if thread.reporter.parent is None else f"The sub-agent {options.agent}",
-        on_plan=thread.change_plan,
-        settings=host.settings,
-        skills=options.words.commands if options.words is not None else None,
-    )
 
 
 @asynccontextmanager
@@ -284,29 +207,12 @@ def _make_past(opened: OpenedSession) -> AgentPast:
     return AgentPast(opened.journal.id, resumed.session.turns, resumed.messages, resumed.ended, resumed.loaded)
 
 
-async def _refuse_unasked(_: Question) -> Answer:
-    return No(nobody=True)
-
-
-def _find_provider(model: Model) -> "Provider | None":
-    provider: Provider | None = model.schemas  # type: ignore[assignment]  # the registry checks it
-    return provider
-
-
 async def choose_model_for(host: Host, spec: str | None, agent_model: str | None = None) -> Model:
     """The model that is meant: `spec`, else that of the agent's definition, else what the environment or the settings
     name. Raises: ConfigError."""
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
     return await choose_model(spec, host.viewpoint.where, host.settings, agent_model)
-
-
-def _build_system(host: Host, options: AgentOptions) -> str:
-    viewpoint = host.viewpoint
-    surroundings = Surroundings(viewpoint.cwd, viewpoint.where.platform, date.today().isoformat())
-    words = options.words.sections if options.words is not None else ()
-    role = options.role if isinstance(options.role, str) else options.role()
-    return build_system_prompt(surroundings, [options.instructions, *words, host.instructions], role=role)
 
 
 def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptions:
@@ -320,6 +226,7 @@ def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptio
         # Before the others: the first that matches decides, and these only deny or ask.
         rules=(*definition.rules, *options.rules),
         max_turns=options.max_turns or definition.max_turns,
+        brings=definition if definition.servers else None,
         startable=definition.startable,
     )
 

@@ -22,6 +22,7 @@ from mooring.errors import MooringError
 from mooring.host.consent import Consent
 from mooring.host.conversation import ConversationHost
 from mooring.host.feed import Feed
+from mooring.host.guests import GuestServers
 from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, Alias, GivenServers, build_loader, keep_unreadable
@@ -58,11 +59,14 @@ class Assembly:
         self.feed = Feed()
         self.registries: WeakKeyDictionary[Registry, ref[ConversationPermissions]] = WeakKeyDictionary()
         """The conversations, each with its permissions: weakly, since what asks may hold on to its conversation."""
+        self.guests = GuestServers()
         self.login_listeners: set[Callable[[Server], None]] = set()
         """Called with a server that somebody logged in to through a client."""
         self._conversations: WeakSet[ConversationHost] = WeakSet()
         self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted
+        self._configured: Mapping[str, Approved] = {}
+        """The servers that may be started, whoever uses the host."""
         self._watcher: asyncio.Task[None] | None = None
         self._scratch: TemporaryDirectory[str] | None = None
         self._meaning: Meaning | None = None
@@ -239,14 +243,42 @@ class Assembly:
         Not a coroutine: nothing runs in between, so at any moment all tools are of one configuration.
         """
         # A file that can't be read, perhaps in the middle of an edit, costs none of its servers.
-        wanted = keep_unreadable(admitted, self.fleet.approved).wanted
-        plan = self.fleet.apply(wanted)
+        self._configured = keep_unreadable(admitted, self.fleet.approved).wanted
+        plan = self.fleet.apply({**self.guests.approved, **self._configured})
         self._admitted = admitted
         self.settings = admitted.settings
         self.problems = admitted.problems
         self.lookup.use(admitted)
         self._use_rules(admitted)
         self.feed.emit(Reloaded(plan.start, plan.stop, plan.replace, admitted.problems))
+
+    # --- servers that an agent brings along -----------------------------------------------------------------------
+
+    def bring(self, servers: Mapping[str, Approved]) -> tuple[str, ...]:
+        """Add servers for one agent; the names of those whose names are free, or that are there already."""
+        free = {name: approved for name, approved in servers.items() if self._is_free(name, approved)}
+        self.guests.add(free)
+        self._apply_guests()
+        return tuple(free)
+
+    def _is_free(self, name: str, approved: Approved) -> bool:
+        if name in self.guests.approved:
+            return self.guests.approved[name] == approved
+        return name not in self.lookup.servers and name not in self.lookup.refused
+
+    async def dismiss(self, names: Iterable[str]) -> None:
+        """End what an agent brought along, unless another one uses it too."""
+        servers = self.fleet.servers
+        unused = [servers[name] for name in self.guests.remove(names) if name in servers]
+        self._apply_guests()
+        # Whoever used them is done, so there are no calls to wait for.
+        await asyncio.gather(*(server.close() for server in unused))
+
+    def _apply_guests(self) -> None:
+        """Start and stop guests. Nobody hears of it: what is configured stays the same."""
+        self.fleet.apply({**self.guests.approved, **self._configured})
+        self.lookup.use(self._admitted)
+        self._use_rules(self._admitted)
 
     def _use_rules(self, admitted: Admitted) -> None:
         self.permissions.use(admitted.settings, _find_foreign(self.fleet.approved, admitted.aliases))

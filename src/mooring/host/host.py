@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
@@ -160,11 +161,18 @@ class Host:
         Each text is marked as its server's and cut to 2,000 characters, all of them to 20,000. A server with tools that
         are held back is left out, since it is not what was approved.
         """
+        return self.join_instructions()
+
+    def join_instructions(self, guests: Collection[str] = ()) -> str:
+        """The same, with those of servers that `bring` added for one agent."""
         from mooring.host.instructions import join_instructions  # lazy: a program without a model needs none
 
-        held = self.held()
-        known = {name: server.instructions for name, server in self._parts.fleet.servers.items() if name not in held}
-        return join_instructions({name: text for name, text in known.items() if text.strip()})
+        held, is_hidden = self.held(), self._parts.guests.is_hidden
+        texts: dict[str, str] = {}
+        for name, server in self._parts.fleet.servers.items():
+            if name not in held and not is_hidden(name, guests) and server.instructions.strip():
+                texts[name] = server.instructions
+        return join_instructions(texts)
 
     @property
     def viewpoint(self) -> Viewpoint:
@@ -389,6 +397,7 @@ class Host:
         policy: Policy | None = None,
         rules: Iterable[Rule] = (),
         part_of: Registry | None = None,
+        guests: Iterable[str] = (),
         own: bool = True,
         provider: Provider | None = None,
         budget: int | UnsetType | None = UNSET,
@@ -413,6 +422,7 @@ class Host:
         Args:
             part_of: the conversation that this one is part of, as a sub-agent's is. Its rules hold here too, and so
                 does what was answered in either; `rules` come before them, and `policy` is not used.
+            guests: names of servers that `bring` added for this conversation.
             own: False leaves out Mooring's own tools: `ToolSearch`, those for resources, and `ToolResult`.
             provider: whose model it is, such as "anthropic". Names and schemas are those that this provider takes, and
                 `call` takes what its model sends. By default, they are the servers' own.
@@ -441,6 +451,7 @@ class Host:
             mode=find_mode(policy),
             rules=check_rules(rules),
             part_of=part_of,
+            guests=guests,
             own=own,
             provider=provider,
             budget=budget,
@@ -542,6 +553,18 @@ class Host:
         Raises: ConfigError if `servers` is invalid.
         """
         await self._parts.apply(servers)
+
+    @asynccontextmanager
+    async def bring(self, servers: Mapping[str, Approved]) -> AsyncIterator[tuple[str, ...]]:
+        """Add servers for one agent, and end them with it. No conversation has their tools but those that name them.
+
+        Gives their names. One whose name is taken by another server is left out.
+        """
+        names = self._parts.bring(servers)
+        try:
+            yield names
+        finally:
+            await self._parts.dismiss(names)
 
     async def reload(self, server: str | None = None) -> None:
         """Read the configuration again; with a name, only restart that server. Raises: as `server`."""

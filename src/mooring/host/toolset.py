@@ -33,6 +33,7 @@ def make_registry(
     mode: Mode | None,
     rules: Iterable[Rule],
     part_of: Registry | None,
+    guests: Iterable[str],
     own: bool,
     provider: "Provider | None",
     budget: int | UnsetType | None,
@@ -68,7 +69,7 @@ def make_registry(
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
     permissions = _share_permissions(parts, part_of, ask, rules) or parts.permissions.begin(ask, mode, rules)
-    return _open_registry(parts, permissions, ask, options, more, tell)
+    return _open_registry(parts, permissions, ask, options, frozenset(guests), more, tell)
 
 
 def _share_permissions(
@@ -84,6 +85,7 @@ def _open_registry(
     permissions: ConversationPermissions,
     ask: Ask | None,
     options: RegistryOptions,
+    guests: frozenset[str],
     more: Iterable[ModelTool],
     tell: EventListener | None,
 ) -> Registry:
@@ -93,12 +95,13 @@ def _open_registry(
     lookup = parts.lookup
     registry = Registry(
         conversation,
-        lambda: lookup.tools,
+        parts.guests.list_visible(lambda: lookup.tools, guests),
         ResultStore(parts.results),
         options,
         more=more,
         tell=tell or _tell_nobody,
         selections=parts.selections,
+        is_hidden=lambda server: parts.guests.is_hidden(server, guests),
     )
     parts.registries[registry] = ref(permissions)
     return registry

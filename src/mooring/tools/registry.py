@@ -68,15 +68,18 @@ class Registry:
         more: Iterable[ModelTool] = (),
         tell: EventListener = lambda event: None,
         selections: Selections | None = None,
+        is_hidden: Callable[[str], bool] = lambda server: False,
     ) -> None:
         """`more` are an agent's own tools. `tell` is called for each event, in order, and must not block.
-        `selections` are those of other conversations with the same host, to share.
+        `selections` are those of other conversations with the same host, to share. `is_hidden` says whether a server
+        is there for another agent alone.
 
         Raises: ConfigError if a name is taken.
         """
         self._options = options = options or RegistryOptions()
         self._host = host
         self._store = store
+        self._is_hidden = is_hidden
         self._tell = tell = _guard_listener(tell)
         self._has_reader = options.has_builtin("ToolResult")
         self._delivery = Delivery(store, options.takes, options.tokens, options.lines, self._has_reader)
@@ -105,6 +108,8 @@ class Registry:
 
     def _has_server(self, server: str) -> bool:
         """Whether this conversation may use a server's resources: it may use all of it, or one of its tools."""
+        if self._is_hidden(server):
+            return False
         if self._options.scope.allows_server(server):
             return True
         return server in self._tools.deferral.servers

@@ -22,9 +22,12 @@ class ToolScope(Struct, frozen=True, dict=True):
     """Names of the only tools that belong to no server; `None` for all of them."""
     outer: "ToolScope | None" = None
     """Another one that has to permit a tool too: nothing is in a scope that is not in the one around it."""
+    brought: frozenset[str] = frozenset()
+    """Servers that the agent brought along: the scope around it knows nothing of them."""
 
     def allows_tool(self, entry: CatalogEntry) -> bool:
-        if self.outer is not None and not self.outer.allows_tool(entry):
+        is_brought = entry.server in self.brought
+        if self.outer is not None and not is_brought and not self.outer.allows_tool(entry):
             return False
         if self.allow is None and not self.deny:
             return True
@@ -33,7 +36,7 @@ class ToolScope(Struct, frozen=True, dict=True):
 
     def allows_server(self, name: str) -> bool:
         """Whether the globs cover all of a server: only then its resources are included."""
-        if self.outer is not None and not self.outer.allows_server(name):
+        if self.outer is not None and name not in self.brought and not self.outer.allows_server(name):
             return False
         # The name of a tool that there is not: what matches it matches any.
         plain = spell_plainly(name, "x")[0].removesuffix("x")

@@ -13,6 +13,7 @@ from mooring.agents.files.find import FoundAgents
 from mooring.agents.sub.known import KnownAgents, select_agents
 from mooring.agents.sub.run import run_sub_agent
 from mooring.agents.thread import AgentThread
+from mooring.core.content import Text
 from mooring.core.result import Result
 from mooring.core.tool import Tool
 from mooring.core.turn import EmitTurnEvent
@@ -57,7 +58,15 @@ class SubAgentTask(Struct, frozen=True):
     """The model that whoever started it asks for."""
 
 
-OpenSubAgent: TypeAlias = Callable[[SubAgentTask], AbstractAsyncContextManager[AgentThread]]
+class SubAgent(Struct, frozen=True):
+    """A sub-agent that is ready to work."""
+
+    thread: AgentThread
+    notes: tuple[str, ...] = ()
+    """What it has to do without, a sentence each."""
+
+
+OpenSubAgent: TypeAlias = Callable[[SubAgentTask], AbstractAsyncContextManager[SubAgent]]
 """Opens the conversation of a sub-agent, and closes it with everything that was opened for it."""
 
 
@@ -133,8 +142,13 @@ class AgentTool(LocalTool):
         arguments: AgentArguments = call.arguments
         definition = self._find(arguments)
         task = SubAgentTask(call.id, definition, arguments.prompt, arguments.model)
-        async with self._places, self._open(task) as thread:
-            return await run_sub_agent(thread, task.prompt, self._relay)
+        async with self._places, self._open(task) as sub_agent:
+            result = await run_sub_agent(sub_agent.thread, task.prompt, self._relay)
+            return _add_notes(result, sub_agent.notes)
+
+
+def _add_notes(result: Result, notes: tuple[str, ...]) -> Result:
+    return msgspec.structs.replace(result, content=(*result.content, *map(Text, notes)))
 
 
 def describe_agents(by_name: Mapping[str, AgentDefinition]) -> str:

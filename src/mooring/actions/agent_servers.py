@@ -1,0 +1,97 @@
+"""The servers that an agent brings along: connected while it works, once the person approved those of a project."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mooring.agents.definition import AgentDefinition
+from mooring.core.config import Scope
+from mooring.core.question import Ask, Yes
+from mooring.errors import MooringError, NotApproved
+from mooring.host.host import Host
+from mooring.inventory.admit import Admitted, admit
+
+if TYPE_CHECKING:
+    from mooring.inventory.load import Inventory
+
+
+class BroughtServers(Struct, frozen=True):
+    """The servers of one agent that are there now, and a sentence about each that is not."""
+
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class AgentServers:
+    """Brings along the servers of agents in one conversation."""
+
+    def __init__(self, host: Host, ask: Ask | None) -> None:
+        self._host = host
+        self._ask = ask
+        # Several agents of one kind may start at once: the first one asks, the others know the answer.
+        self._asking = asyncio.Lock()
+        self._declined: set[str] = set()
+
+    @asynccontextmanager
+    async def bring(self, definition: AgentDefinition, seconds: float | None) -> AsyncIterator[BroughtServers]:
+        """Connect the servers that a definition has of its own, waiting so long at most, and end them afterwards.
+
+        Raises: ConfigError if they can't be understood at all; what `ask` raises.
+        """
+        admitted = await self._admit(definition)
+        notes = [_explain(definition, name, refused.error) for name, refused in admitted.refused.items()]
+        async with self._host.bring(admitted.wanted) as names:
+            taken = [name for name in admitted.wanted if name not in names]
+            notes += [_note(definition, name, "another server of that name is configured") for name in taken]
+            errors = await self._host.ready(seconds, servers=names)
+            notes += [_note(definition, name, f"it can't be used now: {error}") for name, error in errors.items()]
+            yield BroughtServers(names, tuple(notes))
+
+    async def _admit(self, definition: AgentDefinition) -> Admitted:
+        """Which of the servers may be started; the person is asked about those that nobody has decided about."""
+        from mooring.inventory.agent_servers import AgentServerFile, load_agent_servers  # few agents have servers
+
+        origin = definition.origin
+        scope: Scope = "project" if origin.scope == "project" else "user"
+        file = AgentServerFile(definition.servers, origin.format, scope, origin.path)
+        viewpoint = self._host.viewpoint
+        async with self._asking:
+            inventory = await asyncio.to_thread(load_agent_servers, file, viewpoint)
+            admitted = admit(inventory)
+            undecided = [name for name, each in admitted.refused.items() if isinstance(each.error, NotApproved)]
+            answers = [await self._ask_about(inventory, name) for name in undecided]
+            if not any(answers):
+                return admitted
+            return admit(await asyncio.to_thread(load_agent_servers, file, viewpoint))
+
+    async def _ask_about(self, inventory: "Inventory", name: str) -> bool:
+        """Whether the person approves a server now. Raises: FileError if that can't be recorded."""
+        from mooring.inventory.approval import decide, list_questions
+        from mooring.inventory.approval_rows import describe_approval
+
+        where = self._host.viewpoint.where
+        [question] = await asyncio.to_thread(list_questions, inventory, [name], where)
+        is_settled = question.standing == "rejected" or question.digest in self._declined
+        if self._ask is None or is_settled:
+            return False
+        answer = await self._ask(describe_approval(question, where.home))
+        if not isinstance(answer, Yes):
+            self._declined.add(question.digest)
+            return False
+        await asyncio.to_thread(decide, inventory, [question], where, True)
+        return True
+
+
+def _explain(definition: AgentDefinition, name: str, error: MooringError) -> str:
+    if not isinstance(error, NotApproved):
+        return _note(definition, name, str(error).rstrip("."))
+    # `mooring mcp approve` knows nothing of agent files.
+    why = f"{definition.origin.path} comes with the project, and nobody approved this server"
+    return _note(definition, name, f"{why}; `mooring chat` asks when the agent is started")
+
+
+def _note(definition: AgentDefinition, name: str, why: str) -> str:
+    return f"The server {name} of the agent {definition.name} was left out: {why}."
