@@ -1,7 +1,8 @@
 """The doors through which people reach an agent, each with a scripted model behind it."""
 
 import subprocess
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -57,3 +58,11 @@ def ask_command(
         **given,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def wait_until(holds: Callable[[], object], seconds: float = 40.0) -> None:
+    """Wait for something that another process does."""
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)

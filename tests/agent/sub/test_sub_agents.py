@@ -1,9 +1,11 @@
 """Sub-agents in a program: what each of them gets, what it may do, and what is told of it."""
 
 import asyncio
+import gc
 import re
 from contextlib import aclosing
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from agent.doors import follow, open_host, pick, program
 from backends.asking import MODELS, until
 from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring import AgentDefinition, ToolSelection
+from mooring.agents.thread import AgentThread
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import QuestionAsked, TokensUsed, ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnStarted
 from support import Actor, Home
@@ -341,14 +344,13 @@ async def test_eight_sub_agents_work_at_once_a_ninth_waits_and_nothing_crosses_b
 def test_ten_times_as_many_sub_agents_cost_ten_times_as_much_and_leave_nothing(home: Home, tmp_path: Path) -> None:
     """Each turn starts one; what is left after it is the history of the conversation alone."""
     counted = asyncio.run(_start_many(home, tmp_path, (4, 40)))
-    (few_seconds, few_tasks), (many_seconds, many_tasks) = counted
-    assert many_tasks == few_tasks
+    (few_seconds, *few_left), (many_seconds, *many_left) = counted
+    assert many_left == few_left
     assert many_seconds < 10 * few_seconds * 2.5 + 0.5
 
 
-async def _start_many(home: Home, folder: Path, counts: tuple[int, ...]) -> list[tuple[float, int]]:
-    from time import process_time
-
+async def _start_many(home: Home, folder: Path, counts: tuple[int, ...]) -> list[tuple[float, int, int]]:
+    """The seconds of CPU that so many take one after another, and the tasks and threads that are left of them."""
     actor = Actor(folder / "actor.json")
 
     def respond(request: ModelRequest) -> Any:
@@ -358,7 +360,7 @@ async def _start_many(home: Home, folder: Path, counts: tuple[int, ...]) -> list
         return Say("Sub.") if request.results else Call("mcp__actor__count")
 
     wanted: list[int] = []
-    figures: list[tuple[float, int]] = []
+    figures: list[tuple[float, int, int]] = []
     async with FakeModel(respond) as fake, open_host(home, fake, {"actor": actor.entry}) as host:
         for count in (1, *counts):
             wanted.append(count)
@@ -366,6 +368,9 @@ async def _start_many(home: Home, folder: Path, counts: tuple[int, ...]) -> list
                 began = process_time()
                 assert (await agent.run("Delegate")).text == "Done."
                 await asyncio.sleep(0.05)
-                figures.append((process_time() - began, len(asyncio.all_tasks())))
+                seconds = process_time() - began
+                gc.collect()
+                threads = sum(isinstance(each, AgentThread) for each in gc.get_objects())
+                figures.append((seconds, len(asyncio.all_tasks()), threads))
         assert len(actor.done("starts")) == 1
     return figures[1:]

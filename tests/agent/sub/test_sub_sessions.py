@@ -8,12 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.models import Call, FakeModel, Say
 
-from agent.doors import ask_command
+from agent.doors import ask_command, wait_until
 from agent.sub.test_sub_agents import start
 from backends.asking import MODELS, variables
 from mooring.agents.history import PersonMessage
@@ -74,17 +73,10 @@ def _kill_in_a_call(home: Home, fake: FakeModel, actor: Actor) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    _until(lambda: actor.done("naps"))
+    wait_until(lambda: actor.done("naps"))
     process.send_signal(signal.SIGKILL)
     process.wait()
-    _until(lambda: not running(nonce))
-
-
-def _until(holds: Any, seconds: float = 40.0) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not running(nonce))
 
 
 def test_what_a_sub_agent_costs_counts_to_its_session_and_it_is_removed_with_it(home: Home, cli: Cli) -> None:
