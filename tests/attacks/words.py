@@ -26,7 +26,10 @@ def work_in_a_hostile_clone(folder: Path, tally: Tally) -> None:
         script = _Obedient(victim) if prompt == commands[0] else (lambda _: Say("Done."))
         with FakeModel(script) as fake:
             env = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": fake.anthropic_url}
-            done = victim.run("chat", "-m", MODEL, "-p", prompt, env=env, seconds=120)
+            # The clone has an agent of this name, in place of the one that comes with Mooring.
+            agent = ("--agent", "general-purpose") if prompt == commands[0] else ()
+            done = victim.run("chat", "-m", MODEL, *agent, "-p", prompt, env=env, seconds=120)
+            assert fake.requests or done.returncode in (2, 4), done.stderr
             tally.count(f"{prompt!r} ran something", victim.was_hit())
             sent = [json.dumps(request.body) for request in fake.requests]
             tally.count(f"{prompt!r} sent a file of the person's", any(CANARY in body for body in sent))
