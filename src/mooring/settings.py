@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.backend_name import BACKENDS, SERVERS_WAYS
 from mooring.core.near import suggest_key
 from mooring.core.problem import Problem
 from mooring.core.secret import is_secret_value
@@ -211,7 +212,14 @@ SETTINGS: Mapping[str, Setting] = {
         90, "a number of days", _is_amount, False,
         "how long a conversation is kept after it was last used; 0 keeps it until you remove it",
     ),
-    "backend": Setting(None, "text", _is_text, False, "the agent behind the chat"),
+    "backend": Setting(
+        None, "one of " + ", ".join(BACKENDS), lambda value: value in BACKENDS, False,
+        "who answers in the chat: a model behind an API, you, or another agent's program",
+    ),
+    "backendServers": Setting(
+        SERVERS_WAYS[0], "one of " + ", ".join(SERVERS_WAYS), lambda value: value in SERVERS_WAYS, False,
+        "how another agent's program gets the servers: shared goes through Mooring, native gives it their definitions",
+    ),
     "toolNames": Setting(
         NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",

@@ -1,16 +1,13 @@
 """What one conversation with another agent's program is started with."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from mooring.agents.definition import AgentDefinition
+from mooring.core.backend_name import ServersWay
 from mooring.core.verdict import Mode
 from mooring.process.programs import Guard
-
-ServersWay: TypeAlias = Literal["shared", "native"]
-"""How an agent gets the servers: through Mooring, or as its own."""
 
 
 def _tell_nobody(_: str) -> None:
