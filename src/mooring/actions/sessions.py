@@ -11,6 +11,7 @@ from mooring.actions.session_start import SessionStart
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
+from mooring.core.backend_name import BackendName
 from mooring.core.problem import Problem
 from mooring.core.where import Where
 from mooring.errors import FileError
@@ -47,13 +48,16 @@ async def open_session(
     cwd: str,
     start: SessionStart,
     *,
-    model: str,
+    model: str | None,
     agent: str | None = None,
+    backend: BackendName = "api",
     days: float,
     secrets: Sequence[str] = (),
     on_problem: Callable[[Problem], None],
 ) -> AsyncIterator[OpenedSession]:
     """Open a session to write to. Sessions that nobody used for so many `days` are removed a little later.
+
+    Without a `model`, it is whichever answered last; another agent's program says which when it answers.
 
     A new one costs nothing and cannot fail. What cannot be stored then is told to `on_problem`, once.
 
@@ -62,10 +66,11 @@ async def open_session(
         FileError: what was said before cannot be read.
     """
     store = SessionStore(where, secrets=secrets, on_problem=on_problem)
-    id = store.find_newest(cwd) if start.newest else start.resume
+    id = store.find_newest(cwd, backend).id if start.newest else start.resume
     resumed = None if id is None else store.resume(id)
-    journal = store.begin(cwd, model=model, agent=agent) if resumed is None else resumed.journal
-    journal.model = model
+    journal = store.begin(cwd, model=model or "", agent=agent, backend=backend) if resumed is None else resumed.journal
+    if model is not None:
+        journal.model = model
     journal.agent = agent
     upkeep = asyncio.get_running_loop().call_later(UPKEEP_DELAY, _start_upkeep, store, days)
     try:

@@ -17,7 +17,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 2
+VERSION = 3
 BUSY_SECONDS = 1.0
 """How long a write waits for another process, which holds the file for about a millisecond."""
 
@@ -35,6 +35,8 @@ CREATE TABLE sessions (
     parent TEXT,
     call TEXT,
     model TEXT NOT NULL,
+    backend TEXT NOT NULL DEFAULT 'api',
+    backend_session TEXT,
     title TEXT NOT NULL DEFAULT '',
     created REAL NOT NULL,
     used REAL NOT NULL,
@@ -62,8 +64,11 @@ CREATE TABLE entries (
 );
 """
 
-# The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
-_UPGRADE = """
+# What brings a file of an older version up to date, by that version. A process that still has it open notices nothing.
+# The first version knew no sub-agents, which have a session of their own below that of whoever they work for; the second
+# knew nobody who answers but a model.
+_UPDATES = {
+    1: """
 ALTER TABLE sessions ADD COLUMN parent TEXT;
 ALTER TABLE sessions ADD COLUMN call TEXT;
 DROP INDEX sessions_by_folder;
@@ -71,7 +76,12 @@ DROP INDEX sessions_by_use;
 CREATE INDEX sessions_by_folder ON sessions (folder, used) WHERE parent IS NULL;
 CREATE INDEX sessions_by_use ON sessions (used) WHERE parent IS NULL;
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
-"""
+""",
+    2: """
+ALTER TABLE sessions ADD COLUMN backend TEXT NOT NULL DEFAULT 'api';
+ALTER TABLE sessions ADD COLUMN backend_session TEXT;
+""",
+}
 
 ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 DROP_NOTES = "DELETE FROM entries WHERE session = ? AND number > ? AND kind IN (?, ?)"
@@ -94,9 +104,8 @@ def open_database(path: str) -> "Connection":
         with sqlite_errors(path):
             if _read_version(connection) == 0:
                 _create(connection, path)
-            if _read_version(connection) == 1:
-                _upgrade(connection, path)
             _check_version(connection, path)
+            _update(connection, path)
             # Several processes read and write at once, and no write waits for the disk.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -199,6 +208,17 @@ def _check_version(connection: "Connection", path: str) -> None:
         raise FileError(path, "was written by a newer version of mooring", "update mooring to use it")
 
 
+def _update(connection: "Connection", path: str) -> None:
+    if _read_version(connection) == VERSION:
+        return
+    with files.locked(path), transaction(connection):
+        # Another process may have done it meanwhile.
+        for version in range(_read_version(connection), VERSION):
+            for statement in filter(str.strip, _UPDATES[version].split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
 def _create(connection: "Connection", path: str) -> None:
     # A lock of our own: of two processes that create the file at once, SQLite makes one fail.
     with files.locked(path):
@@ -208,13 +228,6 @@ def _create(connection: "Connection", path: str) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         _change_schema(connection, _SCHEMA)
-
-
-def _upgrade(connection: "Connection", path: str) -> None:
-    with files.locked(path):
-        # Another process may have done it meanwhile.
-        if _read_version(connection) == 1:
-            _change_schema(connection, _UPGRADE)
 
 
 def _change_schema(connection: "Connection", script: str) -> None:

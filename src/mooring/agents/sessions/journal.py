@@ -58,13 +58,15 @@ RETRY_SECONDS = 5.0
 LONGEST_TITLE = 120
 
 _BEGIN = """
-INSERT INTO sessions (id, folder, cwd, agent, model, parent, call, created, used, owner_pid, owner_start)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (id, folder, cwd, agent, model, backend, backend_session, parent, call, created, used, owner_pid,
+owner_start)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _USE = """
-UPDATE sessions SET used = ?, agent = ?, model = ?, loaded = ?, turns = turns + ?,
+UPDATE sessions SET used = ?, agent = ?, model = ?, backend_session = ?, loaded = ?, turns = turns + ?,
 title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ?
 """
+_NAME_BACKEND_SESSION = "UPDATE sessions SET backend_session = ? WHERE id = ?"
 _COMPACT = "UPDATE sessions SET compacted = ? WHERE id = ?"
 _SPEND = """
 UPDATE sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
@@ -118,6 +120,8 @@ class SessionJournal:
         cwd: str,
         model: str,
         agent: str | None = None,
+        backend: str = "api",
+        backend_session: str | None = None,
         secrets: Sequence[str] = (),
         on_problem: Callable[[Problem], None] = _ignore_problem,
         clock: Callable[[], float] = time.time,
@@ -129,6 +133,8 @@ class SessionJournal:
         self.model = model
         """Who answers now. Set it before a reply of another model is asked for."""
         self.agent = agent
+        self._backend = backend
+        self._backend_session = backend_session
         self.list_loaded: Callable[[], tuple[str, ...]] = _list_nothing
         """Lists the tools that were loaded so far, as `Registry.loaded` does."""
         self._path = path
@@ -225,6 +231,14 @@ class SessionJournal:
             works_for=SubAgentOf(self.id, call, self._spenders),
         )
 
+    def name_backend_session(self, id: str) -> None:
+        """Write down by which id another agent's program continues this conversation; it may change."""
+        if id == self._backend_session:
+            return
+        self._backend_session = id
+        if self._is_begun:
+            self._write((_NAME_BACKEND_SESSION, (id, self.id)))
+
     def close(self) -> None:
         """Write what is left, and let another process have the session."""
         self._write_text()
@@ -261,11 +275,12 @@ class SessionJournal:
         is_turn = isinstance(message, PersonMessage) and not message.synthetic
         title = redact(_make_title(message), self._secrets) if is_turn else ""
         loaded = json.encode(self.list_loaded()).decode()
-        return _USE, (self._clock(), self.agent, self.model, loaded, is_turn, title, self.id)
+        now = self._clock()
+        return _USE, (now, self.agent, self.model, self._backend_session, loaded, is_turn, title, self.id)
 
     def _begin(self) -> SqlStatement:
         owner, now = identify_this_process(), self._clock()
-        names = self.id, self._folder, self._cwd, self.agent, self.model
+        names = self.id, self._folder, self._cwd, self.agent, self.model, self._backend, self._backend_session
         works_for = self._works_for
         above = (None, None) if works_for is None else (works_for.session, works_for.call)
         return _BEGIN, (*names, *above, now, now, owner.pid, owner.start)

@@ -58,6 +58,11 @@ class SessionSummary(Struct, frozen=True, rename="camel"):
     cwd: str
     agent: str | None
     model: str
+    """Empty if another agent's program chooses it and has not said which."""
+    backend: str
+    """Who answers: `api`, or the program of another agent."""
+    backend_session: str | None
+    """What that program calls this conversation."""
     title: str
     """The first words that the person said."""
     created: datetime
@@ -116,9 +121,20 @@ class SessionStore:
 
     # --- one to go on with ----------------------------------------------------------------------------------------
 
-    def begin(self, cwd: str, *, model: str, agent: str | None = None) -> SessionJournal:
+    def begin(self, cwd: str, *, model: str, agent: str | None = None, backend: str = "api") -> SessionJournal:
         """A journal for a new session. Nothing is written, and nothing can fail, before something is said."""
-        return self._make_journal(new_session_id(), find_session_folder(cwd), cwd, model, agent)
+        return SessionJournal(
+            self.path,
+            new_session_id(),
+            folder=find_session_folder(cwd),
+            cwd=cwd,
+            model=model,
+            agent=agent,
+            backend=backend,
+            secrets=self._secrets,
+            on_problem=self._on_problem,
+            clock=self._clock,
+        )
 
     def resume(self, id: str) -> ResumedSession:
         """Open a session to go on with it; `id` may be the beginning of one.
@@ -135,13 +151,14 @@ class SessionStore:
             connection.close()
             raise
 
-    def find_newest(self, cwd: str) -> str:
-        """The session of a folder that was used last. Raises: ConfigError, FileError."""
-        newest = self.list(cwd, most=1)
+    def find_newest(self, cwd: str, backend: str | None = None) -> SessionSummary:
+        """The session of a folder that was used last, or the last with one backend. Raises: ConfigError, FileError."""
+        newest = self.list(cwd, backend=backend, most=1)
         if not newest:
+            with_whom = "" if backend is None else f" with {backend}"
             hint = "`mooring sessions --all` shows those of other folders."
-            raise ConfigError(f"There is no session of {find_session_folder(cwd)} to continue.", hint)
-        return newest[0].id
+            raise ConfigError(f"There is no session of {find_session_folder(cwd)}{with_whom} to continue.", hint)
+        return newest[0]
 
     def _resume(self, connection: "Connection", session: SessionSummary) -> ResumedSession:
         _check_not_open(session)
@@ -155,7 +172,7 @@ class SessionStore:
         claim = "UPDATE sessions SET owner_pid = ?, owner_start = ? WHERE id = ?"
         connection.execute(claim, (owner.pid, owner.start, session.id))
         return ResumedSession(
-            journal=self._make_journal(session.id, session.folder, session.cwd, session.model, session.agent, place),
+            journal=self._continue_journal(session, place),
             session=session,
             messages=tuple(replay.messages),
             ended=replay.ended,
@@ -178,16 +195,16 @@ class SessionStore:
         connection.execute(ADD_ENTRY, (id, number, self._clock(), get_kind(content), encode_content(content)))
         return JournalPlace(connection, number, number)
 
-    def _make_journal(
-        self, id: str, folder: str, cwd: str, model: str, agent: str | None, place: JournalPlace | None = None
-    ) -> SessionJournal:
+    def _continue_journal(self, session: SessionSummary, place: JournalPlace) -> SessionJournal:
         return SessionJournal(
             self.path,
-            id,
-            folder=folder,
-            cwd=cwd,
-            model=model,
-            agent=agent,
+            session.id,
+            folder=session.folder,
+            cwd=session.cwd,
+            model=session.model,
+            agent=session.agent,
+            backend=session.backend,
+            backend_session=session.backend_session,
             secrets=self._secrets,
             on_problem=self._on_problem,
             clock=self._clock,
@@ -196,15 +213,27 @@ class SessionStore:
 
     # --- to look at -----------------------------------------------------------------------------------------------
 
-    def list(self, cwd: str | None = None, *, most: int = -1) -> tuple[SessionSummary, ...]:
-        """The sessions of a folder, or all of them, the one that was used last first. Raises: FileError."""
+    def list(self, cwd: str | None = None, *, backend: str | None = None, most: int = -1) -> tuple[SessionSummary, ...]:
+        """The sessions of a folder or with a backend, or all of them, the one that was used last first.
+
+        Raises: FileError.
+        """
+        wanted: dict[str, str] = {}
+        if cwd is not None:
+            wanted["folder = ?"] = find_session_folder(cwd)
+        if backend is not None:
+            wanted["backend = ?"] = backend
         with use_database(self.path) as connection:
             if connection is None:
                 return ()
-            wanted = "" if cwd is None else "AND folder = ?"
-            values = () if cwd is None else (find_session_folder(cwd),)
-            query = f"{_SELECT} {_NO_SUB_AGENT} {wanted} ORDER BY used DESC LIMIT ?"
-            return tuple(map(_make_summary, connection.execute(query, (*values, most))))
+            conditions = " AND ".join((_NO_SUB_AGENT, *wanted))
+            query = f"{_SELECT} {conditions} ORDER BY used DESC LIMIT ?"
+            return tuple(map(_make_summary, connection.execute(query, (*wanted.values(), most))))
+
+    def find(self, id: str) -> SessionSummary:
+        """The session with that id, or the only one whose id begins so. Raises: ConfigError, FileError."""
+        with use_database(self.path) as connection:
+            return _find_session(connection, id)
 
     def read(self, id: str) -> tuple[SessionSummary, tuple[TranscriptEntry, ...]]:
         """A session and all that was said in it; `id` may be the beginning of one. Raises: ConfigError, FileError."""
@@ -284,21 +313,25 @@ def find_session_folder(cwd: str) -> str:
 
 
 _SELECT = (
-    "SELECT id, folder, cwd, agent, model, title, created, used, turns, input_tokens, output_tokens, "
-    "cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
+    "SELECT id, folder, cwd, agent, model, backend, backend_session, title, created, used, turns, input_tokens, "
+    "output_tokens, cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
 )
 _NO_SUB_AGENT = "WHERE parent IS NULL"
 """Sub-agents are shown with the session that they belong to, and nobody goes on with one."""
 
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
-    id, folder, cwd, agent, model, title, created, used, turns, *tokens, cost, pid, start = row
+    id, folder, cwd, agent, model, backend, backend_session, title, created, used, turns, *tokens, cost, pid, start = (
+        row
+    )
     return SessionSummary(
         id=id,
         folder=folder,
         cwd=cwd,
         agent=agent,
         model=model,
+        backend=backend,
+        backend_session=backend_session,
         title=title,
         created=datetime.fromtimestamp(created, UTC),
         used=datetime.fromtimestamp(used, UTC),

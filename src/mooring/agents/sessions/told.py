@@ -1,0 +1,133 @@
+"""Keeps a conversation that another agent's program has: from the events of its turns, while they are told.
+
+The program keeps its own history, by which it goes on. What is kept here is for people: what was said and done.
+"""
+
+from msgspec import json
+
+from mooring.agents.history import (
+    CallBlock,
+    CallResult,
+    ModelMessage,
+    PersonMessage,
+    ReplyBlock,
+    ResultsMessage,
+    TextBlock,
+    ThinkingBlock,
+)
+from mooring.agents.sessions.journal import SessionJournal
+from mooring.core.content import Text
+from mooring.core.turn import (
+    TextPiece,
+    ThinkingPiece,
+    TokensUsed,
+    ToolFinished,
+    ToolStarted,
+    TurnDone,
+    TurnEvent,
+    TurnFailed,
+    TurnInput,
+    TurnStarted,
+)
+
+
+class ToldConversation:
+    """Writes the turns of one conversation into its journal. What a sub-agent says and does isn't kept."""
+
+    def __init__(self, journal: SessionJournal) -> None:
+        self._journal = journal
+        self._blocks: list[ReplyBlock] = []
+        self._kind: type[TextBlock | ThinkingBlock] = TextBlock
+        self._pieces: list[str] = []
+        self._open: set[str] = set()
+        self._results: list[CallResult] = []
+
+    def begin_turn(self, said: TurnInput) -> None:
+        """Write down what the person said, before the program gets it."""
+        self._journal.add_message(PersonMessage((Text(said.text), *said.attachments)))
+
+    def take(self, event: TurnEvent) -> None:
+        """Write down what an event tells."""
+        if isinstance(event, TokensUsed):
+            self._note_usage(event)
+        if event.parent is not None:
+            return
+        match event:
+            case TurnStarted(model=str(model)):
+                self._journal.model = model
+            case TextPiece(text=text):
+                self._add_piece(TextBlock, text)
+                self._journal.note_text(text)
+            case ThinkingPiece(text=text):
+                self._add_piece(ThinkingBlock, text)
+            case ToolStarted():
+                self._start_call(event)
+            case ToolFinished():
+                self._end_call(event)
+            case TurnFailed(retry_in=float()):
+                self._drop_reply()
+            case TurnDone():
+                self._close_reply()
+            case _:
+                pass
+
+    def _note_usage(self, event: TokensUsed) -> None:
+        if event.parent is None and event.model:
+            self._journal.model = event.model
+        self._journal.note_usage(event.model, event.usage, event.cost)
+
+    def _add_piece(self, kind: type[TextBlock | ThinkingBlock], text: str) -> None:
+        """Take some more of a text: a program tells one in hundreds of pieces, which are one block."""
+        self._close_calls()
+        if kind is not self._kind:
+            self._close_text()
+        self._kind = kind
+        self._pieces.append(text)
+
+    def _close_text(self) -> None:
+        if self._pieces:
+            self._blocks.append(self._kind("".join(self._pieces)))
+            self._pieces = []
+
+    def _start_call(self, event: ToolStarted) -> None:
+        self._close_calls()
+        call = CallBlock(event.id, _name_tool(event), json.encode(event.arguments).decode())
+        self._close_text()
+        self._blocks.append(call)
+        self._open.add(event.id)
+        self._journal.note_block(call)
+        self._journal.note_call_started(call)
+
+    def _end_call(self, event: ToolFinished) -> None:
+        self._open.discard(event.id)
+        result = CallResult(event.id, _name_tool(event), event.outcome.parts, not event.success)
+        self._results.append(result)
+        self._journal.note_call_ended(result)
+
+    def _close_calls(self) -> None:
+        """Write a reply and its results as messages, once all of its calls have ended and something new comes."""
+        if self._results and not self._open:
+            self._close_reply()
+
+    def _close_reply(self) -> None:
+        self._close_text()
+        if self._blocks:
+            self._journal.add_message(ModelMessage(tuple(self._blocks), self._journal.model))
+        if self._results:
+            self._journal.add_message(ResultsMessage(tuple(self._results)))
+        self._forget()
+
+    def _drop_reply(self) -> None:
+        # Calls that were made stay, whatever becomes of the words around them.
+        if self._results or self._open:
+            return
+        self._journal.drop_reply()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._blocks, self._pieces, self._results, self._open = [], [], [], set()
+
+
+def _name_tool(event: ToolStarted | ToolFinished) -> str:
+    """As a person names a tool: what a program calls it differs from one to the next."""
+    return event.name if event.server is None else f"{event.server}.{event.tool}"
