@@ -22,6 +22,7 @@ TABLE: Table = {
     "prompt": ("mooring.cli.prompt:command", "Fill in a prompt and show its messages."),
     "watch": ("mooring.cli.watch:command", "Tell of each change of a resource, or of what a tool answers."),
     "serve": ("mooring.cli.serve:command", "Offer all servers to other programs as one MCP server."),
+    "backends": ("mooring.cli.backends:command", "Who can answer in a chat: versions, logins, what is missing."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),
     "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
     "agents": ("mooring.cli.agents:command", "Agents that can be used here, and what each may use."),

@@ -1,0 +1,106 @@
+"""What is known of the programs of other agents: how each is found and installed, and which keys it needs."""
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
+
+from msgspec import Struct
+
+from mooring.core.backend_name import ProgramName
+from mooring.files import which
+
+
+class ProgramFacts(Struct, frozen=True, kw_only=True):
+    """One program, and the library that Mooring speaks to it with, if there is one."""
+
+    program: str
+    install: str
+    """The command that installs the program."""
+    library: str | None = None
+    """The Python module that is needed, too."""
+    extra: str | None = None
+    """What brings the library: an extra of Mooring."""
+    path_variable: str | None = None
+    """The variable in which a person can name the program's path."""
+    keys: tuple[str, ...]
+    """Variables that it needs to reach its provider. They look like secrets, so it would not get them otherwise."""
+
+
+_PROVIDER_KEYS: Final = (
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GENERATIVE_AI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "OPENCODE_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "XAI_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "AZURE_API_KEY",
+)
+
+PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
+    "claude": ProgramFacts(
+        program="claude",
+        install="pip install 'mooring[claude]'",
+        library="claude_agent_sdk",
+        extra="claude",
+        keys=(
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_CUSTOM_HEADERS",
+            "ANTHROPIC_FOUNDRY_API_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ),
+    ),
+    "copilot": ProgramFacts(
+        program="copilot",
+        install="npm install -g @github/copilot",
+        library="copilot",
+        extra="copilot",
+        path_variable="COPILOT_CLI_PATH",
+        keys=(
+            "COPILOT_GITHUB_TOKEN",
+            "COPILOT_PROVIDER_API_KEY",
+            "COPILOT_PROVIDER_API_KEY_COMMAND",
+            "COPILOT_PROVIDER_BEARER_TOKEN",
+            "COPILOT_PROVIDER_HEADERS",
+            "GH_TOKEN",
+            "GITHUB_TOKEN",
+        ),
+    ),
+    "opencode": ProgramFacts(program="opencode", install="npm install -g opencode-ai", keys=_PROVIDER_KEYS),
+}
+
+
+def find_program(name: ProgramName, env: Mapping[str, str]) -> str | None:
+    """The path of a program, where its person or PATH has it; for Claude, the one that its library brings."""
+    facts = PROGRAM_FACTS[name]
+    named = env.get(facts.path_variable or "", "")
+    if named:
+        return named
+    bundled = _find_bundled(facts.library) if name == "claude" else None
+    # Not looked for in the working folder: that may be a repository.
+    return bundled or which(facts.program, env.get("PATH", os.defpath), "/")
+
+
+def has_library(name: ProgramName) -> bool:
+    """Whether the library of a program is installed, without loading it."""
+    library = PROGRAM_FACTS[name].library
+    return library is None or find_spec(library) is not None
+
+
+def _find_bundled(library: str | None) -> str | None:
+    spec = None if library is None else find_spec(library)
+    if spec is None or spec.origin is None:
+        return None
+    path = os.path.join(os.path.dirname(spec.origin), "_bundled", "claude")
+    return path if os.access(path, os.X_OK) else None

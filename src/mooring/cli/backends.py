@@ -1,0 +1,46 @@
+"""`mooring backends`: prints who can answer in a chat, and what is missing for those who can't yet."""
+
+import asyncio
+
+import click
+
+from mooring.actions.backends import BackendState, list_backends
+from mooring.cli.adhoc import take_guard
+from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
+from mooring.cli.ticker import Ticker
+from mooring.display.text import safe
+from mooring.process.programs import Guard
+
+
+@click.command("backends", cls=Command)
+@click.pass_context
+def command(ctx: click.Context, /) -> None:
+    """Who can answer in a chat: models behind an API, you, and the programs of other agents.
+
+    Each with its state, its version and its login, and the one command that installs it or logs in. The programs are
+    asked themselves, for some seconds at most. `mooring chat -b NAME` talks to one; the setting `backend` names the one
+    to talk to by default.
+    """
+    options = get_globals(ctx)
+    with Ticker(options, "the programs"):
+        states = asyncio.run(_list(options))
+    if options.json:
+        print_json({"backends": states})
+        return
+    print_columns([("NAME", "STATE", "VERSION", "LOGIN"), *map(_make_cells, states)])
+    for state in states:
+        if state.fix is not None and not options.quiet:
+            say(f"{_DO[state.state]} {state.name}: {safe(state.fix)}", err=True)
+
+
+async def _list(options: Globals) -> tuple[BackendState, ...]:
+    async with take_guard(options) or Guard() as guard:
+        return await list_backends(options.request(), guard)
+
+
+_DO = {"not-installed": "To install", "needs-login": "To log in to"}
+
+
+def _make_cells(state: BackendState) -> tuple[str, ...]:
+    name = f"{state.name} (default)" if state.default else state.name
+    return name, state.state.replace("-", " "), safe(state.version or "-"), safe(state.login or "-")
