@@ -92,7 +92,7 @@ def _make_registry(
     tell: Callable[[ConversationEvent], None],
 ) -> Registry:
     model = thread.model
-    ask = thread.reporter.wrap_ask(options.ask or _refuse_unasked)
+    ask = thread.reporter.wrap_ask(options.ask or refuse_unasked)
     return host.registry(
         ask=name_asker(ask, options.agent or "") if place.depth else ask,
         policy=options.policy,
@@ -145,7 +145,8 @@ def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) ->
     )
 
 
-async def _refuse_unasked(_: Question) -> Answer:
+async def refuse_unasked(_: Question) -> Answer:
+    """Answer every question with no, because nobody is there."""
     return No(nobody=True)
 
 

@@ -1,24 +1,30 @@
 """One turn without a person: a prompt goes in, events and one answer come out, and nothing is ever asked."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.actions.agent_options import AgentOptions
+from mooring.actions.agent_thread import refuse_unasked
 from mooring.actions.agent_words import AgentWords
+from mooring.actions.choose_backend import check_model_options, choose_backend
 from mooring.actions.deadline import Deadline
 from mooring.actions.defined_agent import find_defined_agent
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.session_start import SessionStart
-from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
+from mooring.actions.turn import Agent, add_definition, choose_model_for, open_kept_agent
 from mooring.actions.written_command import make_command_turn
 from mooring.agents.commands.used import find_used_command
+from mooring.agents.model import Model
+from mooring.core.backend_name import BackendName, is_program
 from mooring.core.config import ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
-from mooring.core.turn import DeniedCall, TokenUsage, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.core.turn import Backend, DeniedCall, TokenUsage, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.display.text import count_noun
 from mooring.errors import MooringError, NeedsLogin, NotApproved
 from mooring.host.host import Host
@@ -33,6 +39,8 @@ class HeadlessRequest(Struct, frozen=True, kw_only=True):
     """What the person typed; what it names with `@` is attached."""
     context: str = ""
     """What came on stdin; it goes behind the prompt. Others may have written it, so what it names is not attached."""
+    backend: BackendName | None = None
+    """Who answers; `None` for what the settings say, else a model."""
     model: str | None = None
     agent: str | None = None
     """The name of a defined agent."""
@@ -80,21 +88,29 @@ async def run_headless(
 
     `on_missing` is told which servers the model has to do without, before it is asked.
 
-    Raises: ConfigError if there is no model, or no such agent; NeedsLogin, NotApproved if a required server can't be
-    used for that reason; as `expand_mentions`.
+    Raises: ConfigError if nobody can answer, or there is no such agent; NeedsLogin, NotApproved if a required server
+    can't be used for that reason; as `expand_mentions`.
     """
+    choice = choose_backend(request.backend, request.model, request.session, host.viewpoint, host.settings)
+    check_model_options(choice.backend, request.max_turns)
+    # Nobody is there to pick tools: without a model, it is said how to choose one.
+    name = choice.backend if is_program(choice.backend) else "api"
+    request = replace(request, session=choice.session)
     words = AgentWords(host.viewpoint, on_problem)
     options = AgentOptions(max_turns=request.max_turns, local=True, words=words)
     agent_model = None
     defined = await find_defined_agent(host, request.agent, request.session)
     if defined is not None:
         options, agent_model = add_definition(options, defined), defined.definition.model
-    model = await choose_model_for(host, request.model, agent_model)
-    failed = await _require_servers(host, deadline)
+    model = None if is_program(name) else await choose_model_for(host, request.model, agent_model)
+    starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
+    failed = await _require_servers(host, deadline) if starts_servers else {}
     on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host)))
-    used = await find_used_command(words.commands, request.prompt)
+    # A program has commands of its own, and reads them itself.
+    used = None if model is None else await find_used_command(words.commands, request.prompt)
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
-    named = TurnInput("") if used else await expand_mentions(host, request.prompt, model.takes, deadline)
+    takes = () if model is None else model.takes
+    named = TurnInput("") if used else await expand_mentions(host, request.prompt, takes, deadline)
     errors: list[str] = []
     ends: list[TurnDone] = []
 
@@ -108,16 +124,39 @@ async def run_headless(
             case _:
                 pass
 
-    async with open_kept_agent(host, model, options, request.session, on_problem=on_problem) as agent:
-        if used is not None:
+    async with _open_backend(host, model, name, options, request, on_problem) as answering:
+        if used is not None and isinstance(answering, Agent):
             # Only now: what the command runs belongs to the conversation, with its rules and its records.
-            turn = await make_command_turn(host, agent.registry, used, agent.takes, deadline)
+            turn = await make_command_turn(host, answering.registry, used, answering.takes, deadline)
             for problem in turn.problems:
                 on_problem(problem)
             named = turn.said
         said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
-        await agent.run_turn(said, take)
+        backend = answering.backend if isinstance(answering, Agent) else answering
+        await backend.turn(said, take)
     return _make_answer(ends[-1], errors)
+
+
+@asynccontextmanager
+async def _open_backend(
+    host: Host,
+    model: Model | None,
+    name: BackendName,
+    agent_options: AgentOptions,
+    request: HeadlessRequest,
+    on_problem: Callable[[Problem], None],
+) -> AsyncIterator[Agent | Backend]:
+    """Whoever answers: an agent on a model, or another agent's program."""
+    if is_program(name):
+        from mooring.actions.agent_program import ProgramOptions, open_program  # few runs use one
+
+        options = ProgramOptions(name=name, model=request.model, agent=agent_options.agent, ask=refuse_unasked)
+        async with open_program(host, options, request.session, on_problem=on_problem) as program:
+            yield program
+        return
+    assert model is not None
+    async with open_kept_agent(host, model, agent_options, request.session, on_problem=on_problem) as agent:
+        yield agent
 
 
 def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:

@@ -4,15 +4,16 @@ The plain chat shows it in lines; every other face would show the same conversat
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.agent_words import AgentWords
+from mooring.actions.choose_backend import check_model_options, choose_backend
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
 from mooring.actions.session_start import SessionStart
@@ -22,15 +23,17 @@ from mooring.backends.host_servers import HostServers
 from mooring.backends.manual import ManualBackend
 from mooring.chat.news import ServerNews
 from mooring.core.approved import Approved
+from mooring.core.backend_name import BackendName, ProgramName, is_program
 from mooring.core.call import CallChanged, ConversationEvent, Definition
 from mooring.core.content import Block, Text
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
+from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.result import FilledPrompt, Result
 from mooring.core.status import Disabled, Status
 from mooring.core.tool import Prompt
-from mooring.core.turn import Backend, TurnEvent, TurnInput
+from mooring.core.turn import Backend, ServerStatus, TurnEvent, TurnInput
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.text import problem_line, safe
@@ -41,15 +44,16 @@ from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 from mooring.process.programs import Guard
 
 if TYPE_CHECKING:
+    from mooring.actions.agent_program import KeptProgram
     from mooring.actions.agents import AgentListing
     from mooring.actions.defined_agent import DefinedAgent
     from mooring.actions.switch import Switched
     from mooring.actions.turn import Agent
     from mooring.discovery.targets import WriteScope
     from mooring.tools.registry import Registry
+    from mooring.tools.results.outcome import Media
 
 T = TypeVar("T")
-BackendName: TypeAlias = Literal["manual", "api"]
 
 
 class Face(Protocol):
@@ -77,9 +81,10 @@ class ChatOptions(Struct, frozen=True, kw_only=True):
     """Who answers in a chat."""
 
     backend: BackendName | None = None
-    """`None`: a model if one is chosen, else the person."""
+    """`None`: what the settings say; else a model if one is chosen, else the person."""
     model: str | None = None
-    """The provider and the model; `None` for what the environment or the settings name."""
+    """The provider and the model; `None` for what the environment or the settings name. Another agent's program gets it
+    as it is."""
     agent: str | None = None
     """The name of a defined agent."""
     max_turns: int | None = None
@@ -94,12 +99,14 @@ class Conversation:
     registry: "Registry"
     backend: Backend
     model: str | None = None
-    """The provider and the model that answers; `None` if it is the person."""
+    """The provider and the model that answers, or the program of another agent; `None` if it is the person."""
     agent: "Agent | None" = None
     agent_name: str | None = None
     """The defined agent that answers, if it is one."""
     is_projects_agent = False
     """Whether a file of the project defines it: the person may never have read that."""
+    program: "KeptProgram | None" = None
+    """Another agent's program, if that is what answers."""
 
     def __init__(
         self,
@@ -150,11 +157,23 @@ class Conversation:
 
     @asynccontextmanager
     async def _open_backend(self) -> AsyncIterator[None]:
-        """Set who answers, and the tools of this conversation. Raises: ConfigError if there is no such model."""
-        if not self._wants_model():
-            async with self._open_manual():
-                yield
-            return
+        """Set who answers, and the tools of this conversation. Raises: ConfigError if they can't."""
+        options = self._options
+        # Whoever names an agent wants a model to answer, too.
+        wanted = options.model or options.agent
+        choice = choose_backend(options.backend, wanted, options.session, self.viewpoint, self.host.settings)
+        check_model_options(choice.backend, options.max_turns)
+        if choice.backend == "manual":
+            opened = self._open_manual()
+        elif is_program(choice.backend):
+            opened = self._open_program(choice.backend, choice.session)
+        else:
+            opened = self._open_model(choice.session)
+        async with opened:
+            yield
+
+    @asynccontextmanager
+    async def _open_model(self, start: SessionStart) -> AsyncIterator[None]:
         # Loaded here: without a model, nothing of an agent is needed.
         from mooring.actions.agent_options import AgentOptions
         from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
@@ -175,8 +194,8 @@ class Conversation:
             self.host,
             model,
             options,
-            self._options.session,
-            on_problem=lambda problem: self._face.notice(safe(f"{problem.message}; {problem.hint}")),
+            start,
+            on_problem=self._show_problem,
             tell=self._face.show_call_event,
         )
         async with kept as self.agent:
@@ -206,12 +225,29 @@ class Conversation:
 
         return await asyncio.to_thread(lambda: list_agents(self.viewpoint, load(self.viewpoint)))
 
-    def _wants_model(self) -> bool:
-        if self._options.backend is not None:
-            return self._options.backend == "api"
-        # A key alone chooses no model: somebody has to have named one.
-        where = self.viewpoint.where
-        return bool(self._options.model or where.env.get("MOORING_MODEL") or self.host.settings["model"])
+    @asynccontextmanager
+    async def _open_program(self, name: ProgramName, start: SessionStart) -> AsyncIterator[None]:
+        # Loaded here: most chats need no program of another agent.
+        from mooring.actions.agent_program import ProgramOptions, open_program
+
+        defined = await self._find_defined_agent()
+        options = ProgramOptions(
+            name=name,
+            model=self._options.model,
+            agent=None if defined is None else defined.definition.name,
+            ask=self._face.ask,
+            policy=self.permissions.mode,
+            switch=self.switch,
+        )
+        kept = open_program(self.host, options, start, on_problem=self._show_problem)
+        # What the person calls by a command goes past the program, and is shown as it is without one.
+        async with kept as self.program, self._open_registry(self._face.show_call_event):
+            self.backend = self.program
+            self.model = name if options.model is None else f"{name} ({options.model})"
+            yield
+
+    def _show_problem(self, problem: Problem) -> None:
+        self._face.notice(safe(f"{problem.message}; {problem.hint}"))
 
     @asynccontextmanager
     async def _open_manual(self) -> AsyncIterator[None]:
@@ -222,8 +258,16 @@ class Conversation:
                 reporter.tell_call(event)
             self._face.show_call_event(event)
 
+        async with self._open_registry(tell):
+            servers = HostServers(self.host, self.switch)
+            self.backend = ManualBackend(self._face, self.registry, reporter, servers)
+            yield
+
+    @asynccontextmanager
+    async def _open_registry(self, tell: Callable[[ConversationEvent], None]) -> AsyncIterator[None]:
+        """The tools for a person, who picks them and reads no schemas."""
         tools = self.host.registry(
-            budget=None,  # a person who picks tools reads no schemas
+            budget=None,
             follow=True,
             takes=(),
             tokens=self.tokens,
@@ -231,9 +275,15 @@ class Conversation:
             tell=tell,
         )
         async with tools as self.registry:
-            servers = HostServers(self.host, self.switch)
-            self.backend = ManualBackend(self._face, self.registry, reporter, servers)
             yield
+
+    @property
+    def takes(self) -> "Collection[Media] | None":
+        """What whoever answers takes besides text; `None` if it is the person."""
+        if self.agent is not None:
+            return self.agent.takes
+        # A program reads images itself, by their path.
+        return None if self.program is None else ()
 
     async def resume_turn(self) -> None:
         """Go on with the turn that a session was cut off in, if it was. Raises: as `turn`."""
@@ -252,14 +302,17 @@ class Conversation:
         await self.backend.turn(said, self._face.show_turn_event)
 
     async def _expand(self, request: str) -> TurnInput:
-        if self.agent is None or "@" not in request:
+        takes = self.takes
+        if takes is None or "@" not in request:
             return TurnInput(request)
         from mooring.actions.mentions import expand_mentions  # few requests name anything
 
-        return await expand_mentions(self.host, request, self.agent.takes, Deadline(None))
+        return await expand_mentions(self.host, request, takes, Deadline(None))
 
     async def wait_for_servers(self) -> None:
         """Give servers a moment to connect; those that come later are announced when they do."""
+        if self.has_native_servers:
+            return  # the program starts them, and each would run twice
         await self.host.ready(self.host.settings["startWindow"] / 1000)
 
     def start(self) -> None:
@@ -322,11 +375,12 @@ class Conversation:
 
     async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:
         """What a filled prompt says to the model; `None` if no model answers. Raises: ConfigError if it is empty."""
-        if self.agent is None:
+        takes = self.takes
+        if takes is None:
             return None
         from mooring.actions.prompt_turn import make_prompt_turn  # few chats use a prompt
 
-        return await make_prompt_turn(self.host, server, name, filled, self.agent.takes)
+        return await make_prompt_turn(self.host, server, name, filled, takes)
 
     async def describe_prompt(self, server: str, name: str, filled: FilledPrompt) -> Outcome:
         """The messages of a prompt as a person reads them."""
@@ -354,9 +408,21 @@ class Conversation:
         """The server that is meant, even one that may not be started. Raises: UnknownServer."""
         return find_server(name, self.status)
 
+    async def list_agent_status(self) -> Sequence[ServerStatus]:
+        """The status of each server as another agent's program has it; empty if none answers. Raises: MooringError."""
+        return () if self.program is None else await self.program.status()
+
+    @property
+    def has_native_servers(self) -> bool:
+        """Whether another agent's program starts the servers itself."""
+        return self.program is not None and self.program.servers == "native"
+
     async def reload(self, name: str) -> None:
         """Restart one server and wait for it. Raises: why it cannot be reached."""
         known = self.host.server(name).name
+        if self.has_native_servers:
+            await self.backend.reconnect(known)
+            return
         with self.news.attend(known):
             await self.host.reload(known)
             errors = await self.host.ready(servers=[known], refresh=True)
@@ -449,6 +515,8 @@ class Conversation:
         refused = self.host.refused.get(server)
         if on and refused is not None:
             raise _explain_refusal(server, refused)
+        if self.has_native_servers:
+            await self.backend.switch(server, on)
 
     async def save_switch(self, server: str, on: bool, scope: "WriteScope | None") -> "Switched":
         """Enable or disable a server for good, and here. Raises: as `actions.switch.switch`."""
@@ -467,6 +535,8 @@ class Conversation:
     async def connect(self, server: str) -> None:
         """Connect a server and wait for its tools. Raises: why it cannot be reached."""
         name = self.host.server(server).name
+        if self.has_native_servers:
+            return  # the program connects it
         with self.news.attend(name):
             errors = await self.host.ready(servers=[name], refresh=True)
         for error in errors.values():

@@ -1,9 +1,12 @@
 """The servers of a host as lines of text: all of them, or one in full."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from time import time
 
+from msgspec import Struct
+
 from mooring.actions.list import split_target
+from mooring.backends.host_servers import describe_status as describe_status_for_agent
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.status import (
     Connected,
@@ -18,6 +21,7 @@ from mooring.core.status import (
     Unapproved,
 )
 from mooring.core.status_word import StatusWord
+from mooring.core.turn import ServerStatus, ServerStatusWord
 from mooring.display.text import (
     count_noun,
     describe_held_back,
@@ -40,8 +44,35 @@ LOG = 5
 _HOUR = 3600
 
 
-def list_servers(host: Host) -> Iterator[str]:
-    """Every server: a symbol, its name, its status, and what it is."""
+class AgentView(Struct, frozen=True):
+    """The status of servers as another agent's program has it; nothing if none answers."""
+
+    agent: str
+    servers: Sequence[ServerStatus]
+
+    def describe(self, server: str, status_in_host: Status | None = None) -> str:
+        """What it says of a server, to be read after what the host says; empty if that is the same, or nothing."""
+        found = [each for each in self.servers if each.name == server]
+        if not found:
+            return ""
+        status = found[0]
+        if status_in_host is not None and status == describe_status_for_agent(server, status_in_host):
+            return ""
+        why = f" · {safe(status.error)}" if status.error else ""
+        return f" · {self.agent}: {_WORDS_OF_AGENTS.get(status.status, status.status)}{why}"
+
+
+_WORDS_OF_AGENTS: Mapping[ServerStatusWord, str] = {
+    "pending": "connecting",
+    "needs-auth": "needs login",
+    "unknown": "can't tell",
+}
+
+_NO_AGENT = AgentView("", ())
+
+
+def list_servers(host: Host, view: AgentView = _NO_AGENT) -> Iterator[str]:
+    """Every server: a symbol, its name, its status, and what it is; and what another agent's program says of it."""
     status_of = host.status()
     if not status_of:
         yield NONE
@@ -49,29 +80,29 @@ def list_servers(host: Host) -> Iterator[str]:
     yield "MCP Servers"
     yield ""
     for name, status in status_of.items():
-        yield from _list_server(host, name, status)
+        yield from _list_server(host, name, status, view)
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` restarts it or reads the configuration again."
     yield "`/mcp help` lists what else can be done with them."
 
 
-def _list_server(host: Host, name: str, status: Status) -> Iterator[str]:
+def _list_server(host: Host, name: str, status: Status, view: AgentView) -> Iterator[str]:
     config = _find_config(host, name)
     # A definition that cannot be used may not even say how its server would be reached.
     kind = f" ({config.transport})" if config is not None and config.transport else ""
     described = describe_status(name, status, host.servers.get(name), _count_tools(host, name))
-    yield f"  {choose_symbol(status)} {safe(name)}{kind} · {described}"
+    yield f"  {choose_symbol(status)} {safe(name)}{kind} · {described}{view.describe(name, status)}"
     if isinstance(config, ServerConfig):
         yield f"    {describe_target(config)}"
 
 
-def describe_server(host: Host, name: str, log: list[LogEntry]) -> Iterator[str]:
+def describe_server(host: Host, name: str, log: list[LogEntry], view: AgentView = _NO_AGENT) -> Iterator[str]:
     """One server: its status, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
     status = host.status()[name]
     server = host.servers.get(name)
     described = describe_status(name, status, server, _count_tools(host, name))
-    yield f"{choose_symbol(status)} {safe(name)} · {described}"
+    yield f"{choose_symbol(status)} {safe(name)} · {described}{view.describe(name, status)}"
     yield from _describe_definition(_find_config(host, name))
     if server is not None:
         yield from _describe_offer(host, server)

@@ -10,18 +10,18 @@ from mooring.cli.agent_names import complete_agent
 from mooring.cli.base import Command, Globals, HintedUsageError, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.sessions.ids import complete_session
+from mooring.core.backend_name import BACKENDS
 from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
 
 if TYPE_CHECKING:
     from mooring.chat.conversation import ChatOptions
 
-BACKENDS = ("api", "manual")
 FORMATS = ("text", "json", "stream-json")
 
 
 @click.command("chat", cls=Command)
-@click.option("-b", "--backend", type=click.Choice(BACKENDS), help="Who picks the tools; api: a model, manual: you.")
+@click.option("-b", "--backend", type=click.Choice(BACKENDS), help="Who answers and picks the tools.")
 @click.option("-m", "--model", metavar="PROVIDER:MODEL", help="The model, such as anthropic:claude-sonnet-5.")
 @click.option("--agent", metavar="NAME", shell_complete=complete_agent, help="Who answers; see mooring agents.")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
@@ -48,11 +48,15 @@ def command(
 ) -> None:
     """Use every configured server: a model answers and calls tools, or you pick them yourself.
 
+    -b api asks a model, manual is you. The others are agents with programs of their own, which get the servers from
+    here; -m then names a model as they do. `mooring backends` shows which are ready.
+
     Each call is asked about unless a rule allows it; /help inside shows the rest. With -p nothing is asked: what would
     be is denied, and the answer names the rule that would allow it.
 
     \b
     mooring chat -m anthropic:claude-sonnet-5
+    mooring chat -b claude
     mooring chat -m ollama:qwen3 -p 'Which of my issues is the oldest?' --allow 'github.list_*'
     mooring chat --agent debugger
     git diff | mooring chat -p 'Review this' --output-format json
@@ -61,13 +65,11 @@ def command(
     permissions = take_permissions(given)
     if backend == "manual" and (model or agent or prompt is not None):
         raise HintedUsageError("With -b manual you pick the tools;", "leave out -m, --agent and -p, or use -b api.")
-    if agent is not None:
-        backend = backend or "api"
     if newest and resume:
         raise HintedUsageError("--continue and --resume each name a conversation;", "use one of them.")
     session = SessionStart(resume, newest)
     if prompt is not None:
-        ctx.exit(_run_headless(options, permissions, prompt, model, agent, output, max_turns, session))
+        ctx.exit(_run_headless(options, permissions, backend, prompt, model, agent, output, max_turns, session))
     if output is not None:
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
@@ -81,6 +83,7 @@ def command(
 def _run_headless(
     options: Globals,
     permissions: CommandPermissions,
+    backend: Any,
     prompt: str,
     model: str | None,
     agent: str | None,
@@ -92,7 +95,9 @@ def _run_headless(
     from mooring.actions.headless import HeadlessRequest
     from mooring.cli.headless import run
 
-    request = HeadlessRequest(prompt=prompt, model=model, agent=agent, max_turns=max_turns, session=session)
+    request = HeadlessRequest(
+        backend=backend, prompt=prompt, model=model, agent=agent, max_turns=max_turns, session=session
+    )
     chosen: Any = output or ("json" if options.json else "text")
     return run(options, permissions, request, chosen)
 

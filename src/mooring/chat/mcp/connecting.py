@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 
 from mooring.actions.advice import advise_on_failure
 from mooring.actions.evidence import describe_failed_connection, describe_withheld, list_output
+from mooring.chat import servers
 from mooring.chat.command import CommandFace
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.display.text import count_noun, safe
@@ -13,6 +14,10 @@ from mooring.errors import ServerError
 async def connect(chat: CommandFace, server: str) -> None:
     """Connect a server and say how many tools it has. Raises: MooringError if it may not be started."""
     conversation = chat.conversation
+    if conversation.has_native_servers:
+        view = servers.AgentView(conversation.backend.name, await conversation.list_agent_status())
+        chat.say(f"{safe(server)}{view.describe(server)}")
+        return
     if await wait_for_server(chat, server, conversation.connect(server)):
         count = conversation.count_tools(server)
         chat.say(f"{safe(server)}: connected · {count_noun(count, 'tool')}")

@@ -13,14 +13,19 @@ from mooring.servers.log import read as read_log
 
 async def list_all(chat: CommandFace, _: str) -> None:
     """Every server and its status."""
-    chat.say(*servers.list_servers(chat.conversation.host))
+    conversation = chat.conversation
+    told = await conversation.list_agent_status()
+    chat.say(*servers.list_servers(conversation.host, servers.AgentView(conversation.backend.name, told)))
 
 
 async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
     """One server, and what it wrote last; `since` is a time in UTC, in ISO form."""
-    log = await asyncio.to_thread(read_log, chat.conversation.viewpoint.where, server, servers.LOG)
+    conversation = chat.conversation
+    log = await asyncio.to_thread(read_log, conversation.viewpoint.where, server, servers.LOG)
     recent = [entry for entry in log if entry.time >= since]
-    chat.say(*servers.describe_server(chat.conversation.host, server, recent))
+    told = await conversation.list_agent_status()
+    view = servers.AgentView(conversation.backend.name, told)
+    chat.say(*servers.describe_server(conversation.host, server, recent, view))
 
 
 async def get(chat: CommandFace, words: str) -> None:

@@ -1,0 +1,178 @@
+"""Another agent's program in a conversation: started beside a host, given its servers, and kept as a session."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from mooring.actions.session_start import SessionStart
+from mooring.actions.sessions import OpenedSession, open_session
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import find_agents
+from mooring.agents.sessions.told import ToldConversation
+from mooring.backends.bridge.bridge import AgentBridge, open_bridge
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.host_servers import SwitchServer
+from mooring.backends.programs import PROGRAM_FACTS
+from mooring.core.backend_name import ProgramName, ServersWay
+from mooring.core.problem import Problem
+from mooring.core.question import Ask
+from mooring.core.turn import Backend, EmitTurnEvent, ServerStatus, TurnEvent, TurnInput
+from mooring.host.host import Host
+from mooring.host.options import Policy, find_mode
+from mooring.servers.launch.environment import make_launch
+
+OpenProgram: TypeAlias = Callable[[AgentBridge, BackendOptions], Awaitable[Backend]]
+
+
+class ProgramOptions(Struct, frozen=True, kw_only=True):
+    """Which program answers, and how."""
+
+    name: ProgramName
+    model: str | None = None
+    """The model as the program names it; `None` for its own default."""
+    agent: str | None = None
+    """The name of the defined agent that the person talks to, if it is one."""
+    ask: Ask
+    policy: Policy | None = None
+    """As in `Host.registry`; the host's own if it is `None`."""
+    switch: SwitchServer | None = None
+    """How servers of the host are enabled and disabled, if they are."""
+
+
+class KeptProgram:
+    """A program that answers, with each turn written down. A `Backend`."""
+
+    def __init__(self, backend: Backend, told: ToldConversation, servers: ServersWay) -> None:
+        self.servers = servers
+        """How it gets the servers."""
+        self._backend = backend
+        self._told = told
+
+    @property
+    def name(self) -> str:
+        return self._backend.name
+
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+        """See `Backend.turn`."""
+
+        def keep_and_emit(event: TurnEvent) -> None:
+            self._told.take(event)
+            emit(event)
+
+        self._told.begin_turn(said)
+        await self._backend.turn(said, keep_and_emit)
+
+    async def status(self) -> Sequence[ServerStatus]:
+        """See `Backend.status`."""
+        return await self._backend.status()
+
+    async def switch(self, server: str, on: bool) -> None:
+        """See `Backend.switch`."""
+        await self._backend.switch(server, on)
+
+    async def reconnect(self, server: str) -> None:
+        """See `Backend.reconnect`."""
+        await self._backend.reconnect(server)
+
+    async def close(self) -> None:
+        """See `Backend.close`."""
+        await self._backend.close()
+
+
+@asynccontextmanager
+async def open_program(
+    host: Host, options: ProgramOptions, start: SessionStart, *, on_problem: Callable[[Problem], None]
+) -> AsyncIterator[KeptProgram]:
+    """A program on an open host, in a session on disk: a new one, or one that goes on by the program's own means.
+
+    `on_problem` is told if the session can't be kept.
+
+    Raises: ConfigError if the program isn't installed or can't be started; as `open_session`.
+    """
+    viewpoint = host.viewpoint
+    session = open_session(
+        viewpoint.where,
+        viewpoint.cwd,
+        start,
+        model=options.model,
+        agent=options.agent,
+        backend=options.name,
+        days=host.settings["sessionDays"],
+        on_problem=on_problem,
+    )
+    async with session as opened, _open_bridge(host, options, opened) as bridge:
+        settings = _make_backend_options(host, options, opened, await _list_agents(host, options))
+        backend = await _load(options.name)(bridge, settings)
+        try:
+            yield KeptProgram(backend, ToldConversation(opened.journal), settings.servers)
+        finally:
+            await backend.close()
+
+
+@asynccontextmanager
+async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSession) -> AsyncIterator[AgentBridge]:
+    turns = 0 if opened.resumed is None else opened.resumed.session.turns
+    reporter = AgentReporter(opened.journal.id, options.name, turn=turns)
+    async with open_bridge(host, reporter, ask=options.ask, policy=options.policy, switch=options.switch) as bridge:
+        yield bridge
+
+
+async def _list_agents(host: Host, options: ProgramOptions) -> tuple[AgentDefinition, ...]:
+    """The agents that files define, for a program that can use them as its own."""
+    # In a thread: it looks at the disk, and a home may be on a slow one.
+    found = await asyncio.to_thread(find_agents, host.viewpoint)
+    # Programs have agents of their own, some by the names of ours, so ours are passed on only if they are wanted.
+    return tuple(
+        definition
+        for definition in found.by_name.values()
+        if definition.origin.scope != "builtin" or definition.name == options.agent
+    )
+
+
+def _make_backend_options(
+    host: Host, options: ProgramOptions, opened: OpenedSession, agents: tuple[AgentDefinition, ...]
+) -> BackendOptions:
+    viewpoint = host.viewpoint
+    # The program is the person's own: it gets their environment, and of what looks like a secret its provider's keys.
+    launch = make_launch(
+        (options.name,),
+        viewpoint.where,
+        viewpoint.cwd,
+        own=True,
+        pass_env=PROGRAM_FACTS[options.name].keys,
+        settings=host.settings["env"],
+    )
+    servers: ServersWay = host.settings["backendServers"]
+    return BackendOptions(
+        cwd=viewpoint.cwd,
+        env=launch.env,
+        guard=host.guard,
+        model=options.model,
+        agents=agents,
+        agent=options.agent,
+        servers=servers,
+        resume=None if opened.resumed is None else opened.resumed.session.backend_session,
+        on_session=opened.journal.name_backend_session,
+        mode=find_mode(options.policy),
+    )
+
+
+def _load(name: ProgramName) -> OpenProgram:
+    """Load the backend of a program; each brings libraries that nothing else needs."""
+    match name:
+        case "claude":
+            from mooring.backends.claude import open_claude
+
+            return open_claude
+        case "copilot":
+            from mooring.backends.copilot import open_copilot
+
+            return open_copilot
+        case "opencode":
+            from mooring.backends.opencode import open_opencode
+
+            return open_opencode
