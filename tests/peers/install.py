@@ -31,6 +31,10 @@ some put their program in place by a script. The readers need neither.
 ADAPTERS = HERE.parent / "adapters"
 ADAPTER_LOCKS = sorted((ADAPTERS / "locks").glob("*.lock"))
 ADAPTER_NPM = {"pyright": (ADAPTERS, ["ci", "--ignore-scripts"])}
+BACKENDS = HERE.parent / "backends"
+BACKEND_LOCK = BACKENDS / "locks" / "backends.lock"
+BACKEND_NPM = {"programs": (BACKENDS / "programs", ["install"])}
+"""The programs behind the backends. As with the tools: one of them is put in place by a script."""
 NODE = 20
 AT_ONCE = 2
 
@@ -61,9 +65,10 @@ def node_script(code: str, *words: str) -> list[str]:
     return ["node", "--input-type=module", "-e", f"{head} {code}", *words]
 
 
-def mooring() -> str:
-    """Our own program."""
-    return str(Path(sys.executable).parent / "mooring")
+def mooring(room: str | None = None) -> str:
+    """Our own program, or the one in an environment that has it."""
+    folder = Path(sys.executable if room is None else python(room)).parent
+    return str(folder / "mooring")
 
 
 def install(say: Callable[[str], None], rooms: Collection[str] | None = None) -> None:
@@ -81,6 +86,22 @@ def install_adapters(say: Callable[[str], None]) -> None:
     for lock in ADAPTER_LOCKS:
         [packages] = (CACHE / lock.stem / "lib").glob("python*/site-packages")
         (packages / "mooring.pth").write_text(str(HERE.parents[1] / "src"))
+
+
+def install_backends(say: Callable[[str], None]) -> None:
+    """Make the environment with the libraries of the backends, and fetch their programs. Raises: CannotInstall."""
+    _make(say, BACKEND_NPM, [BACKEND_LOCK])
+    if not Path(mooring("backends")).exists():
+        pip = [sys.executable, "-m", "pip", "--python", python("backends")]
+        _run(*pip, "install", "--no-deps", "--no-build-isolation", "-e", str(HERE.parents[1]))
+
+
+def backend_programs() -> str:
+    """The folders of the backends' programs and of their Node.js, as the beginning of a PATH."""
+    modules = CACHE / "programs" / "node_modules"
+    [node] = modules.glob("node-linux-*/bin")
+    return os.pathsep.join(map(str, (modules / ".bin", node)))
+
 
 
 def _make(say: Callable[[str], None], npm: Mapping[str, tuple[Path, list[str]]], locks: Sequence[Path]) -> None:

@@ -1,0 +1,270 @@
+"""The scenario: what is tried with every agent in both ways. Each row is a promise of `docs/backends.md`."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.backends.scenario.stage import OpenStage, Stage, Turn
+from tests.backends.scenario.words import call
+from tests.peers import install
+from tests.peers.processes import marked
+
+from mooring.actions.session_start import SessionStart
+from mooring.core.question import Permission
+from mooring.core.turn import TextPiece, TokensUsed, TurnFailed, TurnStarted
+
+SUB_AGENTS = {"claude": "general-purpose", "copilot": "general-purpose", "opencode": "general"}
+"""A sub-agent that each agent brings with it."""
+ASKED_WITHIN = 60.0
+"""Seconds until the model is asked, on a machine that is busy."""
+
+
+class Row(NamedTuple):
+    """One thing that is tried."""
+
+    title: str
+    run: Callable[[OpenStage], Awaitable[None]]
+
+
+def check_answered(turn: Turn, server: str, tool: str, text: str) -> None:
+    """The tool was called after one question, the events name it, and the model got what it returned."""
+    call = turn.find_call(server, tool)
+    assert call.success, f"it failed: {call.error}"
+    assert text in call.outcome.text, call.outcome.text
+    assert turn.done.reason == "finished", turn.events[-2:]
+    assert text in turn.done.text, f"the model was told: {turn.done.text}"
+    asked = [question for question in turn.questions if isinstance(question, Permission)]
+    assert [(question.server, question.tool) for question in asked] == [(server, tool)], f"questions: {asked}"
+
+
+async def call_stdio(stage: OpenStage) -> None:
+    turn = await stage.turn(call("tides", "add", a=40, b=2))
+    check_answered(turn, "tides", "add", "42")
+    assert any(isinstance(event, TextPiece) for event in turn.events), "no text came"
+    assert any(isinstance(event, TokensUsed) for event in turn.events), "no usage came"
+    started = [event for event in turn.events if isinstance(event, TurnStarted) and event.parent is None]
+    assert [event.backend for event in started] == [stage.stage.agent]
+
+
+async def call_http(stage: OpenStage) -> None:
+    check_answered(await stage.turn(call("web", "echo", text="over HTTP")), "web", "echo", "over HTTP")
+
+
+async def call_sse(stage: OpenStage) -> None:
+    check_answered(await stage.turn(call("stream", "echo", text="over SSE")), "stream", "echo", "over SSE")
+
+
+async def tool_that_fails(stage: OpenStage) -> None:
+    turn = await stage.turn(call("tides", "fail"))
+    ended = turn.find_call("tides", "fail")
+    assert not ended.success
+    assert "fail" in ended.error, ended.error
+    assert turn.done.reason == "finished"
+
+
+async def refused(stage: OpenStage) -> None:
+    stage.stage.person.says_yes = False
+    try:
+        turn = await stage.turn(call("web", "add", a=1, b=2))
+    finally:
+        stage.stage.person.says_yes = True
+    ended = turn.find_call("web", "add")
+    assert not ended.success
+    assert ended.denied, f"it is not told as denied: {ended.error}"
+    assert [(denied.server, denied.tool) for denied in turn.done.denied] == [("web", "add")]
+    assert len(turn.questions) == 1, f"{len(turn.questions)} questions"
+
+
+async def statuses(stage: OpenStage) -> None:
+    expected = {
+        "tides": "connected",
+        "web": "connected",
+        "stream": "connected",
+        "broken": "failed",
+        "off": "disabled",
+        "locked": "needs-auth",
+    }
+    if stage.stage.way == "shared":
+        # There a server is connected when it is needed.
+        await stage.chat.host.ready(servers=[name for name in expected if name != "off"], timeout=30)
+    told = {status.name: status for status in await stage.chat.list_agent_status()}
+    seen = {name: told[name].status if name in told else "missing" for name in expected}
+    if stage.stage.way == "native":
+        seen["off"] = seen["off"].replace("missing", "disabled")
+    assert seen == expected, {name: (word, told[name].error if name in told else "") for name, word in seen.items()}
+    assert told["broken"].error, "it doesn't say why it failed"
+    assert not any("Bearer" in status.error for status in told.values())
+
+
+async def sub_agent(stage: OpenStage) -> None:
+    name = SUB_AGENTS[stage.stage.agent]
+    turn = await stage.turn(f'[[agent {name} tides.echo {{"text": "from below"}}]]')
+    ended = turn.find_call("tides", "echo")
+    assert ended.success, ended.error
+    assert ended.parent is not None, "the call of the sub-agent is told as the agent's own"
+    parents = [event.id for event in turn.started if event.parent is None]
+    assert ended.parent in parents, f"{ended.parent} is none of {parents}"
+    assert turn.done.reason == "finished"
+
+
+async def disabled_and_enabled(stage: OpenStage) -> None:
+    await stage.chat.switch("tides", False)
+    try:
+        turn = await stage.turn(call("tides", "echo", text="gone?"))
+        assert not any(event.success for event in turn.finished if event.server == "tides"), "it was called"
+        assert turn.done.reason == "finished"
+    finally:
+        await stage.chat.switch("tides", True)
+        await stage.chat.connect("tides")
+    again = await stage.turn(call("tides", "echo", text="back"))
+    check_answered(again, "tides", "echo", "back")
+
+
+async def canceled(stage: OpenStage) -> None:
+    asked = len(stage.stage.model.requests)
+    working = asyncio.create_task(stage.turn("[[hold never]]"))
+    await wait_for_request(stage.stage, asked)
+    working.cancel()
+    await asyncio.wait({working}, timeout=ASKED_WITHIN)
+    assert working.done(), "it went on"
+    last = stage.stage.person.events[-1]
+    assert getattr(last, "reason", None) == "interrupted", last
+    check_answered(await stage.turn(call("tides", "echo", text="on")), "tides", "echo", "on")
+
+
+async def model_error(stage: OpenStage) -> None:
+    turn = await stage.turn("[[fail 400]]")
+    failures = [event.error for event in turn.events if isinstance(event, TurnFailed) and event.retry_in is None]
+    assert turn.done.reason == "failed", turn.done
+    assert failures, "no error was told"
+    assert "scripted" in failures[-1], failures
+    check_answered(await stage.turn(call("tides", "echo", text="on")), "tides", "echo", "on")
+
+
+async def killed(stage: OpenStage) -> None:
+    """Its program is killed in a turn: the turn ends with the cause, and the next one goes on with what was said."""
+    await stage.turn(call("tides", "echo", text="before-the-crash"))
+    asked = len(stage.stage.model.requests)
+    working = asyncio.create_task(stage.turn("[[hold never]]"))
+    await wait_for_request(stage.stage, asked)
+    kill_program(stage.stage)
+    await asyncio.wait({working}, timeout=ASKED_WITHIN)
+    assert working.done(), "the turn went on"
+    turn = working.result()
+    assert turn.done.reason == "failed", turn.done
+    assert any(isinstance(event, TurnFailed) for event in turn.events), "it was not said why"
+    check_answered(await stage.turn(call("tides", "echo", text="after")), "tides", "echo", "after")
+    assert knows(stage.stage, "before-the-crash"), "what was said before is lost"
+
+
+def kill_program(stage: Stage) -> None:
+    """Kill the agent's program as nobody expects it."""
+    pattern = re.compile(rb"claude_agent_sdk|@github/copilot|opencode")
+    for pid in marked(stage.nonce):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if pattern.search(words.replace(b"\0", b" ")) and b"mooring" not in words.split(b"\0")[0]:
+            os.kill(pid, signal.SIGKILL)
+
+
+def knows(stage: Stage, text: str) -> bool:
+    """Whether the model was told something with the newest request."""
+    return text in json.dumps(stage.model.requests[-1].body)
+
+
+async def wait_for_request(stage: Stage, asked: int) -> None:
+    async with asyncio.timeout(ASKED_WITHIN):
+        while len(stage.model.requests) <= asked:
+            await asyncio.sleep(0.02)
+
+
+ROWS = (
+    Row("a stdio server's tool is called after one question", call_stdio),
+    Row("an HTTP server's tool", call_http),
+    Row("an SSE server's tool", call_sse),
+    Row("a tool that fails is told as failed", tool_that_fails),
+    Row("a no at our gate", refused),
+    Row("status: connected, failed, disabled, needs login", statuses),
+    Row("a sub-agent calls a tool, and is told as one", sub_agent),
+    Row("disabled in the middle, enabled again", disabled_and_enabled),
+    Row("canceled in a turn", canceled),
+    Row("an error of the model ends the turn with its cause", model_error),
+    Row("its program is killed: the next turn goes on", killed),
+)
+"""In one conversation, one after the other."""
+
+
+# --- around a conversation --------------------------------------------------------------------------------------------
+
+
+async def resumed(stage: Stage) -> None:
+    """The session goes on in another process of ours, with the agent's own memory."""
+    async with stage.open(SessionStart(newest=True)) as again:
+        assert again.chat.backend.name == stage.agent
+        check_answered(await again.turn(call("web", "echo", text="resumed")), "web", "echo", "resumed")
+    assert knows(stage, "before-the-crash"), "the agent forgot what was said"
+
+
+async def headless(stage: Stage) -> None:
+    """`mooring chat -p`: what is allowed is called, what would be asked is denied, and the exit codes are the same."""
+    said = f"{call('tides', 'echo', text='alone')} {call('web', 'echo', text='unasked')}"
+    words = ["chat", "-b", stage.agent, "-p", said, "--allow", "tides.*", "--output-format", "json"]
+    if stage.agent != "claude":
+        words += ["-m", "scripted" if stage.agent == "copilot" else "fake/scripted"]
+    code, out, err = await run_mooring(stage, *words)
+    assert code == 0, err
+    answer = json.loads(out)
+    assert not answer["isError"], answer
+    assert "alone" in answer["text"], answer
+    assert [(denied["server"], denied["tool"]) for denied in answer["denied"]] == [("web", "echo")], answer
+    code, out, err = await run_mooring(stage, "sessions", "--json")
+    newest = json.loads(out)["sessions"][0]
+    assert (newest["backend"], newest["id"]) == (stage.agent, answer["session"])
+
+
+async def run_mooring(stage: Stage, *words: str) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        install.mooring("backends"),
+        *words,
+        cwd=stage.home.cwd,
+        env=stage.env,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def repository(stage: Stage) -> None:
+    assert stage.started_by_repository == []
+
+
+async def nothing_left(stage: Stage) -> None:
+    left = await stage.wait_until_gone()
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:120] for pid in left]
+    assert left == [], commands
+
+
+class AfterRow(NamedTuple):
+    """The same around conversations."""
+
+    title: str
+    run: Callable[[Stage], Awaitable[None]]
+
+
+ROWS_AFTER = (
+    AfterRow("its session goes on, by its own id", resumed),
+    AfterRow("`mooring chat -p`: the same output and exit code", headless),
+    AfterRow("nothing of the repository is started", repository),
+    AfterRow("no process is left", nothing_left),
+)
+"""When the conversation is closed."""
