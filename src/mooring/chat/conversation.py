@@ -506,7 +506,10 @@ class Conversation:
         return agreed
 
     async def switch(self, server: str, on: bool) -> None:
-        """Enable or disable a server until the chat ends. Raises: why it cannot be started."""
+        """Enable or disable a server until the chat ends, also for a program that was given it.
+
+        Raises: why it cannot be started.
+        """
         if on:
             self._switch_on(server)
         else:
@@ -515,8 +518,6 @@ class Conversation:
         refused = self.host.refused.get(server)
         if on and refused is not None:
             raise _explain_refusal(server, refused)
-        if self.has_native_servers:
-            await self.backend.switch(server, on)
 
     async def save_switch(self, server: str, on: bool, scope: "WriteScope | None") -> "Switched":
         """Enable or disable a server for good, and here. Raises: as `actions.switch.switch`."""
