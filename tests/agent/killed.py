@@ -150,7 +150,7 @@ async def take_turn(thread: AgentThread, words: str) -> None:
 
 async def go_on() -> None:
     """Resume, do what was left, and say one more thing."""
-    resumed = SessionStore(WHERE).resume(SessionStore(WHERE).find_newest(FOLDER))
+    resumed = SessionStore(WHERE).resume(SessionStore(WHERE).find_newest(FOLDER).id)
     check_nothing_lost(resumed)
     check_waiting(resumed)
     replies: list[list[str | CallBlock]] = [["Going on."], ["Good."]]
@@ -290,7 +290,7 @@ def main(mode: str) -> None:
 def peek() -> ResumedSession:
     """What a session is resumed with; nothing but the owner changes."""
     store = SessionStore(WHERE)
-    resumed = store.resume(store.find_newest(FOLDER))
+    resumed = store.resume(store.find_newest(FOLDER).id)
     resumed.journal.close()
     return resumed
 

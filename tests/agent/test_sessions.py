@@ -99,7 +99,7 @@ async def test_a_conversation_goes_on_in_another_process_with_all_that_was_said_
             journal.list_loaded = lambda: ("mcp__demo__add",)
             await agent.run("Say hi with the echo tool.")
             said = agent.history
-    with resumed(home, store.find_newest(str(home.cwd))) as found:
+    with resumed(home, store.find_newest(str(home.cwd)).id) as found:
         assert (found.messages, found.ended, found.waiting) == (said, (), ())
         assert (found.session.turns, found.session.cost, found.loaded) == (1, 1.0, ("mcp__demo__add",))
         assert found.session.title == "Say hi with the echo tool."
@@ -343,7 +343,7 @@ def test_a_session_belongs_to_its_project_and_the_newest_is_continued(home: Home
     second = keep(home, "two", clock=lambda: now[0])
     below = home.write("project/deep/er/x", "").parent
     elsewhere = home.write("elsewhere/x", "").parent
-    assert store.find_newest(str(below)) == second
+    assert store.find_newest(str(below)).id == second
     assert [each.id for each in store.list(str(below))] == [second, first]
     with pytest.raises(ConfigError, match=r"There is no session of .*elsewhere to continue"):
         store.find_newest(str(elsewhere))
@@ -482,7 +482,7 @@ def spoil(home: Home, how: str) -> None:
             path.write_bytes(path.read_bytes()[:5000])
         case "newer":
             with closing(sqlite3.connect(path)) as connection:
-                connection.execute("PRAGMA user_version = 3")
+                connection.execute("PRAGMA user_version = 99")
         case "link":
             path.rename(home.folder / "elsewhere.db")
             path.symlink_to(home.folder / "elsewhere.db")
@@ -550,7 +550,7 @@ def test_on_a_full_disk_the_conversation_goes_on_and_all_of_it_is_stored_once_th
         "This conversation goes on, but is not being stored: the file cannot be written: the disk is full or fails"
     ]
     store = SessionStore(home.where)
-    _, transcript = store.read(store.find_newest(str(home.cwd)))
+    _, transcript = store.read(store.find_newest(str(home.cwd)).id)
     assert [entry.message.parts[0].text.split()[0] for entry in transcript] == [str(n) for n in range(30)]  # type: ignore[union-attr]
 
 

@@ -103,7 +103,6 @@ def backend_programs() -> str:
     return os.pathsep.join(map(str, (modules / ".bin", node)))
 
 
-
 def _make(say: Callable[[str], None], npm: Mapping[str, tuple[Path, list[str]]], locks: Sequence[Path]) -> None:
     if npm:
         _need_node()

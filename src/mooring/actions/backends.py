@@ -6,17 +6,18 @@ from importlib.util import find_spec
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.backends.api.keys import has_key
 from mooring.backends.api.providers import list_providers
-from mooring.backends.probing import LoginState, ProgramProbe
+from mooring.backends.probing import PROBE_SECONDS, LoginState, ProgramProbe
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.backend_name import BACKENDS, BackendName, ProgramName, is_program
 from mooring.core.where import Viewpoint
 from mooring.display.text import quote_command
 from mooring.process.programs import Guard
 from mooring.servers.launch.environment import make_launch
-from mooring.settings import Settings, load
+from mooring.settings import load
 
 BackendStateWord: TypeAlias = Literal["ready", "not-installed", "needs-login", "unknown"]
 
@@ -36,55 +37,59 @@ class BackendState(Struct, frozen=True, rename="camel"):
     """The setting `backend` names it."""
 
 
-async def list_backends(viewpoint: Viewpoint, guard: Guard) -> tuple[BackendState, ...]:
-    """Everyone who can answer. Programs are asked all at the same time; one that hangs costs its time and no more."""
-    # What matters here, no project may set.
-    settings = load(viewpoint.where, None)
-    states = await asyncio.gather(*(_find_state(name, viewpoint, settings, guard) for name in BACKENDS))
-    return tuple(states)
+async def list_backends(viewpoint: Viewpoint, guard: Guard, seconds: float = PROBE_SECONDS) -> tuple[BackendState, ...]:
+    """Everyone who can answer. Programs are asked all at the same time, and each has so many `seconds` to answer."""
+    survey = _Survey(viewpoint, guard, seconds)
+    return tuple(await asyncio.gather(*map(survey.find_state, BACKENDS)))
 
 
-async def _find_state(name: BackendName, viewpoint: Viewpoint, settings: Settings, guard: Guard) -> BackendState:
-    is_default = settings["backend"] == name
-    if is_program(name):
-        return await _find_program_state(name, viewpoint, settings, guard, is_default)
-    own_version = find_package_version("mooring")
-    if name == "manual":
-        return BackendState(name, "ready", own_version, default=is_default)
-    return _find_api_state(viewpoint, settings, own_version, is_default)
+class _Survey:
+    """Looks for those who can answer."""
 
+    def __init__(self, viewpoint: Viewpoint, guard: Guard, seconds: float) -> None:
+        self._where = viewpoint.where
+        self._guard = guard
+        self._seconds = seconds
+        # What matters here, no project may set.
+        self._settings = load(viewpoint.where, None)
 
-def _find_api_state(viewpoint: Viewpoint, settings: Settings, own_version: str, is_default: bool) -> BackendState:
-    if find_spec("pydantic_ai") is None:
-        return BackendState("api", "not-installed", fix="pip install 'mooring[api]'", default=is_default)
-    providers = list_providers(settings["models"]).values()
-    keys = [row.word for row in providers if row.needs_key and has_key(row, viewpoint.where)]
-    chosen = viewpoint.where.env.get("MOORING_MODEL") or settings["model"]
-    login = ", ".join(filter(None, (chosen, *(f"key of {word}" for word in keys)))) or None
-    if login is None:
-        fix = "mooring secret set ANTHROPIC_API_KEY"
-        return BackendState("api", "needs-login", own_version, fix=fix, default=is_default)
-    return BackendState("api", "ready", own_version, login, default=is_default)
+    async def find_state(self, name: BackendName) -> BackendState:
+        found = await self._find_program(name) if is_program(name) else self._find_own(name)
+        return replace(found, default=self._settings["backend"] == name)
 
+    def _find_own(self, name: BackendName) -> BackendState:
+        own_version = find_package_version("mooring")
+        if name == "manual":
+            return BackendState(name, "ready", own_version)
+        if find_spec("pydantic_ai") is None:
+            return BackendState(name, "not-installed", fix="pip install 'mooring[api]'")
+        providers = list_providers(self._settings["models"]).values()
+        keys = [f"key of {row.word}" for row in providers if row.needs_key and has_key(row, self._where)]
+        chosen = self._where.env.get("MOORING_MODEL") or self._settings["model"]
+        login = ", ".join(filter(None, (chosen, *keys)))
+        if not login:
+            return BackendState(name, "needs-login", own_version, fix="mooring secret set ANTHROPIC_API_KEY")
+        return BackendState(name, "ready", own_version, login)
 
-async def _find_program_state(
-    name: ProgramName, viewpoint: Viewpoint, settings: Settings, guard: Guard, is_default: bool
-) -> BackendState:
-    where, facts = viewpoint.where, PROGRAM_FACTS[name]
-    if not has_library(name):
-        return BackendState(name, "not-installed", fix=f"pip install 'mooring[{facts.extra}]'", default=is_default)
-    # Away from the working folder: a repository's own settings may start programs.
-    launch = make_launch((name,), where, where.home, own=True, pass_env=facts.keys, settings=settings["env"])
-    path = find_program(name, launch.env)
-    if path is None:
-        return BackendState(name, "not-installed", fix=facts.install, default=is_default)
-    probe = ProgramProbe(guard, launch.env, where.home)
-    version, login = await asyncio.gather(probe.find_version(path), _ask_login(probe, name, path))
-    if login is None:
-        return BackendState(name, "unknown", version, default=is_default)
-    if login.is_logged_in:
-        return BackendState(name, "ready", version, login.who, default=is_default)
-    return BackendState(name, "needs-login", version, fix=_write_login(name, path), default=is_default)
+    async def _find_program(self, name: ProgramName) -> BackendState:
+        facts = PROGRAM_FACTS[name]
+        if not has_library(name):
+            return BackendState(name, "not-installed", fix=f"pip install 'mooring[{facts.extra}]'")
+        # Away from the working folder: a repository's own settings may start programs.
+        folder = self._where.home
+        launch = make_launch(
+            (name,), self._where, folder, own=True, pass_env=facts.keys, settings=self._settings["env"]
+        )
+        path = find_program(name, launch.env)
+        if path is None:
+            return BackendState(name, "not-installed", fix=facts.install)
+        probe = ProgramProbe(self._guard, launch.env, folder, self._seconds)
+        version, login = await asyncio.gather(probe.find_version(path), _ask_login(probe, name, path))
+        if login is None:
+            return BackendState(name, "unknown", version)
+        if login.is_logged_in:
+            return BackendState(name, "ready", version, login.who)
+        return BackendState(name, "needs-login", version, fix=_write_login(name, path))
 
 
 async def _ask_login(probe: ProgramProbe, name: ProgramName, path: str) -> LoginState | None:

@@ -36,11 +36,14 @@ class LoginState(Struct, frozen=True):
 class ProgramProbe:
     """Asks programs, with one environment and in one folder."""
 
-    def __init__(self, guard: Guard, env: Mapping[str, str], folder: str) -> None:
-        """`folder` should be no repository: some programs read the files of the folder that they run in."""
+    def __init__(self, guard: Guard, env: Mapping[str, str], folder: str, seconds: float) -> None:
+        """Each has so many `seconds` to answer. `folder` should be no repository: some programs read the files of the
+        folder that they run in.
+        """
         self._guard = guard
         self._env = env
         self._folder = folder
+        self._seconds = seconds
 
     async def find_version(self, path: str) -> str | None:
         """The version of a program; `None` if it says none."""
@@ -86,7 +89,7 @@ class ProgramProbe:
     ) -> str:
         """What a program prints until it ends or that is enough; empty if it can't be run, or takes too long."""
         try:
-            async with asyncio.timeout(PROBE_SECONDS):
+            async with asyncio.timeout(self._seconds):
                 child = await self._guard.spawn(argv, env=self._env, cwd=self._folder)
                 try:
                     return await _read_answer(child, said, is_enough)

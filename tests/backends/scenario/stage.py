@@ -176,7 +176,7 @@ class Stage:
     async def wait_until_gone(self) -> list[int]:
         """What is left of everything that was started, after a moment."""
         until = time.monotonic() + GONE_WITHIN
-        while (left := marked(self.nonce)) and time.monotonic() < until:
+        while (left := marked(self.nonce)) and time.monotonic() < until:  # noqa: ASYNC110  # nothing tells of it
             await asyncio.sleep(0.05)
         return left
 
@@ -293,5 +293,5 @@ async def _answer_locked(request: web.Request) -> web.Response:
         )
     if path == "register":
         return web.json_response({**await request.json(), "client_id": "agent"}, status=201)
-    where = f'{issuer}/.well-known/oauth-protected-resource/mcp'
+    where = f"{issuer}/.well-known/oauth-protected-resource/mcp"
     return web.Response(status=401, headers={"WWW-Authenticate": f'Bearer resource_metadata="{where}"'})

@@ -51,11 +51,12 @@ _NONE_HERE = "No conversations of this folder are stored. To list those of all f
 
 def _make_head(is_all: bool) -> tuple[str, ...]:
     folder = ("FOLDER",) if is_all else ()
-    return "ID", "LAST USED", "TURNS", "COST", "MODEL", *folder, "FIRST WORDS"
+    return "ID", "LAST USED", "TURNS", "COST", "BACKEND", "MODEL", *folder, "FIRST WORDS"
 
 
 def _make_cells(session: SessionSummary, where: Where, is_all: bool) -> tuple[str, ...]:
     used = f"{format_local(session.used)}, open" if session.open_in is not None else format_local(session.used)
     folder = (short_path(session.folder, where.home),) if is_all else ()
     cost = describe_cost(session.cost)
-    return session.id, used, str(session.turns), cost, safe(session.model), *folder, safe(session.title)
+    model = safe(session.model) or "-"
+    return session.id, used, str(session.turns), cost, safe(session.backend), model, *folder, safe(session.title)

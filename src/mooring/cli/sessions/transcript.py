@@ -75,6 +75,7 @@ def _describe_session(session: SessionSummary) -> str:
     facts = [
         f"{session.id} in {safe(session.folder)}",
         safe(session.model),
+        f"with {safe(session.backend)}" if session.backend != "api" else "",
         count_noun(session.turns, "turn"),
         f"cost {describe_cost(session.cost)}",
         f"open in process {session.open_in}" if session.open_in is not None else "",
@@ -94,7 +95,8 @@ def _name_speaker(message: Message, person: str) -> str:
         case PersonMessage():
             return person
         case ModelMessage(model=model):
-            return safe(model)
+            # Another agent's program need not say which model answers.
+            return safe(model) or "Agent"
         case ResultsMessage():
             return "Results"
         case SummaryMessage():
