@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults attacks soak peers adapters conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
+.PHONY: run test check faults attacks soak peers adapters backends conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -20,6 +20,9 @@ peers: $(VENV)/.dev         ## our client and schemas against what others made, 
 
 adapters: $(VENV)/.dev      ## each adapter beside its framework: behavior, types, the programs of its page; needs Node.js 20+
 	$(BIN)/python -m tests.adapters
+
+backends: $(VENV)/.dev      ## one scenario with the programs of Claude, Copilot and OpenCode; needs Node.js 20+
+	$(BIN)/python -m tests.backends.scenario
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -86,7 +89,9 @@ lock-peers: $(VENV)/.dev    ## resolve what others made, for the tests and the b
 	  $(BIN)/uv pip compile $(LOCK) $$wanted -o $${wanted%.in}.lock || exit 1; done
 	for wanted in tests/adapters/locks/adapter-*.in; do extra=$${wanted#*/adapter-} && \
 	  $(BIN)/uv pip compile $(LOCK) --extra $${extra%.in} pyproject.toml $$wanted -o $${wanted%.in}.lock || exit 1; done
-	for folder in tests/adapters tests/peers tests/peers/issuer tests/peers/clients tests/peers/tools tests/peers/readers tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
+	$(BIN)/uv pip compile $(LOCK) --extra build --extra claude --extra copilot pyproject.toml \
+	  tests/backends/locks/backends.in -o tests/backends/locks/backends.lock
+	for folder in tests/adapters tests/backends/programs tests/peers tests/peers/issuer tests/peers/clients tests/peers/tools tests/peers/readers tests/conformance bench/peers; do (cd $$folder && rm -f package-lock.json && \
 	  npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund) || exit 1; done
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --no-emit-index-url
