@@ -268,7 +268,7 @@ class AfterRow(NamedTuple):
 
 ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
-    AfterRow("`mooring chat -p`: the same output and exit code", headless),
+    AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
     AfterRow("nothing of the repository is started", repository),
     AfterRow("no process is left", nothing_left),
 )
