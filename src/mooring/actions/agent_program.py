@@ -117,7 +117,15 @@ async def open_program(
 async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSession) -> AsyncIterator[AgentBridge]:
     turns = 0 if opened.resumed is None else opened.resumed.session.turns
     reporter = AgentReporter(opened.journal.id, options.name, turn=turns)
-    async with open_bridge(host, reporter, ask=options.ask, policy=options.policy, switch=options.switch) as bridge:
+    opening = open_bridge(
+        host,
+        reporter,
+        ask=options.ask,
+        policy=options.policy,
+        switch=options.switch,
+        way=host.settings["backendServers"],
+    )
+    async with opening as bridge:
         yield bridge
 
 

@@ -146,12 +146,21 @@ class Stage:
         self.home.write("home/.config/mooring/settings.json", {"backendServers": self.way})
         for path, content in _FILES[self.agent](self.model).items():
             self.home.write(path, content)
+        self._share_unpacked()
         for path, key in REPOSITORY_FILES:
             self.home.write(f"project/{path}", {key: {f"planted{path.count('/')}": self._make_marker(path)}})
         planted = {"planted": {"type": "local", "command": ["touch", str(self.markers / "opencode")], "enabled": True}}
         self.home.write("project/opencode.json", {"mcp": planted})
         self.home.write("project/.opencode/opencode.json", {"mcp": planted})
         self.home.write("project/.claude/settings.json", {"enableAllProjectMcpServers": True})
+
+    def _share_unpacked(self) -> None:
+        """Copilot unpacks itself into each home that it has not seen, which takes half a minute here."""
+        unpacked = install.CACHE / "unpacked" / "copilot"
+        unpacked.mkdir(parents=True, exist_ok=True)
+        caches = self.home.home / ".cache"
+        caches.mkdir(exist_ok=True)
+        (caches / "copilot").symlink_to(unpacked)
 
     def _make_marker(self, path: str) -> dict[str, Any]:
         return {"command": "touch", "args": [str(self.markers / path.replace("/", "-"))]}

@@ -12,7 +12,7 @@ from msgspec import Struct
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
-from mooring.backends.bridge.options import ServersWay
+from mooring.core.backend_name import ServersWay
 from mooring.backends.bridge.own_tools import OwnTools
 from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
