@@ -65,8 +65,8 @@ CREATE TABLE entries (
 """
 
 # What brings a file of an older version up to date, by that version. A process that still has it open notices nothing.
-# The first version knew no sub-agents, which have a session of their own below that of whoever they work for. The second
-# knew only models that answer.
+# The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
+# The second knew only models that answer.
 _UPDATES = {
     1: """
 ALTER TABLE sessions ADD COLUMN parent TEXT;

@@ -12,11 +12,11 @@ from msgspec import Struct
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
-from mooring.core.backend_name import ServersWay
 from mooring.backends.bridge.own_tools import OwnTools
 from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
+from mooring.core.backend_name import ServersWay
 from mooring.core.event import Reloaded
 from mooring.core.hello import Implementation
 from mooring.core.limits import Limits
