@@ -537,7 +537,8 @@ class Conversation:
         """Connect a server and wait for its tools. Raises: why it cannot be reached."""
         name = self.host.server(server).name
         if self.has_native_servers:
-            return  # the program connects it
+            await self.backend.status()  # the program connects it, and answers once it has tried
+            return
         with self.news.attend(name):
             errors = await self.host.ready(servers=[name], refresh=True)
         for error in errors.values():
