@@ -661,8 +661,8 @@ def test_sessions_are_listed_for_this_folder_or_for_all(home: Home, cli: Cli) ->
     )
     id = keep(home, "Fix the\x1b[31m tests", "And the docs")
     head, line = cli("sessions").out.splitlines()
-    assert head.split() == ["ID", "LAST", "USED", "TURNS", "COST", "MODEL", "FIRST", "WORDS"]
-    assert (line.split()[0], line.split()[3:6]) == (id, ["2", "$0.50", "scripted:one"])
+    assert head.split() == ["ID", "LAST", "USED", "TURNS", "COST", "BACKEND", "MODEL", "FIRST", "WORDS"]
+    assert (line.split()[0], line.split()[3:7]) == (id, ["2", "$0.50", "api", "scripted:one"])
     assert line.endswith("Fix the\\x1b[31m tests")
     elsewhere = home.write("elsewhere/x", "").parent
     assert cli("sessions", "--cwd", str(elsewhere)).out == ""
