@@ -55,6 +55,12 @@ class OutputReader:
 
 async def feed_input(child: Child, data: bytes) -> None:
     """Write all of the data to a child's input, and end it. What a child does not read is dropped when it ends."""
+    await write_input(child, data)
+    child.close_stdin()
+
+
+async def write_input(child: Child, data: bytes) -> bool:
+    """Write all of the data to a child's input; whether it was taken. One writer at a time, or lines would mix."""
     rest = memoryview(data)
     try:
         while rest and child.stdin >= 0:
@@ -63,8 +69,8 @@ async def feed_input(child: Child, data: bytes) -> None:
             except BlockingIOError:
                 await _wait_until_writable(child.stdin)
     except BrokenPipeError:
-        pass
-    child.close_stdin()
+        return False
+    return not rest
 
 
 async def _wait_until_writable(handle: int) -> None:

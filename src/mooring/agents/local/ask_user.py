@@ -56,7 +56,7 @@ class AskUserTool(LocalTool):
         questions: list[PersonQuestion] = call.arguments.questions
         if self._ask is None:
             return _report_nobody()
-        answer = await self._ask(_make_form(questions, self._asker))
+        answer = await self._ask(make_form(questions, self._asker))
         match answer:
             case Yes(content):
                 return text_result(_describe_answers(questions, content))
@@ -72,16 +72,18 @@ def _report_nobody() -> Result:
     return text_result("There is nobody to ask; decide by yourself, and say what you decided.", failed=True)
 
 
-def _make_form(questions: list[PersonQuestion], asker: str) -> Form:
+def make_form(questions: list[PersonQuestion], asker: str) -> Form:
+    """The questions as one form, with a field for each and one for the person's own words."""
     properties: dict[str, Any] = {}
     for number, question in enumerate(questions, 1):
-        properties[_name_field(question, number)] = _make_field(question)
+        properties[name_field(question, number)] = _make_field(question)
     properties[OTHER] = {"type": "string", "description": "Anything else, in your own words"}
     message = "\n".join(_describe(question) for question in questions)
     return Form(asker, message, {"type": "object", "properties": properties})
 
 
-def _name_field(question: PersonQuestion, number: int) -> str:
+def name_field(question: PersonQuestion, number: int) -> str:
+    """The field of the form that answers a question."""
     return f"{number}. {question.header or 'answer'}"
 
 
@@ -102,7 +104,7 @@ def _describe_answers(questions: list[PersonQuestion], content: Any) -> str:
     given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
     lines = []
     for number, question in enumerate(questions, 1):
-        chosen = given.get(_name_field(question, number))
+        chosen = given.get(name_field(question, number))
         words = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else chosen
         lines.append(f"{question.question} {words or '(nothing chosen)'}")
     if given.get(OTHER):

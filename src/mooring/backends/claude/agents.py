@@ -1,0 +1,75 @@
+"""Agent definitions in Claude Code's form, with the names that tools have there."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from mooring.agents.definition import AgentDefinition, ToolSelection
+from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.claude.names import write_tool
+from mooring.core.glob import GlobSet
+
+_ANY: Final = "*"
+_PROVIDER: Final = "anthropic/"
+
+
+class ClaudeTools(Struct, frozen=True):
+    """Which tools an agent may use, in Claude Code's names."""
+
+    own: tuple[str, ...] | None
+    """`None` for all of them."""
+    servers: tuple[str, ...]
+    denied: tuple[str, ...]
+    """Where all own tools are allowed, this has the tools of servers that are not: there is no other way to say it."""
+
+
+def write_agents(
+    bridge: AgentBridge, servers: Sequence[str], agents: Iterable[AgentDefinition]
+) -> dict[str, Any] | None:
+    """The sub-agents that Claude Code can start; `None` if there are none."""
+    return {agent.name: _write_agent(bridge, servers, agent) for agent in agents} or None
+
+
+def _write_agent(bridge: AgentBridge, servers: Sequence[str], agent: AgentDefinition) -> Any:
+    from claude_agent_sdk import AgentDefinition as ClaudeAgent
+
+    tools = select_tools(bridge, servers, agent.tools)
+    return ClaudeAgent(
+        description=agent.description or agent.name,
+        prompt=agent.prompt,
+        tools=None if tools.own is None else [*tools.own, *tools.servers],
+        disallowedTools=list(tools.denied) or None,
+        model=write_model(agent.model),
+    )
+
+
+def write_model(model: str | None) -> str | None:
+    """The model as Claude Code names it; `None` for one of another provider, which it can't ask."""
+    if model is None or "/" not in model:
+        return model
+    return model.removeprefix(_PROVIDER) if model.startswith(_PROVIDER) else None
+
+
+def select_tools(bridge: AgentBridge, servers: Iterable[str], selection: ToolSelection) -> ClaudeTools:
+    """What a definition selects of the tools that are known now."""
+    selected: list[str] = []
+    denied: list[str] = sorted(selection.denied_own)
+    for server in servers:
+        known = bridge.list_tools(server)
+        fitting = [tool for tool in known or [_ANY] if _selects(selection, server, tool)]
+        if len(fitting) == len(known or [_ANY]):
+            selected.append(write_tool(bridge, server, _ANY))
+            continue
+        selected += [write_tool(bridge, server, tool) for tool in fitting]
+        denied += [write_tool(bridge, server, tool) for tool in known or [_ANY] if tool not in fitting]
+    own = None if selection.own is None else tuple(sorted(selection.own))
+    return ClaudeTools(own, tuple(selected), tuple(denied))
+
+
+def _selects(selection: ToolSelection, server: str, tool: str) -> bool:
+    spelled = f"{server}.{tool}", f"mcp__{server}__{tool}"
+    # `None`, where it would take too long to tell, denies and does not allow.
+    if GlobSet(selection.denied_servers).matches(*spelled) is not False:
+        return False
+    return selection.servers is None or GlobSet(selection.servers).matches(*spelled) is True

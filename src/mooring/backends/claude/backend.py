@@ -1,0 +1,159 @@
+"""The backend that is Claude Code: a turn is given to its program, and what it says becomes our events."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.claude.events import TurnResult
+from mooring.backends.claude.servers import merge_statuses, write_endpoint, write_native
+from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
+from mooring.core.turn import EmitTurnEvent, ServerStatus, TurnInput
+from mooring.errors import MooringError
+
+STOP_TIMEOUT: Final = 5.0
+"""How many seconds the program may take to end a turn that is canceled, before it is ended itself."""
+
+
+class ClaudeBackend:
+    """One conversation with Claude Code. If its program dies, the next turn starts it again, with what was said."""
+
+    name = "claude"
+
+    def __init__(self, bridge: AgentBridge, options: BackendOptions, program: str) -> None:
+        self._bridge = bridge
+        self._options = options
+        self._program = program
+        self._session: ClaudeSession | None = None
+        self._session_id = options.resume
+        self._starting = asyncio.Lock()
+        self._switched_off: set[str] = set()
+        self._updates: set[asyncio.Task[None]] = set()
+        self._unfollow = bridge.on_change(self._follow_change)
+
+    # --- a turn ---------------------------------------------------------------------------------------------------
+
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+        """See `Backend.turn`."""
+        reporter = self._bridge.reporter
+        reporter.begin(emit, model=self._options.model, agent=self._options.agent)
+        result = TurnResult("failed")
+        try:
+            result = await self._take_turn(said)
+        except asyncio.CancelledError:
+            result = TurnResult("interrupted")
+            raise
+        except MooringError as error:
+            reporter.fail(str(error))
+        finally:
+            reporter.end(result.reason, result.text)
+
+    async def _take_turn(self, said: TurnInput) -> TurnResult:
+        session = await self._ensure_session()
+        try:
+            result = await session.take_turn(said)
+        except asyncio.CancelledError:
+            await self._stop_turn(session)
+            raise
+        if result.error:
+            self._bridge.reporter.fail(result.error)
+        return result
+
+    async def _stop_turn(self, session: ClaudeSession) -> None:
+        """Have the program stop, so that it knows in the next turn that it was; end it if it doesn't."""
+        stopped = False
+        with suppress(MooringError, TimeoutError):
+            async with asyncio.timeout(STOP_TIMEOUT):
+                await session.interrupt()
+                stopped = True
+        if not stopped:
+            await session.close()
+
+    # --- the program ----------------------------------------------------------------------------------------------
+
+    async def _ensure_session(self) -> ClaudeSession:
+        """The running program, which is started if need be. Raises: MooringError."""
+        async with self._starting:
+            if self._session is None or not self._session.is_running:
+                await self._end_session()
+                self._session = await self._start_session()
+            return self._session
+
+    async def _start_session(self) -> ClaudeSession:
+        start = ProgramStart(self._program, await self._write_servers(), self._session_id, self._note_session)
+        session = await start_session(self._bridge, self._options, start)
+        for server in self._switched_off:
+            await session.toggle(self._bridge.name_server(server), False)
+        return session
+
+    async def _end_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _note_session(self, id: str) -> None:
+        if id != self._session_id:
+            self._session_id = id
+            self._options.on_session(id)
+
+    async def close(self) -> None:
+        """End the program."""
+        self._unfollow()
+        for task in self._updates:
+            task.cancel()
+        async with self._starting:
+            await self._end_session()
+
+    # --- servers --------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_native(self) -> bool:
+        return self._options.servers == "native"
+
+    async def _write_servers(self) -> Mapping[str, Mapping[str, Any]]:
+        if not self._is_native:
+            return {endpoint.name: write_endpoint(endpoint) for endpoint in self._bridge.list_endpoints()}
+        servers, _ = await self._bridge.list_native()
+        return {server.name: write_native(server, self._options.cwd) for server in servers}
+
+    def _follow_change(self) -> None:
+        """Give the program the servers that there are now."""
+        task = asyncio.get_running_loop().create_task(self._update_servers(), name="claude servers")
+        self._updates.add(task)
+        task.add_done_callback(self._updates.discard)
+
+    async def _update_servers(self) -> None:
+        session = self._session
+        if session is not None and session.is_running:
+            session.set_servers(await self._write_servers())
+
+    async def status(self) -> Sequence[ServerStatus]:
+        """See `Backend.status`. Through Mooring, what the host says is what counts."""
+        configured = await self._bridge.status()
+        if not self._is_native:
+            return configured
+        session = await self._ensure_session()
+        _, left_out = await self._bridge.list_native()
+        return merge_statuses(self._bridge, configured, await session.list_statuses(), left_out)
+
+    async def switch(self, server: str, on: bool) -> None:
+        """See `Backend.switch`."""
+        if not self._is_native:
+            await self._bridge.host_servers.switch(server, on)
+            return
+        session = await self._ensure_session()
+        if on:
+            # One that was disabled when the program was started is unknown to it.
+            session.set_servers(await self._write_servers())
+        await session.toggle(self._bridge.name_server(server), on)
+        self._switched_off = self._switched_off - {server} if on else self._switched_off | {server}
+
+    async def reconnect(self, server: str) -> None:
+        """See `Backend.reconnect`."""
+        if not self._is_native:
+            await self._bridge.host_servers.reconnect(server)
+            return
+        session = await self._ensure_session()
+        await session.reconnect(self._bridge.name_server(server))

@@ -1,0 +1,210 @@
+"""Claude Code's program, started by our guard, as the transport that the Claude Agent SDK talks through."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from msgspec import DecodeError, json
+
+from mooring.errors import MooringError, ServerDied
+from mooring.process.child import LOST, Child
+from mooring.process.output import OutputReader, write_input
+from mooring.process.programs import Guard
+from mooring.wire.stdio.lines import Lines
+
+Answerer: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Answers one kind of request that the program makes."""
+
+NAME: Final = "Claude Code"
+LONGEST_MESSAGE: Final = 64 * 1024 * 1024
+"""In bytes. A message repeats a tool's whole result, which may have images in it."""
+EXIT_GRACE: Final = 5.0
+"""How many seconds it may take to exit: with less, the last message of a session may not be on disk yet."""
+LAST_LINES: Final = 20
+
+
+class GuardedProgram:
+    """Starts the program and carries its messages, one JSON object a line.
+
+    The SDK would start it by itself, and then nothing would end it if this process is killed. It takes any object that
+    has the methods of its `Transport` instead, and then has no part in how the program is started.
+
+    `greeting` is added to the first request, `initialize`, which knows more than the SDK lets us say. `answerers` are
+    for requests of the program that the SDK would refuse, by their subtype; `request` makes those that it has no method
+    for.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        *,
+        greeting: Mapping[str, Any] | None = None,
+        answerers: Mapping[str, Answerer] | None = None,
+    ) -> None:
+        self._guard = guard
+        self._argv = tuple(argv)
+        self._env = dict(env)
+        self._cwd = cwd
+        self._greeting = greeting or {}
+        self._answerers = answerers or {}
+        self._child: Child | None = None
+        self._is_closing = False
+        self._lines = Lines(LONGEST_MESSAGE)
+        self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._writing = asyncio.Lock()
+        self._numbers = count(1)
+        self._requests: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self._answering: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not exited."""
+        return self._child is not None and not self._child.exited.done() and not self._is_closing
+
+    # --- what the SDK calls ---------------------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Start it. Raises: SpawnError, GuardLost."""
+        child = await self._guard.spawn(self._argv, env=self._env, cwd=self._cwd)
+        self._child = child
+        reader = OutputReader(child, self._take)
+        child.exited.add_done_callback(lambda _: self._end(reader))
+
+    async def write(self, data: str) -> None:
+        """Send whole lines. Raises: ServerDied."""
+        if self._greeting:
+            data, self._greeting = _extend_request(data, self._greeting), {}
+        async with self._writing:
+            if self._child is None or not await write_input(self._child, data.encode()):
+                raise self.describe_end()
+
+    async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
+        """What it says, until it exits. Raises: ServerDied, unless it was told to exit."""
+        while (message := await self._messages.get()) is not None:
+            yield message
+        if not self._is_closing:
+            raise self.describe_end()
+
+    async def end_input(self) -> None:
+        """Let it finish and exit."""
+        if self._child is not None:
+            self._child.close_stdin()
+
+    def is_ready(self) -> bool:
+        """Whether it can be written to."""
+        return self.is_running
+
+    async def close(self) -> None:
+        """End it and all that it started."""
+        self._is_closing = True
+        for task in self._answering.values():
+            task.cancel()
+        if self._child is not None:
+            await self._child.close(EXIT_GRACE)
+
+    # --- requests beside the SDK ----------------------------------------------------------------------------------
+
+    async def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Have the program do something, and wait for its answer. Raises: MooringError if it refuses; ServerDied."""
+        id = f"mooring-{next(self._numbers)}"
+        answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._requests[id] = answer
+        try:
+            await self._send({"type": "control_request", "request_id": id, "request": body})
+            return await answer
+        finally:
+            self._requests.pop(id, None)
+
+    async def _send(self, message: Mapping[str, Any]) -> None:
+        await self.write(json.encode(message).decode() + "\n")
+
+    # --- what the program says ------------------------------------------------------------------------------------
+
+    def _take(self, piece: bytes) -> None:
+        for line in self._lines.feed(piece):
+            self._take_line(line)
+
+    def _take_line(self, line: bytes) -> None:
+        # Some builds print lines for debugging among the messages.
+        if not line.startswith(b"{"):
+            return
+        try:
+            message = json.decode(line)
+        except DecodeError:
+            return
+        if not self._take_own(message):
+            self._messages.put_nowait(message)
+
+    def _take_own(self, message: Mapping[str, Any]) -> bool:
+        """Take what is not for the SDK; whether it was such a message."""
+        match message:
+            case {"type": "control_response", "response": {"request_id": id} as response} if id in self._requests:
+                _settle(self._requests[id], response)
+            case {"type": "control_request", "request_id": id, "request": {"subtype": kind} as body} if (
+                kind in self._answerers
+            ):
+                self._begin_answer(id, self._answerers[kind], body)
+            case {"type": "control_cancel_request", "request_id": id} if id in self._answering:
+                self._answering[id].cancel()
+            case _:
+                return False
+        return True
+
+    def _begin_answer(self, id: str, answerer: Answerer, body: Mapping[str, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(id, answerer, body), name="claude request")
+        self._answering[id] = task
+        task.add_done_callback(lambda _: self._answering.pop(id, None))
+
+    async def _answer(self, id: str, answerer: Answerer, body: Mapping[str, Any]) -> None:
+        response: dict[str, Any] = {"request_id": id}
+        try:
+            response |= {"subtype": "success", "response": await answerer(body)}
+        except MooringError as error:
+            response |= {"subtype": "error", "error": str(error)}
+        await self._send({"type": "control_response", "response": response})
+
+    # --- its end --------------------------------------------------------------------------------------------------
+
+    def _end(self, reader: OutputReader) -> None:
+        # Not when the loop ends with it still running.
+        if self._child is not None and self._child.stdout >= 0:
+            reader.drain()
+            reader.stop()
+            self._child.discard_stdout()
+        for answer in self._requests.values():
+            if not answer.done():
+                answer.set_exception(self.describe_end())
+        self._messages.put_nowait(None)
+
+    def describe_end(self) -> ServerDied:
+        """The error of whoever needed it: how it ended, and what it printed last."""
+        child = self._child
+        code = child.exited.result() if child is not None and child.exited.done() else None
+        lines = child.stderr_tail.splitlines()[-LAST_LINES:] if child is not None else []
+        return ServerDied(
+            NAME,
+            "the request",
+            cause="the guard that started it died" if code == LOST else "",
+            exit_code=None if code == LOST else code,
+            stderr=lines,
+        )
+
+
+def _extend_request(line: str, more: Mapping[str, Any]) -> str:
+    message: dict[str, Any] = json.decode(line)
+    message["request"] |= more
+    return json.encode(message).decode() + "\n"
+
+
+def _settle(answer: asyncio.Future[Mapping[str, Any]], response: Mapping[str, Any]) -> None:
+    if answer.done():
+        return
+    if response.get("subtype") == "error":
+        answer.set_exception(MooringError(f"{NAME} refused: {response.get('error') or 'it did not say why'}"))
+        return
+    body = response.get("response")
+    answer.set_result(body if isinstance(body, dict) else {})

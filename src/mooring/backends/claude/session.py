@@ -1,0 +1,199 @@
+"""One running program of Claude Code: turns and requests go in, messages come out."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ClaudeSDKError
+from msgspec import Struct
+
+from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.claude.agents import select_tools, write_agents
+from mooring.backends.claude.command import build_command, build_environment
+from mooring.backends.claude.events import ClaudeEvents, TurnResult
+from mooring.backends.claude.permission import PermissionRequests
+from mooring.backends.claude.program import GuardedProgram
+from mooring.backends.claude.questions import answer_elicitation
+from mooring.core.content import Audio, Image, Text
+from mooring.core.outcome import Part
+from mooring.core.turn import TurnInput
+from mooring.errors import MooringError, ServerDied
+
+SETTLE_TIMEOUT: Final = 15.0
+"""How many seconds a turn waits for servers to connect; the tools of one that takes longer come later."""
+
+
+class ProgramStart(Struct, frozen=True):
+    """What a program is started with."""
+
+    path: str
+    servers: Mapping[str, Mapping[str, Any]]
+    """In Claude Code's form, by the names that it knows them by."""
+    resume: str | None
+    on_session: Callable[[str], None]
+
+
+class ClaudeSession:
+    """A program that was started, until it is closed or dies. `start_session` makes one."""
+
+    def __init__(self, bridge: AgentBridge, program: GuardedProgram, client: Any, events: ClaudeEvents) -> None:
+        self._bridge = bridge
+        self._program = program
+        self._client = client
+        self._events = events
+        self._result: asyncio.Future[TurnResult] | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._setting: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._program.is_running
+
+    async def connect(self) -> None:
+        """Start the program. Raises: MooringError."""
+        try:
+            await self._client.connect()
+        except ClaudeSDKError as error:
+            raise MooringError(f"Claude Code could not be started: {error}") from error
+        self._reader = asyncio.get_running_loop().create_task(self._read(), name="claude messages")
+
+    async def close(self) -> None:
+        """End the program and all that it started."""
+        for task in (self._setting, self._reader):
+            if task is not None:
+                task.cancel()
+        await self._client.disconnect()
+
+    # --- turns ----------------------------------------------------------------------------------------------------
+
+    async def take_turn(self, said: TurnInput) -> TurnResult:
+        """Have a request answered. Raises: MooringError if the program dies."""
+        await self._wait_for_servers()
+        self._events.begin_turn()
+        self._result = asyncio.get_running_loop().create_future()
+        await self._client.query(_write_message(said))
+        return await asyncio.shield(self._result)
+
+    async def interrupt(self) -> None:
+        """Stop the turn and wait until it has stopped. Raises: MooringError."""
+        if self._result is None or self._result.done():
+            return
+        await self._program.request({"subtype": "interrupt"})
+        await asyncio.shield(self._result)
+
+    async def _read(self) -> None:
+        """Take every message, between turns too: what nobody takes would hold up the answers to our requests."""
+        try:
+            async for message in self._client.receive_messages():
+                result = self._events.take(message)
+                if result is not None and self._result is not None and not self._result.done():
+                    self._result.set_result(result)
+        except (ClaudeSDKError, MooringError) as error:
+            self._fail(error if isinstance(error, MooringError) else self._program.describe_end())
+        else:
+            self._fail(self._program.describe_end())
+
+    def _fail(self, error: MooringError) -> None:
+        if self._result is not None and not self._result.done():
+            self._result.set_exception(error)
+            # Whoever waited for it may have been canceled.
+            self._result.exception()
+
+    # --- servers --------------------------------------------------------------------------------------------------
+
+    def set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> None:
+        """Have the program connect to these servers and no others; the next turn waits for that."""
+        before = self._setting
+        self._setting = asyncio.get_running_loop().create_task(self._set_servers(before, servers))
+
+    async def _set_servers(self, before: "asyncio.Task[None] | None", servers: Mapping[str, Mapping[str, Any]]) -> None:
+        # In order: otherwise the last answer need not be to the last change.
+        if before is not None:
+            await asyncio.wait({before})
+        try:
+            await self._program.request({"subtype": "mcp_set_servers", "servers": servers})
+        except ServerDied:
+            # Whoever needs the program finds out.
+            return
+
+    async def _wait_for_servers(self) -> None:
+        if self._setting is not None:
+            await asyncio.wait({self._setting}, timeout=SETTLE_TIMEOUT)
+
+    async def list_statuses(self) -> Sequence[Mapping[str, Any]]:
+        """What it says of each server. The entries hold secrets. Raises: MooringError."""
+        await self._wait_for_servers()
+        answer = await self._program.request({"subtype": "mcp_status"})
+        entries = answer.get("mcpServers")
+        return entries if isinstance(entries, list) else ()
+
+    async def toggle(self, name: str, on: bool) -> None:
+        """Enable or disable a server that it has. Raises: MooringError."""
+        await self._wait_for_servers()
+        await self._program.request({"subtype": "mcp_toggle", "serverName": name, "enabled": on})
+
+    async def reconnect(self, name: str) -> None:
+        """Connect a server anew. Raises: MooringError."""
+        await self._wait_for_servers()
+        await self._program.request({"subtype": "mcp_reconnect", "serverName": name})
+
+
+async def start_session(bridge: AgentBridge, options: BackendOptions, start: ProgramStart) -> ClaudeSession:
+    """Start the program, and have it connect to its servers. Raises: MooringError."""
+    # The SDK logs what it raises too, and a logger without any handler writes to the terminal.
+    logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
+    events = ClaudeEvents(bridge, start.on_session)
+    requests = PermissionRequests(bridge, events)
+    servers = [server for name in start.servers if (server := bridge.find_server(name)) is not None]
+    program = _make_program(bridge, options, start, servers)
+    sdk_options = ClaudeAgentOptions(
+        can_use_tool=requests.decide,
+        hooks=requests.hooks,
+        agents=write_agents(bridge, servers, options.agents),
+        forward_subagent_text=True,
+    )
+    session = ClaudeSession(bridge, program, ClaudeSDKClient(sdk_options, transport=program), events)
+    await session.connect()
+    session.set_servers(start.servers)
+    return session
+
+
+def _make_program(
+    bridge: AgentBridge, options: BackendOptions, start: ProgramStart, servers: Sequence[str]
+) -> GuardedProgram:
+    agent = next((agent for agent in options.agents if agent.name == options.agent), None)
+    tools = None if agent is None else select_tools(bridge, servers, agent.tools)
+    argv = build_command(
+        start.path,
+        options,
+        resume=start.resume,
+        own_tools=None if tools is None else tools.own,
+        denied_tools=() if tools is None else tools.denied,
+    )
+    return GuardedProgram(
+        options.guard,
+        argv,
+        build_environment(options.env),
+        options.cwd,
+        greeting={"appendSystemPrompt": options.instructions} if options.instructions else None,
+        answerers={"elicitation": partial(answer_elicitation, bridge)},
+    )
+
+
+async def _write_message(said: TurnInput) -> AsyncIterator[dict[str, Any]]:
+    parts = (Text(text=said.text), *said.attachments) if said.text else said.attachments
+    content = [_write_part(part) for part in parts]
+    yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+
+
+def _write_part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case Image(data=data, mime_type=kind):
+            return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+        case Audio(mime_type=kind):
+            return {"type": "text", "text": f"(audio of type {kind}, which Claude Code cannot take)"}
