@@ -2,32 +2,64 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import wraps
 from typing import Any, TypeVar
+
+from tests.models import FakeModel, ModelRequest, Reply
 
 import mooring
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions, ServersWay
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.claude.opening import open_claude
-from mooring.core.question import Answer, Ask, No, Permission, Question, Yes
-from mooring.core.turn import TextPiece, ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.core.question import Answer, Ask, No, Permission, Question
+from mooring.core.turn import TextPiece, TurnDone, TurnEvent, TurnInput
 from mooring.core.verdict import Rule
 from mooring.host.host import Host
 from mooring.process.programs import Guard
 from support import Home
-from tests.models import FakeModel
 
 KEY = "key-of-nobody"
+PATIENCE = 150.0
+"""Seconds that a test may take, on a machine where much else runs: the program alone takes one to start."""
 Event = TypeVar("Event", bound=TurnEvent)
+
+
+def patient(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """An async test that starts programs, and so may take longer than other async tests."""
+
+    @wraps(test)
+    def run(**given: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**given), PATIENCE))
+
+    return run
+
+
+def make_model(reply: Callable[[ModelRequest], Reply]) -> FakeModel:
+    """A model that answers the requests of a conversation, and not those for its title."""
+    return FakeModel(reply, skip_asides=True, key=KEY)
+
+
+def last_words(request: ModelRequest) -> str:
+    """What the person said last: Claude Code adds reminders of its own to that."""
+    return request.last_user_text.rpartition("</system-reminder>")[2].strip()
+
+
+class MarkedHome(Home):
+    """A home whose environment has the mark of the test, so that whatever is started there is found."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {**super().env, "MOORING_TEST": os.environ["MOORING_TEST"]}
 
 
 class Person:
     """Answers every question in the same way, and remembers them."""
 
-    def __init__(self, answer: Answer | Callable[[Question], Answer] = No("Nobody expected a question.")) -> None:
-        self._answer = answer
+    def __init__(self, answer: Answer | Callable[[Question], Answer] | None = None) -> None:
+        self._answer = answer or No("Nobody expected a question.")
         self.questions: list[Question] = []
 
     async def ask(self, question: Question) -> Answer:
@@ -75,7 +107,7 @@ class Talk:
 @asynccontextmanager
 async def talk(
     home: Home,
-    model: FakeModel,
+    fake: FakeModel,
     *,
     person: Person | None = None,
     rules: Iterable[Rule] = (),
@@ -85,12 +117,7 @@ async def talk(
 ) -> AsyncIterator[Talk]:
     """A conversation with the servers that are configured in a home."""
     ask: Ask = (person or Person()).ask
-    env = {
-        **home.env,
-        "MOORING_TEST": os.environ["MOORING_TEST"],
-        "ANTHROPIC_API_KEY": KEY,
-        "ANTHROPIC_BASE_URL": model.anthropic_url,
-    }
+    env = {**home.env, "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": fake.anthropic_url}
     async with Guard() as guard, mooring.open(request=home.request(), ask=ask, guard=guard) as host:
         reporter = AgentReporter("s1", "claude")
         async with open_bridge(host, reporter, ask=ask, rules=rules, policy=policy, way=servers) as bridge:

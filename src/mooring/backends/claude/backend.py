@@ -6,12 +6,14 @@ from contextlib import suppress
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.native import LeftOut, NativeServer
 from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.claude.command import build_environment
 from mooring.backends.claude.events import TurnResult
-from mooring.backends.claude.servers import merge_statuses, write_endpoint, write_native
+from mooring.backends.claude.servers import find_hindrance, merge_statuses, write_endpoint, write_native
 from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
 from mooring.core.turn import EmitTurnEvent, ServerStatus, TurnInput
-from mooring.errors import MooringError
+from mooring.errors import MooringError, ServerDied
 
 STOP_TIMEOUT: Final = 5.0
 """How many seconds the program may take to end a turn that is canceled, before it is ended itself."""
@@ -29,7 +31,7 @@ class ClaudeBackend:
         self._session: ClaudeSession | None = None
         self._session_id = options.resume
         self._starting = asyncio.Lock()
-        self._switched_off: set[str] = set()
+        self._switched_off: frozenset[str] = frozenset()
         self._updates: set[asyncio.Task[None]] = set()
         self._unfollow = bridge.on_change(self._follow_change)
 
@@ -53,13 +55,22 @@ class ClaudeBackend:
     async def _take_turn(self, said: TurnInput) -> TurnResult:
         session = await self._ensure_session()
         try:
-            result = await session.take_turn(said)
-        except asyncio.CancelledError:
-            await self._stop_turn(session)
-            raise
+            result = await self._ask_program(session, said)
+        except ServerDied:
+            if session.has_answered:
+                raise
+            # It died before the turn, and that was not noticed yet: nothing of the turn is lost.
+            result = await self._ask_program(await self._ensure_session(), said)
         if result.error:
             self._bridge.reporter.fail(result.error)
         return result
+
+    async def _ask_program(self, session: ClaudeSession, said: TurnInput) -> TurnResult:
+        try:
+            return await session.take_turn(said)
+        except asyncio.CancelledError:
+            await self._stop_turn(session)
+            raise
 
     async def _stop_turn(self, session: ClaudeSession) -> None:
         """Have the program stop, so that it knows in the next turn that it was; end it if it doesn't."""
@@ -79,14 +90,15 @@ class ClaudeBackend:
             if self._session is None or not self._session.is_running:
                 await self._end_session()
                 self._session = await self._start_session()
-            return self._session
+            session = self._session
+        if self._updates:
+            # What has changed before a turn holds in the turn.
+            await asyncio.wait(self._updates)
+        return session
 
     async def _start_session(self) -> ClaudeSession:
         start = ProgramStart(self._program, await self._write_servers(), self._session_id, self._note_session)
-        session = await start_session(self._bridge, self._options, start)
-        for server in self._switched_off:
-            await session.toggle(self._bridge.name_server(server), False)
-        return session
+        return await start_session(self._bridge, self._options, start)
 
     async def _end_session(self) -> None:
         session, self._session = self._session, None
@@ -115,8 +127,17 @@ class ClaudeBackend:
     async def _write_servers(self) -> Mapping[str, Mapping[str, Any]]:
         if not self._is_native:
             return {endpoint.name: write_endpoint(endpoint) for endpoint in self._bridge.list_endpoints()}
-        servers, _ = await self._bridge.list_native()
-        return {server.name: write_native(server, self._options.cwd) for server in servers}
+        servers, _ = await self._list_native()
+        inherited = build_environment(self._options.env)
+        wanted = [server for server in servers if server.server not in self._switched_off]
+        return {server.name: write_native(server, self._options.cwd, inherited) for server in wanted}
+
+    async def _list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
+        """The servers that the program can be given, and those that it can't."""
+        servers, left_out = await self._bridge.list_native()
+        hindered = {server.server: reason for server in servers if (reason := find_hindrance(server))}
+        fitting = [server for server in servers if server.server not in hindered]
+        return fitting, [*left_out, *(LeftOut(server, reason) for server, reason in hindered.items())]
 
     def _follow_change(self) -> None:
         """Give the program the servers that there are now."""
@@ -135,20 +156,20 @@ class ClaudeBackend:
         if not self._is_native:
             return configured
         session = await self._ensure_session()
-        _, left_out = await self._bridge.list_native()
-        return merge_statuses(self._bridge, configured, await session.list_statuses(), left_out)
+        _, left_out = await self._list_native()
+        said = await session.list_statuses()
+        return merge_statuses(self._bridge, configured, said, left_out, self._switched_off)
 
     async def switch(self, server: str, on: bool) -> None:
         """See `Backend.switch`."""
         if not self._is_native:
             await self._bridge.host_servers.switch(server, on)
             return
-        session = await self._ensure_session()
-        if on:
-            # One that was disabled when the program was started is unknown to it.
-            session.set_servers(await self._write_servers())
-        await session.toggle(self._bridge.name_server(server), on)
+        # Not by the program's own switch: that writes into the person's `~/.claude.json`, for all conversations.
         self._switched_off = self._switched_off - {server} if on else self._switched_off | {server}
+        session = await self._ensure_session()
+        session.set_servers(await self._write_servers())
+        await session.wait_for_servers()
 
     async def reconnect(self, server: str) -> None:
         """See `Backend.reconnect`."""

@@ -53,6 +53,8 @@ class GuardedProgram:
         self._answerers = answerers or {}
         self._child: Child | None = None
         self._is_closing = False
+        self._is_broken = False
+        """It no longer reads: it is about to exit, or has exited, and that was not reported yet."""
         self._lines = Lines(LONGEST_MESSAGE)
         self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._writing = asyncio.Lock()
@@ -63,7 +65,8 @@ class GuardedProgram:
     @property
     def is_running(self) -> bool:
         """Whether it was started and has not exited."""
-        return self._child is not None and not self._child.exited.done() and not self._is_closing
+        is_over = self._is_closing or self._is_broken
+        return self._child is not None and not self._child.exited.done() and not is_over
 
     # --- what the SDK calls ---------------------------------------------------------------------------------------
 
@@ -80,6 +83,7 @@ class GuardedProgram:
             data, self._greeting = _extend_request(data, self._greeting), {}
         async with self._writing:
             if self._child is None or not await write_input(self._child, data.encode()):
+                self._is_broken = True
                 raise self.describe_end()
 
     async def read_messages(self) -> AsyncIterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import ValidationError, convert
 
-from mooring.agents.local.ask_user import OTHER, PersonQuestion, make_form, name_field
+from mooring.agents.local.ask_user import ASKER, OTHER, PersonQuestion, make_form, name_field
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
 from mooring.errors import MooringError
@@ -20,7 +20,7 @@ async def answer_questions(ask: Ask, arguments: Mapping[str, Any]) -> dict[str, 
         questions = convert(arguments.get("questions"), list[PersonQuestion])
     except ValidationError as error:
         raise MooringError(f"The questions can't be read: {error}.") from error
-    match await ask(make_form(questions)):
+    match await ask(make_form(questions, ASKER)):
         case Yes(content):
             return {**arguments, "answers": read_answers(questions, content)}
         case No(nobody=True):

@@ -1,7 +1,8 @@
 """The servers of a conversation as Claude Code's configuration, and what it says of them as statuses."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
@@ -12,6 +13,8 @@ from mooring.display.text import safe
 LONGEST_TIMEOUT: Final = 2**31 - 1
 """In milliseconds: a timer of JavaScript that is set for longer goes off at once."""
 
+_NO_REGISTRATION: Final = "Dynamic Client Registration"
+_VARIABLE: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _WORDS: Final[dict[str, ServerStatusWord]] = {
     "connected": "connected",
     "pending": "pending",
@@ -26,11 +29,23 @@ def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:
     return {"type": "http", "url": endpoint.url, "headers": dict(endpoint.headers)}
 
 
-def write_native(server: NativeServer, cwd: str) -> dict[str, Any]:
-    """A server that Claude Code starts or reaches itself; `cwd` is the folder that it works in."""
+def find_hindrance(server: NativeServer) -> str:
+    """Why Claude Code can't be given a server; empty if it can."""
+    match server.connection:
+        case NativeAddress(url) if not url.startswith(("http://", "https://")):
+            return "Claude Code reaches servers by HTTP alone."
+        case _:
+            return ""
+
+
+def write_native(server: NativeServer, cwd: str, inherited: Collection[str]) -> dict[str, Any]:
+    """A server that Claude Code starts or reaches itself.
+
+    `cwd` is the folder that it works in, and `inherited` are the variables that whatever it starts would get.
+    """
     match server.connection:
         case NativeProgram() as program:
-            entry = _write_program(program, cwd)
+            entry = _write_program(program, cwd, inherited)
         case NativeAddress(url, headers, transport):
             entry = {"type": transport, "url": url, "headers": dict(headers)}
     if server.timeout is not None:
@@ -38,11 +53,13 @@ def write_native(server: NativeServer, cwd: str) -> dict[str, Any]:
     return entry
 
 
-def _write_program(program: NativeProgram, cwd: str) -> dict[str, Any]:
+def _write_program(program: NativeProgram, cwd: str, inherited: Collection[str]) -> dict[str, Any]:
     command, args = program.command, list(program.args)
-    if program.cwd and program.cwd != cwd:
-        # Claude Code has no folder for a server, and ignores one without a word.
-        command, args = "/bin/sh", ["-c", 'cd "$0" && exec "$@"', program.cwd, command, *args]
+    # Claude Code passes its whole environment on, the keys of its provider too, and ignores a folder without a word.
+    kept_from_it = sorted(name for name in inherited if name not in program.env and _VARIABLE.fullmatch(name))
+    if kept_from_it or program.cwd != cwd:
+        script = f'unset CLAUDECODE {" ".join(kept_from_it)}; cd "$0" && exec "$@"'
+        command, args = "/bin/sh", ["-c", script, program.cwd, command, *args]
     # Without `args`, even if empty, it fails with an error of JavaScript.
     return {"type": "stdio", "command": command, "args": args, "env": dict(program.env)}
 
@@ -56,20 +73,26 @@ def merge_statuses(
     configured: Iterable[ServerStatus],
     said: Sequence[Mapping[str, Any]],
     left_out: Iterable[LeftOut],
+    switched_off: Collection[str] = (),
 ) -> Sequence[ServerStatus]:
     """Every configured server: as Claude Code sees it if it was given it, else why it was not."""
     statuses = {status.name: status for status in configured}
     for each in left_out:
-        statuses[each.server] = ServerStatus(each.server, "failed", each.reason)
+        statuses[each.server] = ServerStatus(each.server, "failed", safe(each.reason))
     for entry in said:
         server = bridge.find_server(str(entry.get("name")))
         if server is not None:
             statuses[server] = _read_status(server, entry)
+    for name in switched_off:
+        statuses[name] = ServerStatus(name, "disabled")
     return tuple(statuses.values())
 
 
 def _read_status(server: str, entry: Mapping[str, Any]) -> ServerStatus:
     # Its `config` repeats all headers in plain text, so nothing else of the entry is looked at.
     word = _WORDS.get(str(entry.get("status")), "unknown")
-    error = entry.get("error")
-    return ServerStatus(server, word, safe(str(error)) if error else "")
+    error = " ".join(str(entry.get("error") or "").split())
+    if word == "failed" and error.startswith(_NO_REGISTRATION):
+        # It tried to log in by itself, and the server wants to be told beforehand who logs in.
+        word = "needs-auth"
+    return ServerStatus(server, word, safe(error))

@@ -22,7 +22,7 @@ from mooring.core.outcome import Part
 from mooring.core.turn import TurnInput
 from mooring.errors import MooringError, ServerDied
 
-SETTLE_TIMEOUT: Final = 15.0
+SETTLE_TIMEOUT: Final = 30.0
 """How many seconds a turn waits for servers to connect; the tools of one that takes longer come later."""
 
 
@@ -45,6 +45,8 @@ class ClaudeSession:
         self._client = client
         self._events = events
         self._result: asyncio.Future[TurnResult] | None = None
+        self.has_answered = False
+        """Whether anything was said in the turn."""
         self._reader: asyncio.Task[None] | None = None
         self._setting: asyncio.Task[None] | None = None
 
@@ -71,8 +73,9 @@ class ClaudeSession:
 
     async def take_turn(self, said: TurnInput) -> TurnResult:
         """Have a request answered. Raises: MooringError if the program dies."""
-        await self._wait_for_servers()
+        await self.wait_for_servers()
         self._events.begin_turn()
+        self.has_answered = False
         self._result = asyncio.get_running_loop().create_future()
         await self._client.query(_write_message(said))
         return await asyncio.shield(self._result)
@@ -88,6 +91,7 @@ class ClaudeSession:
         """Take every message, between turns too: what nobody takes would hold up the answers to our requests."""
         try:
             async for message in self._client.receive_messages():
+                self.has_answered = True
                 result = self._events.take(message)
                 if result is not None and self._result is not None and not self._result.done():
                     self._result.set_result(result)
@@ -119,25 +123,21 @@ class ClaudeSession:
             # Whoever needs the program finds out.
             return
 
-    async def _wait_for_servers(self) -> None:
+    async def wait_for_servers(self) -> None:
+        """Wait for a while until the servers that were set are connected, or have failed."""
         if self._setting is not None:
             await asyncio.wait({self._setting}, timeout=SETTLE_TIMEOUT)
 
     async def list_statuses(self) -> Sequence[Mapping[str, Any]]:
         """What it says of each server. The entries hold secrets. Raises: MooringError."""
-        await self._wait_for_servers()
+        await self.wait_for_servers()
         answer = await self._program.request({"subtype": "mcp_status"})
         entries = answer.get("mcpServers")
         return entries if isinstance(entries, list) else ()
 
-    async def toggle(self, name: str, on: bool) -> None:
-        """Enable or disable a server that it has. Raises: MooringError."""
-        await self._wait_for_servers()
-        await self._program.request({"subtype": "mcp_toggle", "serverName": name, "enabled": on})
-
     async def reconnect(self, name: str) -> None:
         """Connect a server anew. Raises: MooringError."""
-        await self._wait_for_servers()
+        await self.wait_for_servers()
         await self._program.request({"subtype": "mcp_reconnect", "serverName": name})
 
 
