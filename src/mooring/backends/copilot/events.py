@@ -1,0 +1,149 @@
+"""What Copilot says, as the events of a turn."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.copilot.said import (
+    AgentStarted,
+    CallEnded,
+    CallStarted,
+    MessageComplete,
+    ModelFailed,
+    ReplyRetried,
+    Said,
+    SessionFailed,
+    SessionIdle,
+    TextGrew,
+    ThoughtComplete,
+    ThoughtGrew,
+    TodoRow,
+    TodosChanged,
+    TokensSpent,
+    WindowMeasured,
+)
+from mooring.core.turn import Todo, TokenUsage
+
+_DENIED: Final = "denied"
+"""The code of calls that were not made because somebody, or something, said no."""
+_STATUSES: Final[Mapping[str, Any]] = {"in_progress": "in_progress", "done": "completed"}
+"""The statuses of steps that have begun; all others are still to come."""
+
+
+class CopilotEvents:
+    """Tells what one session says to the reporter of the conversation."""
+
+    def __init__(self, bridge: AgentBridge) -> None:
+        self._bridge = bridge
+        self._reporter = bridge.reporter
+        self._parents: dict[str, str] = {}
+        """The call that each sub-agent works for, by the id of the sub-agent."""
+        self._told: set[str] = set()
+        """Messages and thoughts of this turn that came in pieces."""
+        self._window: int | None = None
+        self._model_error = ""
+        self.text = ""
+        """What the agent said last in this turn."""
+        self.error = ""
+        """Why the turn failed; empty if it didn't."""
+
+    def begin_turn(self) -> None:
+        """Forget what was kept of the turn before."""
+        self._told.clear()
+        self._model_error = self.text = self.error = ""
+
+    def take(self, said: Said, agent: str | None) -> None:
+        """Tell what an event says. `agent` is the id of the sub-agent that it is about."""
+        parent = self._parents.get(agent or "")
+        match said:
+            case TextGrew() | ThoughtGrew() | MessageComplete() | ThoughtComplete():
+                self._take_words(said, parent)
+            case CallStarted():
+                self._start_call(said, parent)
+            case CallEnded():
+                self._end_call(said, parent)
+            case AgentStarted():
+                self._start_agent(said, agent)
+            case TokensSpent():
+                self._reporter.use(said.model, read_usage(said), None, self._window, parent=parent)
+            case WindowMeasured(limit):
+                self._window = limit if parent is None else self._window
+            case ModelFailed() | ReplyRetried() | SessionFailed():
+                self._take_failure(said, parent)
+            case TodosChanged() | SessionIdle():
+                pass
+
+    def change_plan(self, rows: list[TodoRow]) -> None:
+        """Tell the agent's plan."""
+        steps = [Todo(row.title or "", _STATUSES.get(row.status or "", "pending")) for row in rows]
+        self._reporter.change_plan(tuple(steps))
+
+    # --- what the model says --------------------------------------------------------------------------------------
+
+    def _take_words(self, said: TextGrew | ThoughtGrew | MessageComplete | ThoughtComplete, parent: str | None) -> None:
+        match said:
+            case TextGrew(id, text):
+                self._told.add(id)
+                self._reporter.say(text, parent=parent)
+            case ThoughtGrew(id, text):
+                self._told.add(id)
+                self._reporter.think(text, parent=parent)
+            case MessageComplete(id, text):
+                if parent is None and text:
+                    self.text = text
+                # Some providers don't stream: then the whole is all there is.
+                if text and id not in self._told:
+                    self._reporter.say(text, parent=parent)
+            case ThoughtComplete(id, text):
+                if text and id not in self._told:
+                    self._reporter.think(text, parent=parent)
+
+    # --- what tools do --------------------------------------------------------------------------------------------
+
+    def _start_call(self, call: CallStarted, parent: str | None) -> None:
+        arguments = call.arguments if isinstance(call.arguments, Mapping) else {}
+        server = None if call.mcp_server_name is None else self._bridge.find_server(call.mcp_server_name)
+        if server is None:
+            tool = call.mcp_tool_name or call.tool_name
+        else:
+            tool = self._bridge.find_tool(server, call.mcp_tool_name or call.tool_name)
+        self._reporter.start_tool(call.tool_call_id, call.tool_name, server, tool, arguments, parent=parent)
+
+    def _end_call(self, call: CallEnded, parent: str | None) -> None:
+        error = call.error
+        text = "" if call.result is None else call.result.content
+        self._reporter.finish_tool(
+            call.tool_call_id,
+            success=call.success,
+            text=text,
+            error="" if error is None else error.message,
+            denied=error is not None and error.code == _DENIED,
+            structured=None if call.result is None else call.result.structured_content,
+            parent=parent,
+        )
+
+    def _start_agent(self, started: AgentStarted, agent: str | None) -> None:
+        if agent is not None:
+            self._parents[agent] = started.tool_call_id
+        self._reporter.begin_agent(started.tool_call_id, model=started.model, agent=started.agent_name or None)
+
+    # --- what fails -----------------------------------------------------------------------------------------------
+
+    def _take_failure(self, said: ModelFailed | ReplyRetried | SessionFailed, parent: str | None) -> None:
+        match said:
+            case ModelFailed():
+                self._model_error = _describe_model_error(said)
+            case ReplyRetried(reason):
+                # It has waited already when it says so.
+                self._reporter.fail(self._model_error or reason or "The model failed.", 0.0, parent=parent)
+            case SessionFailed(message):
+                self.error = message
+
+
+def read_usage(said: TokensSpent) -> TokenUsage:
+    return TokenUsage(said.input_tokens, said.output_tokens, said.cache_read_tokens, said.cache_write_tokens)
+
+
+def _describe_model_error(said: ModelFailed) -> str:
+    status = "" if said.status_code is None else f"HTTP {said.status_code}: "
+    return f"{status}{said.error_message or 'The model failed.'}"

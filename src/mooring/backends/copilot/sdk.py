@@ -1,0 +1,110 @@
+"""GitHub's library for Copilot: loaded when it is needed, and nothing else of Mooring knows its types."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from mooring.errors import ConfigError
+
+INSTALL = "pip install 'mooring[copilot]'"
+
+
+def check_sdk() -> None:
+    """Raises: ConfigError if the library isn't installed."""
+    if find_spec("copilot") is None:
+        raise ConfigError("Mooring can't talk to Copilot yet.", f"Install what it needs: {INSTALL}")
+
+
+async def load_sdk() -> None:
+    """Load the library, which is installed."""
+    # In a thread: it takes more than a second of CPU, in which nothing else would go on.
+    await asyncio.to_thread(_import_sdk)
+
+
+def _import_sdk() -> None:
+    import copilot
+
+    # Whatever fails is told by an exception or an event. The library also logs it, with its traceback, and without a
+    # handler that would end up in the middle of the chat.
+    logging.getLogger(copilot.__name__).addHandler(logging.NullHandler())
+
+
+def make_client(port: int, token: str) -> Any:
+    """A client for a program that listens on loopback."""
+    from copilot import CopilotClient, RuntimeConnection
+
+    connection = RuntimeConnection.for_uri(f"127.0.0.1:{port}", connection_token=token)
+    return CopilotClient(connection=connection)
+
+
+def list_failures() -> tuple[type[Exception], ...]:
+    """What the library raises when the program refuses something, or is gone."""
+    # It has no public name for them.
+    from copilot._jsonrpc import JsonRpcError, ProcessExitedError
+
+    return JsonRpcError, ProcessExitedError, OSError, RuntimeError
+
+
+def describe_failure(error: Exception) -> str:
+    """What the program says about its refusal, without the library's words around it."""
+    return str(getattr(error, "message", error)).rpartition(" failed with message: ")[2]
+
+
+# --- answers to permission requests -----------------------------------------------------------------------------------
+
+
+def allow_once() -> Any:
+    from copilot.rpc import PermissionDecisionApproveOnce
+
+    return PermissionDecisionApproveOnce()
+
+
+def reject(words: str) -> Any:
+    """`words` are for the model."""
+    from copilot.rpc import PermissionDecisionReject
+
+    return PermissionDecisionReject(feedback=words)
+
+
+def answer_nothing() -> Any:
+    """Nobody is there to decide."""
+    from copilot.rpc import PermissionDecisionUserNotAvailable
+
+    return PermissionDecisionUserNotAvailable()
+
+
+# --- servers of a session ---------------------------------------------------------------------------------------------
+
+
+async def enable_server(session: Any, name: str) -> None:
+    from copilot.rpc import MCPEnableRequest
+
+    await session.rpc.mcp.enable(MCPEnableRequest(server_name=name))
+
+
+async def disable_server(session: Any, name: str) -> None:
+    from copilot.rpc import MCPDisableRequest
+
+    await session.rpc.mcp.disable(MCPDisableRequest(server_name=name))
+
+
+async def start_server(session: Any, name: str, config: Mapping[str, Any]) -> None:
+    """Give a session one more server, or a server another configuration."""
+    from copilot.rpc import MCPSerializableServerConfig, MCPStartServerRequest
+
+    written = MCPSerializableServerConfig.from_dict(dict(config))
+    await session.rpc.mcp.start_server(MCPStartServerRequest(server_name=name, config=written))
+
+
+async def restart_server(session: Any, name: str) -> None:
+    from copilot.rpc import MCPRestartServerRequest
+
+    await session.rpc.mcp.restart_server(MCPRestartServerRequest(server_name=name))
+
+
+async def stop_server(session: Any, name: str) -> None:
+    from copilot.rpc import MCPStopServerRequest
+
+    await session.rpc.mcp.stop_server(MCPStopServerRequest(server_name=name))
