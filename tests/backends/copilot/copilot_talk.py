@@ -18,6 +18,7 @@ from mooring.backends.copilot import CopilotBackend, open_copilot
 from mooring.core.question import Answer, No, Permission, Question
 from mooring.core.turn import TextPiece, TurnDone, TurnEvent, TurnInput
 from mooring.core.verdict import Rule
+from mooring.host.host import Host
 from mooring.process.programs import Guard
 from support import Home
 
@@ -28,6 +29,7 @@ CACHE = Path(__file__).parents[3] / ".cache" / "peers"
 PROGRAM = CACHE / "programs" / "node_modules" / ".bin" / "copilot"
 UNPACKED = CACHE / "copilot-unpacked"
 """What the program unpacks at its first start, 235 MB: once for all tests."""
+UNEXPECTED = No("Nobody expected a question.")
 Event = TypeVar("Event", bound=TurnEvent)
 
 
@@ -60,13 +62,13 @@ def make_caller(*calls: tuple[str, dict[str, Any]]) -> FakeModel:
 class Person:
     """Answers every question in the same way, and remembers them."""
 
-    def __init__(self, answer: Answer | Callable[[Question], Awaitable[Answer]] = No("Nobody expected this.")) -> None:
-        self._answer = answer
+    def __init__(self, answer: Answer | Callable[[Question], Awaitable[Answer]] = UNEXPECTED) -> None:
+        self.answer = answer
         self.questions: list[Question] = []
 
     async def ask(self, question: Question) -> Answer:
         self.questions.append(question)
-        return await self._answer(question) if callable(self._answer) else self._answer
+        return await self.answer(question) if callable(self.answer) else self.answer
 
     @property
     def permissions(self) -> list[tuple[str | None, str]]:
@@ -77,8 +79,8 @@ class Person:
 class Talk:
     """One conversation."""
 
-    def __init__(self, backend: CopilotBackend, bridge: AgentBridge, guard: Guard, sessions: list[str]) -> None:
-        self.backend, self.bridge, self.guard, self.sessions = backend, bridge, guard, sessions
+    def __init__(self, backend: CopilotBackend, bridge: AgentBridge, host: Host, sessions: list[str]) -> None:
+        self.backend, self.bridge, self.host, self.sessions = backend, bridge, host, sessions
         self.events: list[TurnEvent] = []
         self._arrived = asyncio.Event()
 
@@ -153,7 +155,7 @@ async def talk(
             )
             backend = await open_copilot(bridge, given)
             try:
-                yield Talk(backend, bridge, guard, sessions)
+                yield Talk(backend, bridge, host, sessions)
             finally:
                 await backend.close()
 

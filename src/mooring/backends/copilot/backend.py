@@ -48,7 +48,7 @@ class CopilotBackend:
         self._options = options
         self._variables = variables
         self._events = CopilotEvents(bridge)
-        self._permissions = CopilotPermissions(bridge)
+        self._permissions = CopilotPermissions(bridge, self._events)
         self._program: RunningCopilot | None = None
         self._session: Any = None
         self._session_id = options.resume
@@ -164,7 +164,8 @@ class CopilotBackend:
         try:
             self._has_other_servers = False
             self._servers = await list_servers(self._bridge, options.servers)
-            handlers = SessionHandlers(self._take_event, self._permissions.decide)
+            permissions = self._permissions
+            handlers = SessionHandlers(self._take_event, permissions.decide, permissions.prefer_question)
             async with self._explain_failures():
                 self._session = await open_session(
                     self._program.client,

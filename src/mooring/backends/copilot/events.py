@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.bridge import AgentBridge, ServerTool
+from mooring.backends.copilot.names import find_tool
 from mooring.backends.copilot.said import (
     AgentStarted,
     CallEnded,
@@ -38,6 +39,8 @@ class CopilotEvents:
         self._reporter = bridge.reporter
         self._parents: dict[str, str] = {}
         """The call that each sub-agent works for, by the id of the sub-agent."""
+        self._calls: dict[str, ServerTool] = {}
+        """The calls of this turn that are of servers' tools, by their ids."""
         self._told: set[str] = set()
         """Messages and thoughts of this turn that came in pieces."""
         self._window: int | None = None
@@ -49,6 +52,7 @@ class CopilotEvents:
 
     def begin_turn(self) -> None:
         """Forget what was kept of the turn before."""
+        self._calls.clear()
         self._told.clear()
         self._model_error = self.text = self.error = ""
 
@@ -102,12 +106,23 @@ class CopilotEvents:
 
     def _start_call(self, call: CallStarted, parent: str | None) -> None:
         arguments = call.arguments if isinstance(call.arguments, Mapping) else {}
-        server = None if call.mcp_server_name is None else self._bridge.find_server(call.mcp_server_name)
-        if server is None:
-            tool = call.mcp_tool_name or call.tool_name
-        else:
-            tool = self._bridge.find_tool(server, call.mcp_tool_name or call.tool_name)
-        self._reporter.start_tool(call.tool_call_id, call.tool_name, server, tool, arguments, parent=parent)
+        id, name = call.tool_call_id, call.tool_name
+        found = self._find_server_tool(call)
+        if found is None:
+            self._reporter.start_tool(id, name, None, name, arguments, parent=parent)
+            return
+        self._calls[id] = found
+        self._reporter.start_tool(id, name, found.server, found.tool, arguments, parent=parent)
+
+    def _find_server_tool(self, call: CallStarted) -> ServerTool | None:
+        if call.mcp_server_name is None or call.mcp_tool_name is None:
+            return find_tool(self._bridge, call.tool_name)
+        server = self._bridge.find_server(call.mcp_server_name)
+        return None if server is None else ServerTool(server, self._bridge.find_tool(server, call.mcp_tool_name))
+
+    def find_call(self, id: str | None) -> ServerTool | None:
+        """The tool of a server that a call is of, if the call has been told and is one."""
+        return self._calls.get(id or "")
 
     def _end_call(self, call: CallEnded, parent: str | None) -> None:
         error = call.error

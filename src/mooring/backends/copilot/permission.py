@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 from msgspec import json
 
 from mooring.backends.bridge.bridge import AgentBridge, OwnTool, ServerTool
+from mooring.backends.copilot.events import CopilotEvents
+from mooring.backends.copilot.names import find_tool
 from mooring.backends.copilot.sdk import allow_once, answer_nothing, reject
 from mooring.errors import Denied, MooringError
 
@@ -17,8 +19,9 @@ _DecisionKey: TypeAlias = tuple[str, str, bytes]
 class CopilotPermissions:
     """Answers the permission requests of one session, while a turn is under way."""
 
-    def __init__(self, bridge: AgentBridge) -> None:
+    def __init__(self, bridge: AgentBridge, events: CopilotEvents) -> None:
         self._bridge = bridge
+        self._events = events
         self._decisions: dict[_DecisionKey, asyncio.Task[str | None]] = {}
         self._is_open = False
 
@@ -32,11 +35,19 @@ class CopilotPermissions:
             decision.cancel()
         self._decisions.clear()
 
+    def prefer_question(self, wanted: Mapping[str, Any], _: Any) -> dict[str, str] | None:
+        """Have the program ask about every call of a server's tool, for its hook before each call.
+
+        By itself it doesn't ask about tools that only read, and whether they do is what their server says.
+        """
+        tool = find_tool(self._bridge, wanted.get("toolName", ""))
+        return None if tool is None else {"permissionDecision": "ask"}
+
     async def decide(self, request: Any, invocation: Mapping[str, Any]) -> Any:
         """The library's decision about one of its requests."""
         if not self._is_open:
             return answer_nothing()
-        tool, arguments = read_request(request, invocation, self._bridge)
+        tool, arguments = self._read_request(request, invocation)
         decision = self._find_decision(tool, arguments, request.tool_call_id or "")
         try:
             refusal = await asyncio.shield(decision)
@@ -67,45 +78,43 @@ class CopilotPermissions:
             return str(error)
         return None
 
+    # --- what is asked for ----------------------------------------------------------------------------------------
 
-def read_request(request: Any, invocation: Mapping[str, Any], bridge: AgentBridge) -> WantedCall:
-    """The tool that a request is about, with its arguments.
+    def _read_request(self, request: Any, invocation: Mapping[str, Any]) -> WantedCall:
+        """The tool that a request is about, with its arguments.
 
-    Taken from the request and not from the call: of a sub-agent's calls, the program says what they are only after it
-    has asked whether they may be made.
-    """
-    match request.kind:
-        case "mcp":
-            return _read_server_call(request, invocation, bridge)
-        case "shell":
-            return OwnTool("bash"), {"command": request.full_command_text}
-        case "read":
-            return OwnTool("view"), {"path": request.path}
-        case "write":
-            return _read_write(request)
-        case "url":
-            return OwnTool("web_fetch"), {"url": request.url}
-        case "custom-tool":
-            return OwnTool(request.tool_name), _as_mapping(request.args)
-        case kind:
-            return OwnTool(str(kind)), request.to_dict()
+        Taken from the request where it says so, and not from the call: of a sub-agent's calls, the program may say
+        what they are only after it has asked whether they may be made.
+        """
+        match request.kind:
+            case "mcp":
+                return self._read_server_call(request, invocation)
+            case "hook":
+                # The question that `prefer_question` asked for.
+                tool = self._events.find_call(request.tool_call_id) or find_tool(self._bridge, request.tool_name)
+                return tool or OwnTool(request.tool_name), _as_mapping(request.tool_args)
+            case "shell":
+                return OwnTool("bash"), {"command": request.full_command_text}
+            case "read":
+                return OwnTool("view"), {"path": request.path}
+            case "write":
+                return OwnTool("edit"), {"path": request.file_name, "diff": request.diff}
+            case "url":
+                return OwnTool("web_fetch"), {"url": request.url}
+            case "custom-tool":
+                return OwnTool(request.tool_name), _as_mapping(request.args)
+            case kind:
+                return OwnTool(str(kind)), request.to_dict()
 
-
-def _read_server_call(request: Any, invocation: Mapping[str, Any], bridge: AgentBridge) -> WantedCall:
-    arguments = _as_mapping(request.args)
-    server = bridge.find_server(request.server_name)
-    if server is None:
-        return OwnTool(request.tool_name), arguments
-    # The request has the name that the model uses, with the server's in front; what is shown to people has the tool's.
-    shown = invocation.get("prompt_request")
-    written = getattr(shown, "tool_name", None) or request.tool_name.removeprefix(f"{request.server_name}-")
-    return ServerTool(server, bridge.find_tool(server, written)), arguments
-
-
-def _read_write(request: Any) -> WantedCall:
-    if request.new_file_contents is not None:
-        return OwnTool("create"), {"path": request.file_name, "file_text": request.new_file_contents}
-    return OwnTool("edit"), {"path": request.file_name, "diff": request.diff}
+    def _read_server_call(self, request: Any, invocation: Mapping[str, Any]) -> WantedCall:
+        arguments = _as_mapping(request.args)
+        server = self._bridge.find_server(request.server_name)
+        if server is None:
+            return OwnTool(request.tool_name), arguments
+        # The request has the name that the model uses; what the program would show to people has the tool's own.
+        shown = invocation.get("prompt_request")
+        written = getattr(shown, "tool_name", None) or request.tool_name.removeprefix(f"{request.server_name}-")
+        return ServerTool(server, self._bridge.find_tool(server, written)), arguments
 
 
 def _as_mapping(arguments: Any) -> Mapping[str, Any]:

@@ -38,6 +38,7 @@ class SessionHandlers(Struct, frozen=True):
 
     on_event: OnEvent
     on_permission: OnPermission
+    before_tool: Callable[[Any, Any], Any]
 
 
 async def open_session(
@@ -54,6 +55,7 @@ async def open_session(
         **build_settings(bridge, options, variables, servers),
         "on_event": handlers.on_event,
         "on_permission_request": handlers.on_permission,
+        "hooks": {"on_pre_tool_use": handlers.before_tool},
     }
     if resume is None:
         return await client.create_session(**settings)
