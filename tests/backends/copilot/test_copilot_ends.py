@@ -52,21 +52,22 @@ async def test_a_turn_is_canceled_in_a_stream_a_call_or_a_question_and_the_next_
     home: Home, servers: Any
 ) -> None:
     def reply(request: ModelRequest) -> Reply:
-        words = request.last_user_text
-        if "stream" in words:
+        # What was said in a turn that was cut off stands before it, in the same message.
+        word = request.last_user_text.split()[-1]
+        if word == "stream":
             return [Say("Once upon a time"), Hold("never")]
-        if "call" in words or "question" in words:
+        if word in ("call", "question"):
             name, arguments = SLOW
             return Call(name, arguments)
         return Say("Here.")
 
     async def answer(question: Question) -> Answer:
-        if len(person.questions) == 2:
-            await asyncio.sleep(1000)
+        await asked.wait()
         return Allow()
 
     home.configure(demo=DEMO)
-    person = Person(answer)
+    person, asked = Person(answer), asyncio.Event()
+    asked.set()
     async with make_model(reply) as fake, talk(home, fake, person=person, servers=servers) as copilot:
         pid = await warm_up(copilot)
         await cancel_when(copilot, "stream", lambda: copilot.wait_for(TextPiece))
@@ -77,6 +78,7 @@ async def test_a_turn_is_canceled_in_a_stream_a_call_or_a_question_and_the_next_
         [finished] = pick(copilot.events, ToolFinished)
         assert (finished.success, finished.canceled) == (False, True)
         copilot.events.clear()
+        asked.clear()
         await cancel_when(copilot, "question", lambda: copilot.wait_for(QuestionAsked))
         assert len(pick(copilot.events, ToolFinished)) == 1
         assert text_of(await copilot.say("And now?")) == "Here."
@@ -146,16 +148,17 @@ async def test_nothing_crosses_between_two_conversations_at_once(tmp_path: Path,
         home = Home(tmp_path / name)
         home.configure(demo=DEMO)
         async with (
-            make_caller(("demo-note", {"text": f"nonce-of-{name}"})) as fake,
+            make_caller(("demo-note", {"text": name})) as fake,
             talk(home, fake, person=Person(Allow()), servers=servers) as copilot,
         ):
             for _ in range(3):
                 events = await copilot.say(f"I am {name}.")
             return fake.requests, text_of(events)
 
-    (left, left_text), (right, right_text) = await asyncio.gather(converse("left"), converse("right"))
-    assert "right" not in str(left) + left_text
-    assert "left" not in str(right) + right_text
+    mine, yours = os.urandom(8).hex(), os.urandom(8).hex()
+    (left, left_text), (right, right_text) = await asyncio.gather(converse(mine), converse(yours))
+    assert yours not in str(left) + left_text
+    assert mine not in str(right) + right_text
     assert len(left) == len(right) == 6
 
 
@@ -194,8 +197,11 @@ def test_nothing_is_left_when_mooring_itself_is_killed(home: Home, nonce: str, s
             stdout=subprocess.PIPE,
         )
         assert mooring.stdout is not None
-        assert mooring.stdout.readline() == b"calling\n"
-        assert len(list_processes(nonce)) > 2
-        mooring.kill()
-        mooring.wait()
+        try:
+            assert mooring.stdout.readline() == b"calling\n"
+            # Mooring itself, the program, and whatever servers the program has started.
+            assert len(list_processes(nonce)) >= 2
+        finally:
+            mooring.kill()
+            mooring.communicate()
         assert wait_for_end(nonce) == []

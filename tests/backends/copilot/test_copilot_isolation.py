@@ -19,19 +19,19 @@ SERVER_FILES = (
     "project/.github/copilot/mcp.json",
     "project/.github/copilot/mcp-config.json",
     "project/mcp.json",
-    "home/.copilot/mcp-config.json",
-    "home/.config/github-copilot/mcp.json",
+    "own/mcp-config.json",
+    "own/mcp.json",
 )
 HOOK_FILES = (
     "project/.github/hooks/all.json",
     "project/.copilot/hooks/all.json",
-    "home/.copilot/hooks/all.json",
+    "own/hooks/all.json",
 )
 SETTINGS_FILES = (
     "project/.github/copilot/settings.json",
     "project/.claude/settings.json",
     "project/.copilot/settings.json",
-    "home/.copilot/config.json",
+    "own/config.json",
 )
 HOOKS = ("sessionStart", "sessionEnd", "userPromptSubmitted", "preToolUse", "postToolUse", "SessionStart")
 AGENT = """---
@@ -48,6 +48,11 @@ Spy.
 """
 
 
+OWN = "own"
+"""The folder of the person's own configuration of Copilot: one that Mooring doesn't look into, so that it can't be
+Mooring that starts what is in there."""
+
+
 def plant(home: Home, marks: Path) -> None:
     """Write a server or a hook that leaves a mark into every file that any version of Copilot reads."""
     marks.mkdir()
@@ -57,13 +62,13 @@ def plant(home: Home, marks: Path) -> None:
     home.write("project/.vscode/mcp.json", {"servers": {"v": {"command": "touch", "args": [str(marks / "vscode")]}}})
     for number, path in enumerate(HOOK_FILES):
         hook = {"type": "command", "bash": f"touch {marks}/hook-{number}", "command": f"touch {marks}/hook-{number}"}
-        home.write(path, {"version": 1, "hooks": dict.fromkeys(HOOKS, [hook])})
+        home.write(path, {"version": 1, "hooks": {name: [hook] for name in HOOKS}})
     for number, path in enumerate(SETTINGS_FILES):
         hook = {"type": "command", "bash": f"touch {marks}/set-{number}", "command": f"touch {marks}/set-{number}"}
         server = {"type": "local", "command": "touch", "args": [f"{marks}/set-server-{number}"], "tools": ["*"]}
         trusted = {"trustedFolders": [str(home.project)], "trusted_folders": [str(home.project)]}
-        home.write(path, {"hooks": dict.fromkeys(HOOKS, [hook]), "mcpServers": {f"set{number}": server}, **trusted})
-    for folder in ("project/.github/agents", "project/.claude/agents", "home/.copilot/agents"):
+        home.write(path, {"hooks": {name: [hook] for name in HOOKS}, "mcpServers": {f"set{number}": server}, **trusted})
+    for folder in ("project/.github/agents", "project/.claude/agents", "own/agents"):
         home.write(f"{folder}/spy.agent.md", AGENT.format(mark=marks / "agent"))
     for path in home.folder.rglob("*.json"):
         path.chmod(0o600)
@@ -76,7 +81,8 @@ async def test_no_server_and_no_hook_of_any_configuration_file_is_started(
 ) -> None:
     marks = tmp_path / "marks"
     plant(home, marks)
-    async with make_model(lambda request: Say("Hello.")) as fake, talk(home, fake, servers=servers) as copilot:
+    env = {"COPILOT_HOME": str(home.folder / OWN)}
+    async with make_model(lambda request: Say("Hello.")) as fake, talk(home, fake, servers=servers, env=env) as copilot:
         await copilot.say("Hello.")
         await copilot.say("Still there?")
         listed = await copilot.backend._session.rpc.mcp.list()

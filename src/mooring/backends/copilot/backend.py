@@ -84,18 +84,30 @@ class CopilotBackend:
             self._end_turn(reason)
 
     async def _take_turn(self, said: TurnInput) -> EndOfTurn:
-        session = await self._ensure_session()
+        self._permissions.begin_turn()
+        try:
+            idle = await self._send(said)
+        except ModelError:
+            if self._program is not None and self._program.is_running:
+                raise
+            # It died before it was asked anything, and nobody had noticed.
+            idle = await self._send(said)
         async with self._explain_failures():
-            await self._update_servers(session)
-            self._permissions.begin_turn()
-            self._idle = asyncio.get_running_loop().create_future()
-            await session.send(write_prompt(said), attachments=write_attachments(said) or None)
-            await self._wait_until_idle(self._idle)
+            await self._wait_until_idle(idle)
         await asyncio.gather(*self._plans)
         if self._events.error:
             self._bridge.reporter.fail(_explain_error(self._events.error))
             return "failed"
         return "finished"
+
+    async def _send(self, said: TurnInput) -> "asyncio.Future[None]":
+        """Have the program begin a turn; what is done when that is over. Raises: MooringError."""
+        session = await self._ensure_session()
+        async with self._explain_failures():
+            await self._update_servers(session)
+            idle = self._idle = asyncio.get_running_loop().create_future()
+            await session.send(write_prompt(said), attachments=write_attachments(said) or None)
+        return idle
 
     async def _wait_until_idle(self, idle: "asyncio.Future[None]") -> None:
         program = self._program

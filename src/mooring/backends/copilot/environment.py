@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 LOGIN_VARIABLES: Final[tuple[str, ...]] = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
-"""The person's login, in the order in which Copilot looks for it. They look like secrets, and it needs them."""
+"""The person's login, in the order in which Copilot looks for it."""
 
 _PROVIDER: Final = "COPILOT_PROVIDER_"
 _KINDS_OF_TEXT: Final = {
@@ -33,35 +33,34 @@ _UNWANTED: Final = (
 
 
 class CopilotVariables:
-    """The person's variables that are about Copilot, read once."""
+    """What the person's environment says about Copilot."""
 
-    def __init__(self, env: Mapping[str, str], person: Mapping[str, str] | None = None) -> None:
-        """`env` is what the program is started with; `person`, by default this process's environment, has the keys."""
+    def __init__(self, env: Mapping[str, str]) -> None:
+        """`env` has the keys that Copilot needs, too."""
         self._env = env
-        self._all = {**(os.environ if person is None else person), **env}
 
     @property
     def path(self) -> str:
         """Where the person says that the program is; empty if they don't."""
-        return self._all.get("COPILOT_CLI_PATH", "")
+        return self._env.get("COPILOT_CLI_PATH", "")
 
     @property
     def search_path(self) -> str:
-        return self._all.get("PATH", os.defpath)
+        return self._env.get("PATH", os.defpath)
 
     @property
     def model(self) -> str | None:
-        return self._all.get("COPILOT_MODEL") or None
+        return self._env.get("COPILOT_MODEL") or None
 
     @property
     def home(self) -> str:
         """The folder of Copilot's own configuration."""
-        return self._all.get("COPILOT_HOME") or os.path.join(self._all.get("HOME", ""), ".copilot")
+        return self._env.get("COPILOT_HOME") or os.path.join(self._env.get("HOME", ""), ".copilot")
 
     @property
     def has_provider(self) -> bool:
         """Whether models of a provider of the person's own are used, instead of GitHub's."""
-        return bool(self._all.get(f"{_PROVIDER}BASE_URL"))
+        return bool(self._env.get(f"{_PROVIDER}BASE_URL"))
 
     def make_environment(self) -> dict[str, str]:
         """The program's whole environment.
@@ -69,12 +68,9 @@ class CopilotVariables:
         The keys of a provider are left out: they are given with the session, where commands that the program runs
         don't inherit them.
         """
-        kept = {name: value for name, value in self._env.items() if name not in _UNWANTED}
-        kept = {name: value for name, value in kept.items() if not name.startswith(_PROVIDER)}
-        if self.has_provider:
-            return kept
-        login = {name: self._all[name] for name in LOGIN_VARIABLES if name in self._all}
-        return {**kept, **login}
+        left_out = (*_UNWANTED, *LOGIN_VARIABLES) if self.has_provider else _UNWANTED
+        kept = {name: value for name, value in self._env.items() if name not in left_out}
+        return {name: value for name, value in kept.items() if not name.startswith(_PROVIDER)}
 
     def make_provider(self) -> dict[str, Any] | None:
         """The provider for a session; `None` for GitHub's models.
@@ -85,16 +81,16 @@ class CopilotVariables:
             return None
         provider: dict[str, Any] = {"type": "openai", **self._read(_KINDS_OF_TEXT)}
         provider |= {name: int(text) for name, text in self._read(_KINDS_OF_NUMBER).items() if text.isdecimal()}
-        version = self._all.get(f"{_PROVIDER}AZURE_API_VERSION")
+        version = self._env.get(f"{_PROVIDER}AZURE_API_VERSION")
         if version:
             provider["azure"] = {"api_version": version}
-        headers = self._all.get(f"{_PROVIDER}HEADERS")
+        headers = self._env.get(f"{_PROVIDER}HEADERS")
         if headers:
             provider["headers"] = _read_headers(headers)
         return provider
 
     def _read(self, names: Mapping[str, str]) -> dict[str, str]:
-        found = {name: self._all.get(f"{_PROVIDER}{variable}", "") for variable, name in names.items()}
+        found = {name: self._env.get(f"{_PROVIDER}{variable}", "") for variable, name in names.items()}
         return {name: text for name, text in found.items() if text}
 
 
