@@ -1,0 +1,162 @@
+"""Answers what OpenCode asks in a turn: the gate decides about calls, and the person answers the model's questions."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from mooring.agents.local.ask_user import OTHER, AnswerOption, PersonQuestion, make_form, name_field
+from mooring.backends.bridge.bridge import AgentBridge, OwnTool
+from mooring.backends.opencode.api import OpenCodeApi
+from mooring.backends.opencode.reading import ReadCall, TurnReading
+from mooring.backends.opencode.said import (
+    AgentEvent,
+    AgentQuestion,
+    PermissionReplied,
+    PermissionWanted,
+    QuestionsWanted,
+)
+from mooring.backends.opencode.servers import GivenServers
+from mooring.core.question import Yes
+from mooring.errors import Denied, ModelError, MooringError
+
+
+class _Refused(Struct, frozen=True):
+    """A request that is to be refused, with the words for the model."""
+
+    request: str
+    words: str
+
+
+class TurnAnswers:
+    """Answers the questions of one turn, each in a task of its own: a person may take long for one of them."""
+
+    def __init__(self, bridge: AgentBridge, api: OpenCodeApi, servers: GivenServers, reading: TurnReading) -> None:
+        self._bridge = bridge
+        self._api = api
+        self._servers = servers
+        self._reading = reading
+        self._answering: set[asyncio.Task[None]] = set()
+        self._undecided: dict[str, PermissionWanted] = {}
+        self._decisions: dict[str, asyncio.Task[str]] = {}
+        """By the call: some tools ask twice about one, and the person is asked once."""
+        self._refused: list[tuple[str, _Refused]] = []
+
+    def take(self, event: AgentEvent) -> None:
+        """Begin to answer an event that asks something."""
+        match event:
+            case PermissionWanted() if self._reading.belongs(event.session):
+                self._undecided[event.id] = event
+                self._begin(self._answer_permission(event))
+            case PermissionReplied(request=request):
+                self._undecided.pop(request, None)
+            case QuestionsWanted() if self._reading.belongs(event.session):
+                self._begin(self._answer_questions(event))
+            case _:
+                pass
+
+    async def close(self) -> None:
+        """Drop the questions that are still open."""
+        tasks = {*self._answering, *self._decisions.values()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _begin(self, answering: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(answering)
+        self._answering.add(task)
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._answering.discard(task)
+        if not task.cancelled():
+            # An answer that came too late is no failure; whatever else went wrong ends the turn.
+            task.exception()
+
+    # --- permissions --------------------------------------------------------------------------------------------------
+
+    async def _answer_permission(self, wanted: PermissionWanted) -> None:
+        refusal = await self._decide(wanted)
+        is_open = self._undecided.pop(wanted.id, None) is not None
+        if refusal:
+            self._refused.append((wanted.session, _Refused(wanted.id, refusal)))
+        elif is_open:
+            await self._reply(wanted.id, {"reply": "once"})
+        await self._send_refusals(wanted.session)
+
+    async def _decide(self, wanted: PermissionWanted) -> str:
+        """Why a call may not be made, in words for the model; empty if it may."""
+        if wanted.tool is None:
+            return await self._permit(wanted.id, OwnTool(wanted.permission), wanted.metadata)
+        call = await self._reading.wait_for_call(wanted.tool)
+        if call.id not in self._decisions:
+            self._decisions[call.id] = asyncio.get_running_loop().create_task(self._decide_call(call))
+        return await self._decisions[call.id]
+
+    async def _decide_call(self, call: ReadCall) -> str:
+        if isinstance(call.tool, OwnTool) and self._servers.is_served(call.tool):
+            return ""
+        return await self._permit(call.id, call.tool, call.arguments)
+
+    async def _permit(self, id: str, tool: Any, arguments: Mapping[str, Any]) -> str:
+        try:
+            await self._bridge.permit(tool, arguments, call_id=id)
+        except Denied as error:
+            return error.for_model or str(error)
+        except MooringError as error:
+            return str(error)
+        return ""
+
+    async def _send_refusals(self, session: str) -> None:
+        """Refuse what is to be refused, once nothing else of the session is undecided.
+
+        With one refusal OpenCode refuses whatever else waits in the session, also what the person is about to allow.
+        """
+        if any(wanted.session == session for wanted in self._undecided.values()):
+            return
+        ready = [refused for owner, refused in self._refused if owner == session]
+        self._refused = [each for each in self._refused if each[0] != session]
+        for refused in ready:
+            await self._reply(refused.request, {"reply": "reject", "message": refused.words})
+
+    async def _reply(self, request: str, body: Mapping[str, Any]) -> None:
+        try:
+            await self._api.post(f"/permission/{request}/reply", body)
+        except ModelError:
+            return  # the call was canceled, or refused together with another one
+
+    # --- questions of the model ---------------------------------------------------------------------------------------
+
+    async def _answer_questions(self, wanted: QuestionsWanted) -> None:
+        questions = [_read_question(question) for question in wanted.questions]
+        answer = await self._bridge.ask(make_form(questions))
+        try:
+            if isinstance(answer, Yes):
+                choices = _read_choices(questions, answer.content)
+                await self._api.post(f"/question/{wanted.id}/reply", {"answers": choices})
+            else:
+                await self._api.post(f"/question/{wanted.id}/reject")
+        except ModelError:
+            return  # the turn was canceled meanwhile
+
+
+def _read_question(said: AgentQuestion) -> PersonQuestion:
+    options = [AnswerOption(choice.label, choice.description) for choice in said.options]
+    return PersonQuestion(said.question, options, said.header, said.multiple)
+
+
+def _read_choices(questions: list[PersonQuestion], content: Any) -> list[list[str]]:
+    """What was chosen for each question, with what the person said in their own words for the last of them."""
+    given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
+    choices = [_list_choices(given.get(name_field(question, number))) for number, question in enumerate(questions, 1)]
+    if choices and given.get(OTHER):
+        choices[-1].append(str(given[OTHER]))
+    return choices
+
+
+def _list_choices(chosen: Any) -> list[str]:
+    if chosen is None or chosen == "":
+        return []
+    return [str(each) for each in chosen] if isinstance(chosen, list | tuple) else [str(chosen)]

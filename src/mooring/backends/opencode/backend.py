@@ -1,0 +1,284 @@
+"""The backend of OpenCode: one conversation with a server of its own, which runs until the conversation is closed."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.opencode.agents import split_model
+from mooring.backends.opencode.answers import TurnAnswers
+from mooring.backends.opencode.config import find_main_agent
+from mooring.backends.opencode.launch import RunningAgent, launch_agent
+from mooring.backends.opencode.own_config import read_own_names
+from mooring.backends.opencode.program import NAME, find_program
+from mooring.backends.opencode.reading import TurnReading
+from mooring.backends.opencode.said import AgentEvent
+from mooring.core.content import Text
+from mooring.core.outcome import Part
+from mooring.core.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.discovery.untyped import as_mapping
+from mooring.display.text import safe
+from mooring.errors import ConfigError, ModelError, MooringError
+
+CANCEL_TIMEOUT: Final = 5.0
+"""Seconds that OpenCode has to end a turn that was canceled, before its program is ended."""
+ABORT_PAUSE: Final = 0.5
+"""Seconds until it is told again: a turn that hasn't quite begun doesn't hear it."""
+EXIT_TIMEOUT: Final = 2.0
+"""Seconds to wait for how a program ended, once nothing more is heard of it."""
+EVENTS_TIMEOUT: Final = 5.0
+"""Seconds to wait for the last events of a turn that has ended."""
+
+
+async def open_opencode(bridge: AgentBridge, options: BackendOptions) -> "OpenCodeBackend":
+    """OpenCode as the backend of one conversation. Its program is started at once, and waited for by the first turn.
+
+    Raises: ConfigError if it isn't installed, or an option is invalid.
+    """
+    path = find_program(options.env, options.cwd)
+    if options.model is not None and split_model(options.model) is None:
+        hint = "Name both, as in anthropic/claude-sonnet-4-5; `opencode models` lists them."
+        raise ConfigError(f"OpenCode needs a provider and a model, not {options.model!r}.", hint)
+    return OpenCodeBackend(bridge, options, path)
+
+
+class OpenCodeBackend:
+    """One conversation with OpenCode."""
+
+    name = "opencode"
+
+    def __init__(self, bridge: AgentBridge, options: BackendOptions, path: str) -> None:
+        """`path` is OpenCode's program."""
+        self._bridge = bridge
+        self._options = options
+        self._path = path
+        self._session = options.resume
+        self._is_session_found = False
+        self._prompts: set[str] = set()
+        """The ids of what the person said."""
+        self._running: RunningAgent | None = None
+        self._starting: asyncio.Task[RunningAgent] | None = self._begin_start()
+        self._ending: asyncio.Task[None] | None = None
+        """A turn that was canceled, until OpenCode has ended it too."""
+        self._updates: set[asyncio.Task[None]] = set()
+        self._end_listening = bridge.on_change(self._begin_update)
+
+    # --- the program --------------------------------------------------------------------------------------------------
+
+    def _begin_start(self) -> asyncio.Task[RunningAgent]:
+        return asyncio.get_running_loop().create_task(self._start(), name="mooring opencode")
+
+    async def _start(self) -> RunningAgent:
+        own = await asyncio.to_thread(read_own_names, self._options.env)
+        running = await launch_agent(self._bridge, self._options, self._path, own)
+        try:
+            await running.servers.update()
+        except BaseException:
+            await running.close()
+            raise
+        return running
+
+    async def _ensure_running(self) -> RunningAgent:
+        """The running OpenCode, started again if it ended. Raises: SpawnError; ModelError."""
+        if self._running is not None and not self._running.is_running:
+            await self._drop()
+        if self._running is None:
+            starting = self._starting or self._begin_start()
+            # Whoever stops waiting for it leaves it to the next turn.
+            self._starting = starting
+            try:
+                self._running = await asyncio.shield(starting)
+            finally:
+                if starting.done():
+                    self._starting = None
+        return self._running
+
+    async def _drop(self) -> None:
+        running, self._running = self._running, None
+        self._is_session_found = False
+        if running is not None:
+            await running.close()
+
+    async def close(self) -> None:
+        """End OpenCode's program, and everything that it started."""
+        self._end_listening()
+        tasks = {task for task in (self._starting, *self._updates) if task is not None}
+        for task in tasks:
+            task.cancel()
+        if self._ending is not None:
+            tasks.add(self._ending)
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._starting is not None and not self._starting.cancelled() and self._starting.exception() is None:
+            await self._starting.result().close()
+        await self._drop()
+
+    # --- a turn -------------------------------------------------------------------------------------------------------
+
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+        """See `Backend.turn`."""
+        reporter = self._bridge.reporter
+        reporter.begin(emit, model=self._options.model, agent=self._options.agent)
+        reason: EndOfTurn = "failed"
+        text = ""
+        try:
+            reading = await self._take_turn(said)
+            text = reading.text
+            if reading.failure:
+                reporter.fail(reading.failure)
+            else:
+                reason = "finished"
+        except asyncio.CancelledError:
+            reason = "interrupted"
+            raise
+        except MooringError as error:
+            reporter.fail(str(error))
+        finally:
+            reporter.end(reason, text)
+
+    async def _take_turn(self, said: TurnInput) -> TurnReading:
+        """Have OpenCode answer, and read what it does to the end. Raises: MooringError."""
+        if self._ending is not None:
+            await asyncio.shield(self._ending)
+        running = await self._ensure_running()
+        session = await self._find_session(running)
+        await running.servers.update()
+        reading = TurnReading(session, self._bridge.reporter, running.servers.find_tool, self._prompts)
+        answers = TurnAnswers(self._bridge, running.api, running.servers, reading)
+
+        def take(event: AgentEvent) -> None:
+            reading.take(event)
+            if reading.has_begun:
+                answers.take(event)
+
+        running.on_event = take
+        # Its answer says how the turn ended, whatever the events of the turn before still say.
+        path, prompt = f"/session/{session}/message", self._write_prompt(said)
+        prompting = asyncio.get_running_loop().create_task(running.api.post(path, prompt, seconds=None))
+        try:
+            await self._wait_for_end(running, reading, prompting)
+        except asyncio.CancelledError:
+            # Not waited for here: a turn that is canceled ends at once. The next one waits for it.
+            self._ending = asyncio.get_running_loop().create_task(self._cancel(running, session, prompting))
+            raise
+        finally:
+            await answers.close()
+        return reading
+
+    async def _wait_for_end(self, running: RunningAgent, reading: TurnReading, prompting: asyncio.Task[Any]) -> None:
+        """Raises: ModelError if OpenCode refused the prompt, or if nothing more is heard of it."""
+        await asyncio.wait((prompting, running.lost), return_when=asyncio.FIRST_COMPLETED)
+        if running.lost.done():
+            prompting.cancel()
+            await asyncio.wait((prompting, running.program.child.exited), timeout=EXIT_TIMEOUT)
+            await self._drop()
+            raise running.explain_loss()
+        try:
+            reading.take_answer(prompting.result())
+        except ModelError as error:
+            raise ModelError(NAME, reading.failure) if reading.failure else error from None
+        # What it told on the way may still be on the way.
+        if reading.has_begun:
+            await _wait_at_most(reading.ended, EVENTS_TIMEOUT)
+
+    async def _cancel(self, running: RunningAgent, session: str, prompting: asyncio.Task[Any]) -> None:
+        """Have OpenCode end a turn; if it doesn't, end OpenCode."""
+        try:
+            async with asyncio.timeout(CANCEL_TIMEOUT):
+                while not prompting.done():
+                    await running.api.post(f"/session/{session}/abort")
+                    await asyncio.wait({prompting}, timeout=ABORT_PAUSE)
+        except (TimeoutError, ModelError):
+            await self._drop()
+        finally:
+            prompting.cancel()
+            await asyncio.wait({prompting})
+            self._ending = None
+
+    # --- what OpenCode is told ----------------------------------------------------------------------------------------
+
+    async def _find_session(self, running: RunningAgent) -> str:
+        """The session that goes on, or a new one. Raises: ConfigError if OpenCode doesn't have it; ModelError."""
+        if self._session is None:
+            made = as_mapping(await running.api.post("/session"))
+            self._session = str(made["id"])
+            self._is_session_found = True
+            self._options.on_session(self._session)
+        elif not self._is_session_found:
+            await self._check_session(running, self._session)
+        return self._session
+
+    async def _check_session(self, running: RunningAgent, session: str) -> None:
+        try:
+            await running.api.get(f"/session/{session}")
+        except ModelError as error:
+            raise ConfigError(f"OpenCode has no session {safe(session)}: {error}") from None
+        self._is_session_found = True
+
+    def _write_prompt(self, said: TurnInput) -> dict[str, Any]:
+        prompt: dict[str, Any] = {
+            "agent": find_main_agent(self._options),
+            "parts": [{"type": "text", "text": said.text}, *map(_write_attachment, said.attachments)],
+        }
+        if self._options.instructions:
+            prompt["system"] = self._options.instructions
+        model = None if self._options.model is None else split_model(self._options.model)
+        if model is not None:
+            prompt["model"] = {"providerID": model[0], "modelID": model[1]}
+        return prompt
+
+    # --- servers ------------------------------------------------------------------------------------------------------
+
+    async def status(self) -> Sequence[ServerStatus]:
+        """See `Backend.status`."""
+        if self._options.servers == "shared":
+            return await self._bridge.status()
+        if self._running is None or not self._running.is_running:
+            servers, left_out = await self._bridge.list_native()
+            pending = [ServerStatus(server.server, "pending") for server in servers]
+            return [*pending, *(ServerStatus(left.server, "unknown", left.reason) for left in left_out)]
+        return await self._running.servers.status()
+
+    async def switch(self, server: str, on: bool) -> None:
+        """See `Backend.switch`."""
+        if self._options.servers == "shared":
+            await self._bridge.host_servers.switch(server, on)
+        else:
+            await (await self._ensure_running()).servers.switch(server, on)
+
+    async def reconnect(self, server: str) -> None:
+        """See `Backend.reconnect`."""
+        if self._options.servers == "shared":
+            await self._bridge.host_servers.reconnect(server)
+        else:
+            await (await self._ensure_running()).servers.reconnect(server)
+
+    def _begin_update(self) -> None:
+        """Give OpenCode other servers as soon as there are others, also in a turn."""
+        if self._running is None:
+            return  # it gets them when it starts
+        task = asyncio.get_running_loop().create_task(_update(self._running))
+        self._updates.add(task)
+        task.add_done_callback(self._updates.discard)
+
+
+async def _update(running: RunningAgent) -> None:
+    try:
+        await running.servers.update()
+    except ModelError:
+        return  # the next turn finds out why
+
+
+async def _wait_at_most(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
+def _write_attachment(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    return {"type": "file", "mime": part.mime_type, "url": f"data:{part.mime_type};base64,{part.data}"}

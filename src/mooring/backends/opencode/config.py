@@ -1,0 +1,105 @@
+"""The configuration that OpenCode gets for a conversation: whatever it does is asked about, and nothing is its own.
+
+Servers are not in it. They are given to the running server, because the environment, which is how it gets this, is
+also what every command that it runs gets.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.opencode.agents import MAIN_AGENT, KnownTools, write_agent
+from mooring.backends.opencode.own_config import OwnNames
+from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
+from mooring.files import project_folders
+
+SWITCHES: Final = {
+    # A repository's opencode.json and .opencode would start its servers and plugins.
+    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+}
+UNWANTED: Final = (
+    # Calls that are made inside a program ask for no permission, and a sub-agent in the background outlives its turn.
+    "OPENCODE_EXPERIMENTAL",
+    "OPENCODE_EXPERIMENTAL_CODE_MODE",
+    "OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS",
+    "OPENCODE_EXPERIMENTAL_PLAN_MODE",
+    "OPENCODE_PERMISSION",
+    "OPENCODE_SERVER_USERNAME",
+)
+CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+INSTRUCTION_FILES: Final = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+
+
+def write_env(options: BackendOptions, own: OwnNames, known: KnownTools) -> dict[str, str]:
+    """The environment that OpenCode is started with; `own` are the names to switch off."""
+    env = {name: value for name, value in options.env.items() if name not in UNWANTED}
+    content = encode_content(write_config(options, own, known))
+    return {**env, **SWITCHES, CONTENT: content}
+
+
+def encode_content(config: Mapping[str, Any]) -> str:
+    """A configuration as OpenCode reads it from its environment, every text as it is.
+
+    It would put the values of variables and files in the place of `{env:NAME}` and `{file:PATH}`, also in the prompt
+    of an agent that came with a repository.
+    """
+    return msgspec.json.encode(config).decode().replace("{env:", "\\u007benv:").replace("{file:", "\\u007bfile:")
+
+
+def write_config(options: BackendOptions, own: OwnNames, known: KnownTools) -> dict[str, Any]:
+    """What OpenCode merges over everything that the person configured."""
+    config: dict[str, Any] = {
+        **_read_given(options.env),
+        "permission": ASK_ALWAYS,
+        "agent": _write_agents(options, own.agents, known),
+        "mcp": {name: {"enabled": False} for name in sorted(own.servers)},
+        # Both run programs that a repository brings with it.
+        "lsp": False,
+        "formatter": False,
+        "instructions": find_instruction_files(options.cwd),
+        # A refused call ends that call, not the turn.
+        "experimental": {"continue_loop_on_deny": True},
+    }
+    return config
+
+
+def _read_given(env: Mapping[str, str]) -> dict[str, Any]:
+    """What the person has in the same variable themselves, without its servers."""
+    try:
+        given = msgspec.json.decode(env.get(CONTENT) or "{}", type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return {}
+    return {key: value for key, value in given.items() if key != "mcp"}
+
+
+def _write_agents(options: BackendOptions, own: Iterable[str], known: KnownTools) -> dict[str, Any]:
+    # What a person's own agents may do is written in them, and would go past the gate. Those that Mooring knows are
+    # among the options.
+    agents: dict[str, Any] = {name: {"disable": True} for name in sorted(own)}
+    for name in (MAIN_AGENT, "general"):
+        agents[name] = {"permission": ASK_ALWAYS}
+    agents["explore"] = {"permission": EXPLORE}
+    for definition in options.agents:
+        agents[definition.name] = write_agent(definition, known, is_main=definition.name == options.agent)
+    return agents
+
+
+def find_main_agent(options: BackendOptions) -> str:
+    """The agent that the person talks to, as OpenCode names it."""
+    known = {definition.name for definition in options.agents}
+    return options.agent if options.agent in known and options.agent is not None else MAIN_AGENT
+
+
+def find_instruction_files(cwd: str) -> list[str]:
+    """The files that OpenCode would have read by itself if a repository's configuration were not switched off."""
+    folders = project_folders(cwd)
+    for name in INSTRUCTION_FILES:
+        paths = [os.path.join(folder, name) for folder in folders]
+        found = [path for path in paths if os.path.isfile(path)]
+        if found:
+            return found
+    return []

@@ -1,0 +1,126 @@
+"""Starts OpenCode for a conversation, makes sure that only our servers are on, and follows its events."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Final
+
+from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.opencode.api import OpenCodeApi, open_api
+from mooring.backends.opencode.config import write_env
+from mooring.backends.opencode.own_config import OwnNames, find_names
+from mooring.backends.opencode.program import NAME, RunningProgram, explain_end, start_program
+from mooring.backends.opencode.said import AgentEvent, read_event
+from mooring.backends.opencode.servers import GivenServers, list_known_tools
+from mooring.discovery.untyped import as_mapping
+from mooring.errors import ModelError
+
+BUILT_IN: Final = frozenset({"build", "plan", "general", "explore", "compaction", "title", "summary"})
+
+TakeEvent = Callable[[AgentEvent], None]
+
+
+class RunningAgent:
+    """A running OpenCode with everything that belongs to it. `launch_agent` makes one."""
+
+    def __init__(self, program: RunningProgram, api: OpenCodeApi, servers: GivenServers, stack: AsyncExitStack) -> None:
+        self.program = program
+        self.api = api
+        self.servers = servers
+        self.on_event: TakeEvent = _ignore
+        """Receives every event."""
+        self._stack = stack
+        self._following: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked anything: the program runs, and its events are heard."""
+        return self.program.is_running and self._following is not None and not self._following.done()
+
+    @property
+    def lost(self) -> asyncio.Task[None]:
+        """Done when nothing more will be heard of it."""
+        assert self._following is not None
+        return self._following
+
+    def explain_loss(self) -> ModelError:
+        """Why nothing more is heard of it."""
+        if self.program.is_running:
+            return ModelError(NAME, "its events ended.")
+        return explain_end(self.program.child)
+
+    async def follow(self) -> None:
+        """Hear its events from now on. Raises: ModelError."""
+        heard = asyncio.Event()
+        self._following = asyncio.get_running_loop().create_task(self._follow(heard))
+        opened = asyncio.get_running_loop().create_task(heard.wait())
+        try:
+            await asyncio.wait((opened, self._following), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()
+        if not heard.is_set():
+            await self._following
+
+    async def _follow(self, heard: asyncio.Event) -> None:
+        async with self.api.listen() as events:
+            async for data in events:
+                # The first event says that it is connected: from then on nothing is missed.
+                heard.set()
+                event = read_event(data)
+                if event is not None:
+                    self.on_event(event)
+
+    async def close(self) -> None:
+        """End the program, and everything that it started."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait({self._following})
+        await self._stack.aclose()
+
+
+async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, own: OwnNames) -> RunningAgent:
+    """Start OpenCode with what the person has configured for it switched off, as far as that is in `own`.
+
+    Raises: SpawnError; ModelError.
+    """
+    running = await _start(bridge, options, path, own)
+    try:
+        missed = await find_foreign(running.api, options)
+        if missed - own:
+            await running.close()
+            running = await _start(bridge, options, path, own | missed)
+            missed = await find_foreign(running.api, options)
+        # An organization's servers are merged over what we say. Until here nothing was started.
+        await running.servers.disconnect(sorted(missed.servers))
+        await running.follow()
+    except BaseException:
+        await running.close()
+        raise
+    return running
+
+
+async def _start(bridge: AgentBridge, options: BackendOptions, path: str, own: OwnNames) -> RunningAgent:
+    env = write_env(options, own, await list_known_tools(bridge, options.servers))
+    program = await start_program(options.guard, path, env, options.cwd)
+    stack = AsyncExitStack()
+    stack.push_async_callback(program.close)
+    api = await stack.enter_async_context(open_api(program, options.cwd))
+    return RunningAgent(program, api, GivenServers(bridge, options, api), stack)
+
+
+async def find_foreign(api: OpenCodeApi, options: BackendOptions) -> OwnNames:
+    """The servers and agents that are on and not ours. No server is started by asking. Raises: ModelError."""
+    config = as_mapping(await api.get("/config"))
+    found = find_names(config)
+    ours = BUILT_IN | {definition.name for definition in options.agents}
+    return OwnNames(found.servers, found.agents - ours - _find_disabled(config))
+
+
+def _find_disabled(config: object) -> frozenset[str]:
+    agents = as_mapping(as_mapping(config).get("agent"))
+    return frozenset(name for name, agent in agents.items() if as_mapping(agent).get("disable") is True)
+
+
+def _ignore(event: AgentEvent) -> None:
+    return

@@ -1,0 +1,283 @@
+"""One turn, read from OpenCode's events and told as ours."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from mooring.backends.bridge.bridge import OwnTool, ServerTool
+from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.opencode.said import (
+    AgentEvent,
+    CallName,
+    Failure,
+    Message,
+    MessageChanged,
+    Part,
+    PartChanged,
+    PartGrew,
+    PermissionReplied,
+    PermissionWanted,
+    QuestionsWanted,
+    SessionFailed,
+    StateChanged,
+    StepsChanged,
+    Tokens,
+)
+from mooring.core.content import Image, Text
+from mooring.core.outcome import Part as ResultPart
+from mooring.core.turn import Todo, TokenUsage
+from mooring.discovery.untyped import as_mapping
+
+LONGEST_ERROR: Final = 2000
+
+FindTool = Callable[[str], ServerTool | OwnTool]
+
+
+class ReadCall(Struct, frozen=True):
+    """A call that OpenCode is about to make."""
+
+    id: str
+    session: str
+    name: str
+    tool: ServerTool | OwnTool
+    arguments: Mapping[str, Any]
+
+
+class _TextPart(Struct):
+    """A part that grows: which kind it is, and how much of it was told."""
+
+    part: Part
+    told: int = 0
+
+
+class TurnReading:
+    """Reads the events of one turn, and of the sub-agents in it.
+
+    Each event names a session. Those of other conversations, which share OpenCode's database, are none of ours.
+    """
+
+    def __init__(self, session: str, reporter: AgentReporter, find_tool: FindTool, prompts: set[str]) -> None:
+        """`prompts` are the ids of what the person said before; this turn adds its own."""
+        self._reporter = reporter
+        self._find_tool = find_tool
+        self._prompts = prompts
+        self._parents: dict[str, str | None] = {session: None}
+        """Our session and those of sub-agents, each with the call that it works for."""
+        self._session = session
+        self._replies: dict[str, Message] = {}
+        self._texts: dict[str, _TextPart] = {}
+        self._calls: dict[tuple[str, str], asyncio.Future[ReadCall]] = {}
+        self._last_reply = ""
+        self._said: list[str] = []
+        self.has_begun = False
+        """Whether what the person said has come back. Until then, events are still those of the turn before."""
+        self.failure = ""
+        """Why the turn failed; empty if it didn't."""
+        self.ended = asyncio.Event()
+        """Set when OpenCode has nothing more to do."""
+
+    @property
+    def text(self) -> str:
+        """What the agent that the person talks to said last."""
+        return "".join(self._said)
+
+    def belongs(self, session: str) -> bool:
+        """Whether a session is this conversation's, or a sub-agent's in it."""
+        return session in self._parents
+
+    async def wait_for_call(self, name: CallName) -> ReadCall:
+        """The call of that name. A permission may be wanted before it is said what for."""
+        return await asyncio.shield(self._find_call(name.message, name.call))
+
+    def take(self, event: AgentEvent) -> None:
+        """Tell what an event says."""
+        if isinstance(event, MessageChanged):
+            self._note_prompt(event.info)
+        if self.has_begun:
+            self._tell(event)
+
+    def _note_prompt(self, message: Message) -> None:
+        if message.role == "user" and message.session == self._session and message.id not in self._prompts:
+            self._prompts.add(message.id)
+            self.has_begun = True
+
+    def _tell(self, event: AgentEvent) -> None:
+        match event:
+            case MessageChanged(info):
+                self._take_message(info)
+            case PartChanged(part):
+                if self.belongs(part.session):
+                    self._take_part(part)
+            case PartGrew():
+                self._take_piece(event)
+            case StepsChanged(session, todos):
+                if self.belongs(session):
+                    steps = [_read_step(step.content, step.status) for step in todos if step.status != "cancelled"]
+                    self._reporter.change_plan(tuple(steps), parent=self._parents[session])
+            case StateChanged():
+                self._take_state(event)
+            case SessionFailed(session, error):
+                if session == self._session and isinstance(error, Failure):
+                    self.failure = describe_failure(error)
+            case PermissionWanted() | PermissionReplied() | QuestionsWanted():
+                pass  # whoever answers them takes them
+
+    def take_answer(self, answer: Any) -> None:
+        """Take the message that answers the prompt: it says whether the turn failed."""
+        info = as_mapping(as_mapping(answer).get("info"))
+        error = as_mapping(info.get("error"))
+        self.failure = (
+            describe_failure(Failure(str(error.get("name", "")), as_mapping(error.get("data")))) if error else ""
+        )
+
+    # --- texts --------------------------------------------------------------------------------------------------------
+
+    def _take_message(self, message: Message) -> None:
+        if message.role != "assistant" or not self.belongs(message.session):
+            return
+        self._replies[message.id] = message
+        if message.session == self._session and message.id != self._last_reply:
+            self._last_reply = message.id
+            self._said.clear()
+
+    def _take_part(self, part: Part) -> None:
+        # What the person said comes back as a message of its own.
+        reply = self._replies.get(part.message)
+        if reply is None:
+            return
+        match part.type:
+            case "text" | "reasoning":
+                self._take_text(part)
+            case "tool":
+                self._take_call(part)
+            case "step-finish":
+                self._take_usage(part, reply)
+            case _:
+                pass  # snapshots, patches and the like
+
+    def _take_text(self, part: Part) -> None:
+        if part.synthetic:
+            return
+        known = self._texts.setdefault(part.id, _TextPart(part))
+        # Whole at its end: what came in pieces was told already.
+        self._tell_text(known, part.text[known.told :])
+
+    def _take_piece(self, event: PartGrew) -> None:
+        known = self._texts.get(event.part)
+        if known is not None and event.field_name == "text":
+            self._tell_text(known, event.delta)
+
+    def _tell_text(self, known: _TextPart, text: str) -> None:
+        if not text:
+            return
+        known.told += len(text)
+        parent = self._parents[known.part.session]
+        if known.part.type == "reasoning":
+            self._reporter.think(text, parent=parent)
+            return
+        self._reporter.say(text, parent=parent)
+        if parent is None:
+            self._said.append(text)
+
+    def _take_usage(self, part: Part, reply: Message) -> None:
+        if part.tokens is None:
+            return
+        model = f"{reply.provider}/{reply.model}"
+        # It says 0 for a model whose price it doesn't know.
+        cost = part.cost or None
+        self._reporter.use(model, count_tokens(part.tokens), cost, parent=self._parents[part.session])
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def _take_call(self, part: Part) -> None:
+        state = part.state
+        if state is None or state.status == "pending":
+            return
+        self._start_call(part, state.input)
+        child = state.metadata.get("sessionId")
+        if part.tool == "task" and isinstance(child, str):
+            self._parents.setdefault(child, part.id)
+        if state.status == "completed":
+            self._finish(part, state.output, state.attachments or ())
+        elif state.status == "error":
+            is_canceled = state.metadata.get("interrupted") is True
+            self._reporter.finish_tool(
+                part.id,
+                success=False,
+                error=state.error,
+                canceled=is_canceled,
+                parent=self._parents[part.session],
+            )
+
+    def _start_call(self, part: Part, arguments: Any) -> None:
+        known = self._find_call(part.message, part.call)
+        if known.done():
+            return
+        tool = self._find_tool(part.tool)
+        given = arguments if isinstance(arguments, dict) else {}
+        known.set_result(ReadCall(part.id, part.session, part.tool, tool, given))
+        server, name = (tool.server, tool.tool) if isinstance(tool, ServerTool) else (None, tool.name)
+        self._reporter.start_tool(part.id, part.tool, server, name, given, parent=self._parents[part.session])
+
+    def _finish(self, part: Part, output: str, attachments: Any) -> None:
+        images = [_read_image(each) for each in attachments]
+        found = [image for image in images if image is not None]
+        parts: tuple[ResultPart, ...] = (Text(output), *found) if found else ()
+        self._reporter.finish_tool(part.id, success=True, text=output, parts=parts, parent=self._parents[part.session])
+
+    def _find_call(self, message: str, call: str) -> asyncio.Future[ReadCall]:
+        key = (message, call)
+        if key not in self._calls:
+            self._calls[key] = asyncio.get_running_loop().create_future()
+        return self._calls[key]
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def _take_state(self, event: StateChanged) -> None:
+        if not self.belongs(event.session):
+            return
+        state = event.status
+        if state.type == "retry":
+            seconds = max(0.0, state.next / 1000 - time.time())
+            self._reporter.fail(state.message, seconds, parent=self._parents[event.session])
+        if event.session != self._session:
+            return
+        if state.type == "idle":
+            self.ended.set()
+
+
+def count_tokens(tokens: Tokens) -> TokenUsage:
+    """What a reply took, counted as we do: with the cache among the input and the reasoning among the output."""
+    read, written = round(tokens.cache.read), round(tokens.cache.write)
+    return TokenUsage(
+        round(tokens.input) + read + written,
+        round(tokens.output) + round(tokens.reasoning),
+        read,
+        written,
+    )
+
+
+def describe_failure(failure: Failure) -> str:
+    """Why a reply failed, in OpenCode's words."""
+    message = failure.data.get("message")
+    words = message if isinstance(message, str) and message else failure.name or "the reply failed"
+    return words[:LONGEST_ERROR].strip()
+
+
+def _read_step(content: str, status: str) -> Todo:
+    match status:
+        case "in_progress" | "completed":
+            return Todo(content, status)
+        case _:
+            return Todo(content)
+
+
+def _read_image(attachment: Mapping[str, Any]) -> Image | None:
+    mime, url = str(attachment.get("mime", "")), str(attachment.get("url", ""))
+    head, comma, data = url.partition(",")
+    if not mime.startswith("image/") or not comma or not head.endswith(";base64"):
+        return None
+    return Image(data=data, mime_type=mime)
