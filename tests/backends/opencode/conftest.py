@@ -22,7 +22,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         try:
-            install.install_backends(_say) if not os.environ.get("SKIP") else None
+            install.install_backends(_say)
         except install.CannotInstall as error:
             raise pytest.UsageError(str(error)) from None
 

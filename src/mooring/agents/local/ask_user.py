@@ -72,7 +72,7 @@ def _report_nobody() -> Result:
     return text_result("There is nobody to ask; decide by yourself, and say what you decided.", failed=True)
 
 
-def make_form(questions: list[PersonQuestion], asker: str) -> Form:
+def make_form(questions: list[PersonQuestion], asker: str = ASKER) -> Form:
     """The questions as one form, with a field for each and one for the person's own words."""
     properties: dict[str, Any] = {}
     for number, question in enumerate(questions, 1):

@@ -10,6 +10,7 @@ from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.answers import TurnAnswers
 from mooring.backends.opencode.config import find_main_agent
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
+from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
 from mooring.backends.opencode.program import NAME, find_program
 from mooring.backends.opencode.reading import TurnReading
@@ -142,9 +143,11 @@ class OpenCodeBackend:
         if self._ending is not None:
             await asyncio.shield(self._ending)
         running = await self._ensure_running()
+        if self._options.model is not None:
+            check_model(self._options.model, running.models)
         session = await self._find_session(running)
         await running.servers.update()
-        reading = TurnReading(session, self._bridge.reporter, running.servers.find_tool, self._prompts)
+        reading = TurnReading(session, self._bridge.reporter, running, self._prompts)
         answers = TurnAnswers(self._bridge, running.api, running.servers, reading)
 
         def take(event: AgentEvent) -> None:

@@ -1,14 +1,15 @@
 """Starts OpenCode for a conversation, makes sure that only our servers are on, and follows its events."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Final
 
-from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.bridge import AgentBridge, OwnTool, ServerTool
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.api import OpenCodeApi, open_api
 from mooring.backends.opencode.config import write_env
+from mooring.backends.opencode.models import ModelWindows, read_models
 from mooring.backends.opencode.own_config import OwnNames, find_names
 from mooring.backends.opencode.program import NAME, RunningProgram, explain_end, start_program
 from mooring.backends.opencode.said import AgentEvent, read_event
@@ -17,6 +18,9 @@ from mooring.discovery.untyped import as_mapping
 from mooring.errors import ModelError
 
 BUILT_IN: Final = frozenset({"build", "plan", "general", "explore", "compaction", "title", "summary"})
+
+STARTS: Final = 4
+"""How often it is started before it is given up: of two that are the first ever, one can't make the database."""
 
 TakeEvent = Callable[[AgentEvent], None]
 
@@ -30,6 +34,8 @@ class RunningAgent:
         self.servers = servers
         self.on_event: TakeEvent = _ignore
         """Receives every event."""
+        self.models: ModelWindows = {}
+        """What it can ask."""
         self._stack = stack
         self._following: asyncio.Task[None] | None = None
 
@@ -43,6 +49,10 @@ class RunningAgent:
         """Done when nothing more will be heard of it."""
         assert self._following is not None
         return self._following
+
+    def find_tool(self, written: str) -> ServerTool | OwnTool:
+        """The tool that it means by a name."""
+        return self.servers.find_tool(written)
 
     def explain_loss(self) -> ModelError:
         """Why nothing more is heard of it."""
@@ -93,6 +103,7 @@ async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, 
             missed = await find_foreign(running.api, options)
         # An organization's servers are merged over what we say. Until here nothing was started.
         await running.servers.disconnect(sorted(missed.servers))
+        running.models = await read_models(running.api)
         await running.follow()
     except BaseException:
         await running.close()
@@ -102,11 +113,20 @@ async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, 
 
 async def _start(bridge: AgentBridge, options: BackendOptions, path: str, own: OwnNames) -> RunningAgent:
     env = write_env(options, own, await list_known_tools(bridge, options.servers))
-    program = await start_program(options.guard, path, env, options.cwd)
+    program = await _start_program(options, path, env)
     stack = AsyncExitStack()
     stack.push_async_callback(program.close)
     api = await stack.enter_async_context(open_api(program, options.cwd))
     return RunningAgent(program, api, GivenServers(bridge, options, api), stack)
+
+
+async def _start_program(options: BackendOptions, path: str, env: Mapping[str, str]) -> RunningProgram:
+    for _ in range(STARTS - 1):
+        try:
+            return await start_program(options.guard, path, env, options.cwd)
+        except ModelError:
+            continue
+    return await start_program(options.guard, path, env, options.cwd)
 
 
 async def find_foreign(api: OpenCodeApi, options: BackendOptions) -> OwnNames:

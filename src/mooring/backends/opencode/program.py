@@ -98,6 +98,13 @@ def explain_end(child: Child) -> ModelError:
         return ModelError(NAME, f"its server did not listen within {START_TIMEOUT:g} s.", "Try it: opencode serve")
     code = child.exited.result()
     how = f"its program was ended by signal {-code}" if code < 0 else f"its program ended with exit code {code}"
-    lines = [line.strip() for line in child.stderr_tail.splitlines() if line.strip()]
-    last = f": {safe(lines[-1][:LONGEST_CAUSE])}" if lines else "."
-    return ModelError(NAME, f"{how}{last}")
+    cause = _find_cause(child.stderr_tail)
+    return ModelError(NAME, f"{how}: {cause}" if cause else f"{how}.")
+
+
+def _find_cause(written: str) -> str:
+    """The line that says most: the last that speaks of an error, or else the last."""
+    lines = [line.strip() for line in written.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower() or "failed" in line.lower()]
+    said = (errors or lines)[-1:]
+    return safe(said[0][:LONGEST_CAUSE]) if said else ""

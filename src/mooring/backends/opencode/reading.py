@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
 from mooring.backends.bridge.bridge import OwnTool, ServerTool
 from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.opencode.models import ModelWindows
 from mooring.backends.opencode.said import (
     AgentEvent,
     CallName,
@@ -33,7 +34,14 @@ from mooring.discovery.untyped import as_mapping
 
 LONGEST_ERROR: Final = 2000
 
-FindTool = Callable[[str], ServerTool | OwnTool]
+
+class Catalog(Protocol):
+    """What a turn has to look up."""
+
+    @property
+    def models(self) -> ModelWindows: ...
+
+    def find_tool(self, written: str) -> ServerTool | OwnTool: ...
 
 
 class ReadCall(Struct, frozen=True):
@@ -59,10 +67,10 @@ class TurnReading:
     Each event names a session. Those of other conversations, which share OpenCode's database, are none of ours.
     """
 
-    def __init__(self, session: str, reporter: AgentReporter, find_tool: FindTool, prompts: set[str]) -> None:
+    def __init__(self, session: str, reporter: AgentReporter, catalog: Catalog, prompts: set[str]) -> None:
         """`prompts` are the ids of what the person said before; this turn adds its own."""
         self._reporter = reporter
-        self._find_tool = find_tool
+        self._catalog = catalog
         self._prompts = prompts
         self._parents: dict[str, str | None] = {session: None}
         """Our session and those of sub-agents, each with the call that it works for."""
@@ -188,7 +196,8 @@ class TurnReading:
         model = f"{reply.provider}/{reply.model}"
         # It says 0 for a model whose price it doesn't know.
         cost = part.cost or None
-        self._reporter.use(model, count_tokens(part.tokens), cost, parent=self._parents[part.session])
+        window = self._catalog.models.get(model)
+        self._reporter.use(model, count_tokens(part.tokens), cost, window, parent=self._parents[part.session])
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -216,7 +225,7 @@ class TurnReading:
         known = self._find_call(part.message, part.call)
         if known.done():
             return
-        tool = self._find_tool(part.tool)
+        tool = self._catalog.find_tool(part.tool)
         given = arguments if isinstance(arguments, dict) else {}
         known.set_result(ReadCall(part.id, part.session, part.tool, tool, given))
         server, name = (tool.server, tool.tool) if isinstance(tool, ServerTool) else (None, tool.name)
