@@ -6,11 +6,14 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import find_agents
+from mooring.agents.instructions.collect import collect_instructions
+from mooring.agents.instructions.section import write_section
 from mooring.agents.sessions.told import ToldConversation
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
@@ -106,6 +109,8 @@ async def open_program(
     )
     async with session as opened, _open_bridge(host, options, opened) as bridge:
         settings = _make_backend_options(host, options, opened, await _list_agents(host, options))
+        if not PROGRAM_FACTS[options.name].reads_instructions:
+            settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
         backend = await _load(options.name)(bridge, settings)
         try:
             yield KeptProgram(backend, ToldConversation(opened.journal), settings.servers)
@@ -167,6 +172,12 @@ def _make_backend_options(
         on_session=opened.journal.name_backend_session,
         mode=find_mode(options.policy),
     )
+
+
+def _read_instructions(host: Host) -> str:
+    """What AGENTS.md, CLAUDE.md and the like say, as a section of a system prompt."""
+    found = collect_instructions(host.viewpoint)
+    return write_section(found.files, host.viewpoint.where)
 
 
 def _load(name: ProgramName) -> OpenProgram:

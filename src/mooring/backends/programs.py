@@ -25,6 +25,8 @@ class ProgramFacts(Struct, frozen=True, kw_only=True):
     """The variable in which a person can name the program's path."""
     keys: tuple[str, ...]
     """Variables that it needs to reach its provider. They look like secrets, so it would not get them otherwise."""
+    reads_instructions: bool = True
+    """Whether it still reads AGENTS.md and the like by itself, without a repository's settings."""
 
 
 _PROVIDER_KEYS: Final = (
@@ -60,6 +62,7 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
             "CLAUDE_CODE_OAUTH_TOKEN",
             "GOOGLE_APPLICATION_CREDENTIALS",
         ),
+        reads_instructions=False,
     ),
     "copilot": ProgramFacts(
         program="copilot",

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
 from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer
-from mooring.backends.bridge.options import ServersWay
+from mooring.core.backend_name import ServersWay
 from mooring.core.turn import ServerStatusWord
 
 _DAY: Final = 24 * 60 * 60.0
