@@ -1,7 +1,6 @@
 """Conversations with the real OpenCode: a host with servers, the bridge, the backend, and a fake model behind it."""
 
 import asyncio
-import json
 import os
 import sys
 import threading
@@ -52,13 +51,13 @@ def do(*replies: Sequence[Part]) -> str:
 
 def play(request: ModelRequest) -> Reply:
     """Reply as the newest prompt says, and be satisfied with any result after that."""
-    places = [place for place, message in enumerate(request.messages) if MARK in message.text]
+    places = [place for place, message in enumerate(request.messages) if f"\n{MARK}" in f"\n{message.text}"]
     if not places:
         return [Say("Nothing to do.")]
     place = places[-1]
-    text = request.messages[place].text.rpartition(MARK)[2]
-    script, _ = json.JSONDecoder().raw_decode(text)
-    replies = msgspec.convert(script, list[list[Part]])
+    # After a reply that failed, two prompts come as one message, each on its line. A prompt may hold another's text.
+    lines = [line for line in request.messages[place].text.splitlines() if line.startswith(MARK)]
+    replies = msgspec.json.decode(lines[-1].removeprefix(MARK), type=list[list[Part]])
     done = sum(message.role == "assistant" for message in request.messages[place:])
     return replies[done] if done < len(replies) else [Say("All done.")]
 

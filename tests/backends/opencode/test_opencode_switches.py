@@ -19,23 +19,20 @@ pytestmark = pytest.mark.timeout(400)
 
 
 def make_marker(folder: Path, name: str) -> dict[str, Any]:
-    """A server of OpenCode that leaves a file behind if it is ever started."""
-    code = f"open({str(folder / 'markers' / name)!r}, 'w')"
+    """A server of OpenCode that leaves a file behind, with the name of the program that started it."""
+    code = f"import os; open({str(folder / 'markers' / name)!r}, 'a').write(open(f'/proc/{{os.getppid()}}/cmdline').read())"
     return {name: {"type": "local", "command": [sys.executable, "-c", code], "enabled": True}}
 
 
 @pytest.mark.parametrize("way", ["shared", "native"])
-def test_no_server_of_the_repository_or_of_the_person_s_own_opencode_is_started(tmp_path: Path, way: str) -> None:
+def test_no_server_of_the_repository_is_started(tmp_path: Path, way: str) -> None:
     (tmp_path / "markers").mkdir()
     with FakeModel(play, skip_asides=True) as model:
-        home = OpenCodeHome(tmp_path, model, mcp=make_marker(tmp_path, "user"))
+        home = OpenCodeHome(tmp_path, model)
         home.configure(demo=DEMO)
-        home.write("home/.opencode/opencode.jsonc", {"mcp": make_marker(tmp_path, "home-folder")})
         for file in ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"):
             name = file.replace("/", "-").replace(".", "-")
             home.write(f"project/{file}", {"mcp": make_marker(tmp_path, name)})
-        plugin = f"import fs from 'fs'; fs.writeFileSync({str(tmp_path / 'markers' / 'plugin')!r}, '')"
-        home.write("project/.opencode/plugin/planted.js", f"{plugin}; export const Planted = async () => ({{}})")
 
         async def live() -> None:
             async with talking(home, servers=way) as talk:
@@ -43,9 +40,50 @@ def test_no_server_of_the_repository_or_of_the_person_s_own_opencode_is_started(
                 assert turn.find_finished("add").success
 
         asyncio.run(live())
-        offered = model.requests[0].tool_names
     assert list((tmp_path / "markers").iterdir()) == []
-    assert not any(name.startswith(("user_", "home", "opencode")) for name in offered)
+
+
+def test_the_person_s_own_servers_are_started_by_mooring_and_not_by_opencode_too(tmp_path: Path) -> None:
+    (tmp_path / "markers").mkdir()
+    with FakeModel(play, skip_asides=True) as model:
+        home = OpenCodeHome(tmp_path, model, mcp=make_marker(tmp_path, "user"))
+        home.configure(demo=DEMO)
+        home.write("home/.opencode/opencode.jsonc", {"mcp": make_marker(tmp_path, "home-folder")})
+
+        async def live() -> None:
+            async with talking(home) as talk:
+                turn = await talk.say(do([Call("demo_add", {"a": 1, "b": 2})]))
+                assert turn.find_finished("add").success
+
+        asyncio.run(live())
+    starters = "".join(marker.read_text() for marker in (tmp_path / "markers").iterdir())
+    assert starters
+    assert "serve" not in starters.split("\0")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        (".opencode/plugin/planted.js", "export const Planted = async () => ({})"),
+        (".opencode/plugins/planted.ts", "export const Planted = async () => ({})"),
+        ("opencode.json", '{"plugin": ["planted"]}'),
+        (".opencode/opencode.jsonc", '{"plugins": [{"package": "./planted.js"}]} // it is there'),
+        ("opencode.jsonc", "{"),
+    ],
+)
+def test_a_repository_that_brings_a_plugin_is_refused_before_anything_starts(
+    tmp_path: Path, nonce: str, file: str, content: str
+) -> None:
+    with FakeModel(play, skip_asides=True) as model:
+        home = OpenCodeHome(tmp_path, model)
+        home.write(f"project/{file}", content)
+
+        async def live() -> None:
+            async with open_host(home) as host, talk_on(host, home):
+                raise AssertionError("it was started")
+
+        with pytest.raises(ConfigError, match="would run unasked"):
+            asyncio.run(live())
 
 
 def test_servers_that_no_known_file_names_are_found_and_off_too(tmp_path: Path) -> None:

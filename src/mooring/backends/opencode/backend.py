@@ -12,6 +12,7 @@ from mooring.backends.opencode.config import find_main_agent
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
 from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
+from mooring.backends.opencode.plugins import check_plugins
 from mooring.backends.opencode.program import NAME, find_program
 from mooring.backends.opencode.reading import TurnReading
 from mooring.backends.opencode.said import AgentEvent
@@ -35,12 +36,13 @@ EVENTS_TIMEOUT: Final = 5.0
 async def open_opencode(bridge: AgentBridge, options: BackendOptions) -> "OpenCodeBackend":
     """OpenCode as the backend of one conversation. Its program is started at once, and waited for by the first turn.
 
-    Raises: ConfigError if it isn't installed, or an option is invalid.
+    Raises: ConfigError if it isn't installed, an option is invalid, or the repository has plugins for it.
     """
     path = find_program(options.env, options.cwd)
     if options.model is not None and split_model(options.model) is None:
         hint = "Name both, as in anthropic/claude-sonnet-4-5; `opencode models` lists them."
         raise ConfigError(f"OpenCode needs a provider and a model, not {options.model!r}.", hint)
+    await asyncio.to_thread(check_plugins, options.cwd, options.env.get("HOME", ""))
     return OpenCodeBackend(bridge, options, path)
 
 
@@ -71,7 +73,10 @@ class OpenCodeBackend:
         return asyncio.get_running_loop().create_task(self._start(), name="mooring opencode")
 
     async def _start(self) -> RunningAgent:
-        own = await asyncio.to_thread(read_own_names, self._options.env)
+        options = self._options
+        # Again: since the conversation was opened, the agent itself may have written one.
+        await asyncio.to_thread(check_plugins, options.cwd, options.env.get("HOME", ""))
+        own = await asyncio.to_thread(read_own_names, options.env)
         running = await launch_agent(self._bridge, self._options, self._path, own)
         try:
             await running.servers.update()

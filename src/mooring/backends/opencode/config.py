@@ -17,7 +17,7 @@ from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
 from mooring.files import project_folders
 
 SWITCHES: Final = {
-    # A repository's opencode.json and .opencode would start its servers and plugins.
+    # A repository's opencode.json and .opencode would start its servers.
     "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
 }

@@ -1,0 +1,60 @@
+"""Finds the plugins that a repository brings for OpenCode: it would run them, and nothing switches that off.
+
+`OPENCODE_DISABLE_PROJECT_CONFIG` and `OPENCODE_PURE` keep one of the two readers of configuration in OpenCode 1.18 from
+them. The other one imports them as soon as a prompt comes.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from mooring.discovery.untyped import as_mapping
+from mooring.display.text import safe
+from mooring.errors import ConfigError, FileError, ParseError
+from mooring.files import match_paths, project_folders, read
+from mooring.syntax.parse import parse
+
+_FILES: Final = ("opencode.json", "opencode.jsonc")
+_KEYS: Final = ("plugin", "plugins")
+
+
+def check_plugins(cwd: str, home: str) -> None:
+    """Raises: ConfigError if OpenCode would run code of the repository."""
+    for folder in _list_folders(cwd, home):
+        for path in _find_plugins(folder):
+            hint = "Remove it, or have another backend answer here."
+            raise ConfigError(f"{safe(path)} is a plugin of this repository, which OpenCode would run unasked.", hint)
+
+
+def _list_folders(cwd: str, home: str) -> Iterator[str]:
+    """The folders in which OpenCode looks: up to the repository's, or all of them if there is none."""
+    folders = project_folders(cwd)
+    if not os.path.lexists(os.path.join(folders[-1], ".git")):
+        folders = [cwd]
+        while os.path.dirname(folders[-1]) != folders[-1]:
+            folders.append(os.path.dirname(folders[-1]))
+    # What is in the person's own folder is theirs.
+    return (folder for folder in folders if folder != home)
+
+
+def _find_plugins(folder: str) -> Iterator[str]:
+    own = os.path.join(folder, ".opencode")
+    for kind in ("plugin", "plugins"):
+        for suffix in ("js", "ts"):
+            yield from match_paths(f"{_escape(own)}/{kind}/*.{suffix}", 1)
+            yield from match_paths(f"{_escape(own)}/{kind}/.*.{suffix}", 1)
+    for place in (folder, own):
+        yield from (path for path in (os.path.join(place, name) for name in _FILES) if _names_plugins(path))
+
+
+def _escape(folder: str) -> str:
+    return folder.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
+
+
+def _names_plugins(path: str) -> bool:
+    try:
+        data = read(path)
+        config = {} if data is None else as_mapping(parse(data, "json").data)
+    except (FileError, ParseError):
+        return True  # OpenCode may be able to read what we can't
+    return any(config.get(key) for key in _KEYS)
