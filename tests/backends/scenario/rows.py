@@ -254,6 +254,11 @@ async def repository(stage: Stage) -> None:
     assert stage.started_by_repository == []
 
 
+async def own_servers(stage: Stage) -> None:
+    """Those in the agent's own configuration, which are switched off in Mooring."""
+    assert stage.started_by_agent == []
+
+
 async def nothing_left(stage: Stage) -> None:
     left = await stage.wait_until_gone()
     assert left == [], list(map(read_command, left))
@@ -270,6 +275,7 @@ ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
     AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
     AfterRow("nothing of the repository is started", repository),
+    AfterRow("what is off in Mooring is off in the agent's own configuration", own_servers),
     AfterRow("no process is left", nothing_left),
 )
 """When the conversation is closed."""

@@ -1,6 +1,7 @@
 """Where a scenario plays: a home with servers of every kind, a repository that is up to something, and one agent."""
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
@@ -22,8 +23,9 @@ from tests.peers.processes import marked
 from tests.support import Home
 
 from mooring.actions.session_start import SessionStart
+from mooring.actions.switch import switch
 from mooring.chat.conversation import ChatOptions, Conversation
-from mooring.core.backend_name import ProgramName, ServersWay
+from mooring.core.backend_name import PROGRAMS, ProgramName, ServersWay
 from mooring.core.call import ConversationEvent, Definition
 from mooring.core.question import Allow, Answer, Ask, No, Permission, Question
 from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent
@@ -146,6 +148,7 @@ class Stage:
         self.home.write("home/.config/mooring/settings.json", {"backendServers": self.way})
         for path, content in _FILES[self.agent](self.model).items():
             self.home.write(path, content)
+        self._plant_own()
         self._share_unpacked()
         for path, key in REPOSITORY_FILES:
             self.home.write(f"project/{path}", {key: {f"planted{path.count('/')}": self._make_marker(path)}})
@@ -153,6 +156,21 @@ class Stage:
         self.home.write("project/opencode.json", {"mcp": planted})
         self.home.write("project/.opencode/opencode.json", {"mcp": planted})
         self.home.write("project/.claude/settings.json", {"enableAllProjectMcpServers": True})
+
+    def _plant_own(self) -> None:
+        """Give each agent a server of the person's own, and switch all of them off in Mooring."""
+        own = {f"own-{agent}": self._make_marker(f"own-{agent}") for agent in PROGRAMS}
+        self.home.write("home/.claude.json", {"mcpServers": {"own-claude": own["own-claude"]}})
+        copilot = {"type": "local", "tools": ["*"], **own["own-copilot"]}
+        self.home.write("home/.copilot/mcp-config.json", {"mcpServers": {"own-copilot": copilot}})
+        path = "home/.config/opencode/opencode.json"
+        program = ["touch", str(self.markers / "own-opencode")]
+        opencode = {"type": "local", "command": program, "enabled": True}
+        written = self.home.folder / path
+        before = json.loads(written.read_text()) if written.exists() else {}
+        self.home.write(path, {**before, "mcp": {"own-opencode": opencode}})
+        for name in own:
+            switch(self.home.request(), name, on=False)
 
     def _share_unpacked(self) -> None:
         """Copilot unpacks itself into each home that it has not seen, which takes half a minute here."""
@@ -167,6 +185,14 @@ class Stage:
 
     @property
     def started_by_repository(self) -> list[str]:
+        return [name for name in self._started if not name.startswith("own-")]
+
+    @property
+    def started_by_agent(self) -> list[str]:
+        return [name for name in self._started if name.startswith("own-")]
+
+    @property
+    def _started(self) -> list[str]:
         return sorted(marker.name for marker in self.markers.iterdir())
 
     @asynccontextmanager

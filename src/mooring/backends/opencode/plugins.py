@@ -11,7 +11,7 @@ from typing import Final
 from mooring.discovery.untyped import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, FileError, ParseError
-from mooring.files import match_paths, project_folders, read
+from mooring.files import project_folders, read
 from mooring.syntax.parse import parse
 
 _FILES: Final = ("opencode.json", "opencode.jsonc")
@@ -40,15 +40,17 @@ def _list_folders(cwd: str, home: str) -> Iterator[str]:
 def _find_plugins(folder: str) -> Iterator[str]:
     own = os.path.join(folder, ".opencode")
     for kind in ("plugin", "plugins"):
-        for suffix in ("js", "ts"):
-            yield from match_paths(f"{_escape(own)}/{kind}/*.{suffix}", 1)
-            yield from match_paths(f"{_escape(own)}/{kind}/.*.{suffix}", 1)
-    for place in (folder, own):
-        yield from (path for path in (os.path.join(place, name) for name in _FILES) if _names_plugins(path))
+        yield from _list_scripts(os.path.join(own, kind))
+    paths = (os.path.join(place, name) for place in (folder, own) for name in _FILES)
+    yield from filter(_names_plugins, paths)
 
 
-def _escape(folder: str) -> str:
-    return folder.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
+def _list_scripts(folder: str) -> Iterator[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    yield from (os.path.join(folder, name) for name in names if name.endswith((".js", ".ts")))
 
 
 def _names_plugins(path: str) -> bool:
