@@ -1,11 +1,11 @@
-"""What files say to the agent of one conversation: instructions and skills, looked at again before each turn."""
+"""What files and servers' skills say to the agent of one conversation, looked at again before each turn."""
 
 import asyncio
 from collections.abc import Callable
 from typing import TypeAlias
 
 from mooring.agents.commands.find import CommandFiles, FoundCommands
-from mooring.agents.commands.section import write_skills
+from mooring.agents.commands.section import write_server_skills, write_skills
 from mooring.agents.instructions.collect import FoundInstructions, collect_instructions
 from mooring.agents.instructions.section import write_section
 from mooring.core.problem import Problem
@@ -32,9 +32,11 @@ class AgentWords:
         """Look at the files again. A file that a rule keeps from being read is left out."""
         # In a thread: a home on a network disk that hangs must not stop everything else.
         found, commands = await asyncio.to_thread(self._look)
+        offered = await registry.skills.list()
         files = [file for file in found.files if may_read(registry, file.real)]
         self.sections = (write_section(files, self._viewpoint.where), write_skills(commands.skills))
-        self._tell((*found.problems, *commands.problems))
+        self.sections += (write_server_skills(offered),)
+        self._tell((*found.problems, *commands.problems, *offered.problems))
 
     def _look(self) -> tuple[FoundInstructions, FoundCommands]:
         return collect_instructions(self._viewpoint), self.commands.find()

@@ -15,6 +15,7 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.defined_agent import find_defined_agent
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
+from mooring.actions.server_skill import add_skill, find_used_skill
 from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import Agent, add_definition, choose_model_for, open_kept_agent
 from mooring.actions.written_command import make_command_turn
@@ -131,6 +132,8 @@ async def run_headless(
             for problem in turn.problems:
                 on_problem(problem)
             named = turn.said
+        elif (skill := await find_used_skill(agent.registry, request.prompt)) is not None:
+            named = await add_skill(agent.registry, skill, named)
         said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
         backend = answering.backend if isinstance(answering, Agent) else answering
         await backend.turn(said, take)

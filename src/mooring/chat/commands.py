@@ -21,6 +21,12 @@ from mooring.chat.prompts import (
     show_prompts,
     use_prompt,
 )
+from mooring.chat.server_skills import (
+    find_server_skill,
+    list_skill_completions,
+    say_server_skills,
+    use_server_skill,
+)
 from mooring.core.call import Definition
 from mooring.core.near import nearest
 from mooring.core.tool import Resource
@@ -40,6 +46,8 @@ async def run(chat: CommandFace, line: str) -> None:
         await command.run(chat, rest.strip())
     elif (used := await find_file_command(chat, line)) is not None:
         await use_file_command(chat, used)
+    elif (skill := await find_server_skill(chat, line)) is not None:
+        await use_server_skill(chat, skill, line)
     elif (prompt := find_slash_prompt(chat.conversation.status, word)) is not None:
         await use_prompt(chat, prompt, split_words(rest))
     else:
@@ -65,6 +73,7 @@ def list_completions(conversation: Conversation) -> list[str]:
         found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
     found += verbs.list_completions(conversation.status)
     found += list_file_completions(conversation)
+    found += list_skill_completions(conversation)
     found += list_prompt_completions(conversation)
     found += [f"/call {tool}" for tool in tools]
     return found + tools
@@ -168,6 +177,7 @@ async def _help(chat: CommandFace, _: str) -> None:
     rows = [(f"  {command.usage}", command.help) for command in COMMANDS.values()]
     say_usages(chat, rows, _NARROWEST_HELP)
     await say_file_commands(chat)
+    await say_server_skills(chat)
 
 
 async def _quit(chat: CommandFace, _: str) -> None:

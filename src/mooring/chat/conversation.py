@@ -295,13 +295,14 @@ class Conversation:
 
         Raises: MooringError; whatever the person's answers raise.
         """
-        await self.send(await self._expand(request))
+        await self.send(await self.expand(request))
 
     async def send(self, said: TurnInput) -> None:
         """Have something answered as it is. Raises: as `turn`."""
         await self.backend.turn(said, self._face.show_turn_event)
 
-    async def _expand(self, request: str) -> TurnInput:
+    async def expand(self, request: str) -> TurnInput:
+        """A request with what it names attached, if a model answers. Raises: as `expand_mentions`."""
         takes = self.takes
         if takes is None or "@" not in request:
             return TurnInput(request)
@@ -314,6 +315,7 @@ class Conversation:
         if self.has_native_servers:
             return  # the program starts them, and each would run twice
         await self.host.ready(self.host.settings["startWindow"] / 1000)
+        await self.registry.skills.list()  # so that Tab knows them
 
     def start(self) -> None:
         """Use the servers that are there by now, and announce what changes from now on."""

@@ -11,7 +11,7 @@ from mooring.errors import ConfigError
 
 MOST_SHOWN = 50
 """How many of them `/help` lists."""
-_NARROWEST = 70
+NARROWEST = 70
 """Cells that they need beside their descriptions."""
 
 
@@ -48,7 +48,7 @@ async def say_file_commands(chat: CommandFace) -> None:
         rows.append((safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"))
     if rows:
         chat.say("", "From files, sent to the model:")
-        say_usages(chat, rows, _NARROWEST)
+        say_usages(chat, rows, NARROWEST)
     if len(commands) > MOST_SHOWN:
         chat.say(f"  … and {count_noun(len(commands) - MOST_SHOWN, 'more')}; Tab completes them.")
     for problem in found.problems:

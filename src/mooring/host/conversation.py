@@ -10,6 +10,7 @@ from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
+from mooring.core.skill import FoundSkills, OfferedSkill
 from mooring.core.tool import Hints, Pair
 from mooring.core.verdict import LocalAccess, Verdict
 from mooring.errors import ConfigError, HeldBack
@@ -18,6 +19,7 @@ from mooring.host.consent import Consent
 from mooring.host.feed import Feed
 from mooring.host.lookup import Lookup
 from mooring.host.requests import POLL, READ, SUBSCRIBE, Requests
+from mooring.host.skills import SkillRequests
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.items import Item
 from mooring.servers.questions import FindAnswerer
@@ -53,6 +55,7 @@ class ConversationHost:
         self.calls = Calls(lookup, permissions, consent, ask, find_answerer)
         self._consent = consent
         self._requests = Requests(lookup, permissions, self.calls)
+        self._skills = SkillRequests(lookup, self._requests)
         self._lookup = lookup
         self._watches = watches
         self._timeout = timeout
@@ -137,6 +140,18 @@ class ConversationHost:
 
     async def prompts(self, server: str | None = None) -> list[Item]:
         return await self._requests.list_items(server, "prompts", Session.list_prompts)
+
+    async def list_skills(self) -> FoundSkills:
+        return await self._skills.list_all()
+
+    def list_known_skills(self) -> FoundSkills:
+        return self._skills.list_known()
+
+    async def find_skill(self, name: str, has_server: Callable[[str], bool]) -> OfferedSkill | None:
+        return await self._skills.find(name, has_server)
+
+    async def read_skill(self, offered: OfferedSkill) -> str:
+        return await self._skills.read(offered)
 
     async def read(
         self,

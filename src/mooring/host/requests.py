@@ -36,6 +36,8 @@ POLL: Final = ("SubscribePolling", *READ)
 LIST_RESOURCES: Final = ("ListMcpResources", "ListMcpResourcesTool")
 LIST_PROMPTS: Final = ("ListMcpPrompts",)
 GET_PROMPT: Final = ("GetMcpPrompt",)
+# A skill that may not be read is not listed either.
+LIST_SKILLS: Final = (*LIST_RESOURCES, *READ)
 COMPLETE: Final = ("CompleteMcpArgument",)
 
 
@@ -175,9 +177,12 @@ class Requests:
     async def _list_of(
         self, name: str, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
     ) -> list[Item]:
-        tools = LIST_PROMPTS if kind == "prompts" else LIST_RESOURCES
-        self._permissions.recheck(*self._propose(tools, name, {}, "listed"))
+        self.check_listing(LIST_PROMPTS if kind == "prompts" else LIST_RESOURCES, name)
         return await list_server_items(self._lookup.server(name), kind, fetch)
+
+    def check_listing(self, tools: Sequence[str], name: str) -> None:
+        """Check whether a list of a server may be asked for. Raises: as `Host.server`; Denied."""
+        self._permissions.recheck(*self._propose(tools, name, {}, "listed"))
 
     async def _is_listed(self, name: str, uri: str) -> bool:
         """Whether a list of the server names an address; it is asked for its lists if those that are known do not."""

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from mooring.core.event import Event, ListChanged, ToolsChanged
 from mooring.core.offer import Offer
-from mooring.core.tool import Tool
+from mooring.core.skill import EXTENSION, ServerSkill
+from mooring.core.tool import Listing, Tool
 from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 
@@ -30,6 +31,16 @@ class Offering:
         self._remember = remember
         self._redact = redact
         self._changed: set[ListName] = set()
+        self.skills: Listing[ServerSkill] | None = None
+        """The skills of this connection, or why there are none; `None` if they have to be asked for."""
+        self.skills_at = 0.0
+        """When they were listed, by the monotonic clock."""
+
+    @property
+    def has_skills(self) -> bool:
+        """Whether the server declares that it offers skills."""
+        offer = self.offer
+        return offer is not None and offer.era == "stateless" and offer.hello.offers("extensions", EXTENSION)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -46,6 +57,7 @@ class Offering:
 
     def take_session(self, session: Session) -> None:
         """Take the tools of a new connection; what else is known stays until someone asks for it."""
+        self.skills = None
         known = self.offer
         fresh = Offer(hello=session.hello, era=session.era, at=time(), tools=session.tools, transport=session.transport)
         if known is not None:

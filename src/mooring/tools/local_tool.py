@@ -15,6 +15,7 @@ from mooring.core.tool import Hints, Tool
 from mooring.core.verdict import LocalAccess
 from mooring.errors import BadArguments
 from mooring.tools.function import make_schema
+from mooring.tools.server_skills import ServerSkills
 from mooring.tools.tool import Arguments, OnProgress, OnStart
 
 Judge: TypeAlias = Callable[[str, LocalAccess], bool]
@@ -34,6 +35,7 @@ class LocalCall(Struct, frozen=True):
     """Calls another tool of the conversation, which passes the gate by itself."""
     find_tool: Callable[[str], Definition | None]
     """The tool of the conversation that a name means."""
+    skills: ServerSkills
 
 
 class LocalTool:

@@ -46,6 +46,7 @@ from mooring.tools.results.outcome import BYTES_PER_TOKEN, find_budget
 from mooring.tools.results.store import ResultStore
 from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
 from mooring.tools.scope import ToolScope
+from mooring.tools.server_skills import ServerSkills
 from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
 from mooring.tools.toolbox import ListEntries, Toolbox
 
@@ -92,6 +93,8 @@ class Registry:
             options.news_interval,
             on_result=self._resources.links.note,
         )
+        self.skills = ServerSkills(host, self._has_server)
+        """The skills that servers offer this conversation."""
         self._resources.on_watch = self._news.start
         self._background = BackgroundCalls()
         self._running: dict[CallId, RunningCall] = {}
@@ -359,7 +362,8 @@ class Registry:
 
         async def work() -> Result:
             progress.start()
-            return await tool.run(LocalCall(id, parsed, access, self._is_permitted, self.call, self.find))
+            call = LocalCall(id, parsed, access, self._is_permitted, self.call, self.find, self.skills)
+            return await tool.run(call)
 
         guarded = work if tool.raises_answers else partial(_report_failure, tool, work)
         own = self._host.own

@@ -9,6 +9,7 @@ from mooring.core.call import ToolName
 from mooring.core.event import Event
 from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.result import Progress, Reading, Result
+from mooring.core.skill import FoundSkills, OfferedSkill
 from mooring.core.tool import Hints, Tool
 from mooring.core.verdict import LocalAccess, Verdict
 from mooring.errors import HeldBack
@@ -146,6 +147,23 @@ class ToolHost(Protocol):
 
     async def read(self, server: str, uri: str, *, linked: bool, approved: bool, on_start: OnStart) -> Reading:
         """Read a resource; `linked` if a result of the conversation named its address. Raises: Denied."""
+
+    async def list_skills(self) -> FoundSkills:
+        """The skills of all servers that offer some, from memory where they are known. Never raises for a server."""
+
+    def list_known_skills(self) -> FoundSkills:
+        """The same without asking any server."""
+
+    async def find_skill(self, name: str, has_server: Callable[[str], bool]) -> OfferedSkill | None:
+        """The skill that `server:skill` means; `None` if no server of that name offers skills.
+
+        A server that `has_server` says no to is not asked.
+
+        Raises: ConfigError if the server has no such skill; Denied; ServerError.
+        """
+
+    async def read_skill(self, offered: OfferedSkill) -> str:
+        """What a skill says, if it is what its server listed. Raises: Denied; ServerError."""
 
     async def subscribe(
         self, server: str, uri: str, *, reason: str = "", linked: bool, approved: bool, on_start: OnStart

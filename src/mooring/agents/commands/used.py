@@ -20,9 +20,17 @@ class UsedCommand(Struct, frozen=True):
 
 async def find_used_command(files: CommandFiles, line: str) -> UsedCommand | None:
     """The command that a line begins with; `None` if it is just a line, such as one that begins with a path."""
-    if not line.startswith("/"):
+    word, typed = split_line(line)
+    if not word:
         return None
-    word, _, rest = re.sub(r"\s", " ", line[1:], count=1).partition(" ")
     found = await asyncio.to_thread(files.find)
     command = found.by_name.get(word)
-    return UsedCommand(word, command, rest.strip()) if command is not None and command.is_for_person else None
+    return UsedCommand(word, command, typed) if command is not None and command.is_for_person else None
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The word behind the slash that a line begins with, and what is behind the word; both empty without a slash."""
+    if not line.startswith("/"):
+        return "", ""
+    word, _, rest = re.sub(r"\s", " ", line[1:], count=1).partition(" ")
+    return word, rest.strip()

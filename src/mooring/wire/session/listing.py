@@ -9,6 +9,7 @@ from msgspec.json import Decoder
 from mooring.core.confusable import describe_oddities, reads_as_ascii, skeleton
 from mooring.core.limits import Limits
 from mooring.core.raw import ABSENT, read, read_as
+from mooring.core.skill import ServerSkill, find_skill_flaw
 from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
 from mooring.core.units import MIB
 from mooring.errors import ProtocolError, RpcError, TimedOut
@@ -74,6 +75,14 @@ PROMPTS: Listable[Prompt] = Listable(
     Decoder(Prompt),
     lambda prompt: prompt.name,
     lambda prompt: "" if prompt.name else "its name is empty",
+)
+SKILLS: Listable[ServerSkill] = Listable(
+    "skills/list",
+    "skills",
+    Decoder(list[ServerSkill]),
+    Decoder(ServerSkill),
+    lambda skill: skill.uri,
+    find_skill_flaw,
 )
 
 

@@ -15,6 +15,7 @@ from mooring.core.failure import Ending
 from mooring.core.hello import EraName, Hello
 from mooring.core.limits import Limits, Timeout, make_timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result
+from mooring.core.skill import EXTENSION, ServerSkill
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ConfigError, ProtocolError, RpcError, ServerError
 from mooring.wire.rpc.inbound import FindAnswers
@@ -26,7 +27,7 @@ from mooring.wire.rpc.transport import Transport
 from mooring.wire.session import answers
 from mooring.wire.session.client import Client, declare_capabilities
 from mooring.wire.session.handshake import Handshake
-from mooring.wire.session.listing import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Listable, fetch_all
+from mooring.wire.session.listing import PROMPTS, RESOURCES, SKILLS, TEMPLATES, TOOLS, Listable, fetch_all
 from mooring.wire.session.tasks import STATUS, Tasks
 
 T = TypeVar("T")
@@ -248,6 +249,12 @@ class Session:
 
     async def list_prompts(self) -> Listing[Prompt]:
         return await self._list("prompts", PROMPTS)
+
+    async def list_skills(self) -> Listing[ServerSkill]:
+        """The skills of a server that declares the extension for them, which only the stateless era has."""
+        if self.era != "stateless" or not self.hello.offers("extensions", EXTENSION):
+            return Listing()
+        return await self._list("resources", SKILLS)
 
     def read_resource(
         self,

@@ -1,0 +1,58 @@
+"""Skills that servers offer, as commands of a chat: listed, read and sent."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mooring.chat.command import CommandFace, say_usages
+from mooring.chat.conversation import Conversation
+from mooring.chat.file_commands import MOST_SHOWN, NARROWEST
+from mooring.display.text import count_noun, problem_line, safe, shorten_description
+from mooring.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mooring.actions.server_skill import UsedSkill
+
+
+async def find_server_skill(chat: CommandFace, line: str) -> "UsedSkill | None":
+    """The server's skill that a line begins with. Raises: as `find_used_skill`."""
+    if ":" not in line.partition(" ")[0]:
+        return None
+    from mooring.actions.server_skill import find_used_skill  # few chats use one
+
+    return await find_used_skill(chat.conversation.registry, line)
+
+
+async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> None:
+    """Read a skill and send it. Raises: ConfigError if no model answers; as `add_skill`."""
+    name = used.offered.name
+    if chat.conversation.agent is None:
+        raise ConfigError(f"/{name} is a text for a model, and none answers here. Start the chat with -m.")
+    from mooring.actions.server_skill import add_skill
+
+    chat.say(safe(f"/{name}: a skill of the server {used.offered.server}"))
+    said = await chat.conversation.expand(line)
+    await chat.send(await add_skill(chat.conversation.registry, used, said))
+
+
+async def say_server_skills(chat: CommandFace) -> None:
+    """List them, and what kept others from being listed."""
+    found = await chat.conversation.registry.skills.list()
+    skills = list(found.by_name.values())
+    rows = []
+    for offered in skills[:MOST_SHOWN]:
+        description = shorten_description(offered.skill.description)
+        rows.append((safe(f"  /{offered.name}"), f"{description} (skill of {safe(offered.server)})"))
+    if rows:
+        chat.say("", "From servers, sent to the model:")
+        say_usages(chat, rows, NARROWEST)
+    if len(skills) > MOST_SHOWN:
+        chat.say(f"  … and {count_noun(len(skills) - MOST_SHOWN, 'more')}; Tab completes them.")
+    for problem in found.problems:
+        chat.warn(problem_line(problem))
+
+
+def list_skill_completions(conversation: Conversation) -> Iterator[str]:
+    """The lines with a server's skill that Tab can complete to."""
+    names = (f"/{name}" for name in conversation.registry.skills.known.by_name)
+    # Tab writes them to the terminal as they are.
+    return filter(str.isprintable, names)

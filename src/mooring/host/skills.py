@@ -1,0 +1,202 @@
+"""The skills that servers offer: listed when they are needed, and read only if they are what was listed.
+
+Each list and each reading passes the gate as one of the server's resources does. The texts are the servers' own:
+nothing in them is run, and nothing that they name is attached.
+"""
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from itertools import islice
+from time import monotonic
+
+from mooring.core.near import nearest
+from mooring.core.problem import Problem
+from mooring.core.result import Reading
+from mooring.core.skill import FoundSkills, OfferedSkill, ServerSkill, name_skills
+from mooring.core.tool import Listing
+from mooring.display.text import count_noun
+from mooring.errors import ConfigError, Denied, MooringError, ParseError, ProtocolError, ServerError
+from mooring.host.lookup import Lookup
+from mooring.host.requests import LIST_SKILLS, Requests
+from mooring.servers.server import Server
+from mooring.syntax.front_matter import split_front_matter
+from mooring.wire.session.session import Session
+
+PATIENCE = 3.0
+"""How many seconds a turn waits for the lists of all servers together."""
+FAILURE_LIFE = 60.0
+"""After how many seconds a server that failed to list its skills is asked again."""
+MOST_SKILLS = 1_000
+"""How many skills of one server are used."""
+
+
+class SkillRequests:
+    """What one conversation asks of servers about their skills."""
+
+    def __init__(self, lookup: Lookup, requests: Requests) -> None:
+        self._lookup = lookup
+        self._requests = requests
+
+    async def list_all(self) -> FoundSkills:
+        """The skills of every server that declares some and is not denied; a server that fails is a problem."""
+        names = list(self._list_permitted())
+        await asyncio.gather(*(_refresh(self._lookup.server(name)) for name in names))
+        return self.list_known()
+
+    def list_known(self) -> FoundSkills:
+        """The same as far as servers have listed them."""
+        by_name: dict[str, OfferedSkill] = {}
+        problems: list[Problem] = []
+        for name in self._list_permitted():
+            listing = self._lookup.server(name).offering.skills
+            if listing is not None:
+                by_name |= _name_all(name, listing)
+                problems += _find_problems(name, listing)
+        return FoundSkills(by_name, tuple(problems))
+
+    async def find(self, name: str, has_server: Callable[[str], bool]) -> OfferedSkill | None:
+        """See `ToolHost.find_skill`."""
+        server_name = self._find_server(name)
+        if server_name is None or not has_server(server_name):
+            return None
+        self._requests.check_listing(LIST_SKILLS, server_name)
+        server = self._lookup.server(server_name)
+        known = _name_all(server_name, await _list_now(server))
+        if not server.offering.has_skills:
+            return None
+        wanted = server_name + name[len(server_name) :]
+        if wanted in known:
+            return known[wanted]
+        near = nearest(wanted, known)
+        guess = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ConfigError(f"{server_name} offers no skill {name[len(server_name) + 1 :]!r}.{guess}")
+
+    async def read(self, offered: OfferedSkill) -> str:
+        """What a skill says, without its header. Raises: Denied; ServerError; ProtocolError if it is another text."""
+        uri = offered.skill.uri
+        # Its server named it, in the list of its skills.
+        reading = await self._requests.read(offered.server, uri, linked=True, on_start=lambda: None)
+        try:
+            return await asyncio.to_thread(_take_body, offered, reading)
+        except ProtocolError:
+            # It may just have changed: then the next list has what it says now.
+            self._lookup.server(offered.server).offering.skills = None
+            raise
+
+    def _list_permitted(self) -> Iterator[str]:
+        for name in self._lookup.own_names:
+            server = self._lookup.server(name)
+            # Nobody is asked for the inputs of a server that they did not name.
+            if not server.offering.has_skills or server.pending_inputs:
+                continue
+            try:
+                self._requests.check_listing(LIST_SKILLS, name)
+            except Denied:
+                continue
+            yield name
+
+    def _find_server(self, name: str) -> str | None:
+        """The server that the name of a skill begins with, ignoring case; the longest, if there are two."""
+        fitting = [each for each in self._lookup.servers if name.casefold().startswith(f"{each}:".casefold())]
+        longest = max(fitting, key=len, default=None)
+        return longest if longest is not None and len(name) > len(longest) + 1 else None
+
+
+# --- lists ----------------------------------------------------------------------------------------------------------
+
+
+async def _refresh(server: Server) -> None:
+    """Have a server list its skills if that is due. Never raises for what the server does: the list says it."""
+    if _is_fresh(server):
+        return
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await _list_now(server)
+    except TimeoutError:
+        _keep_failure(server, f"it took longer than {PATIENCE:g} seconds")
+    except MooringError as error:
+        _keep_failure(server, str(error))
+
+
+async def _list_now(server: Server) -> Listing[ServerSkill]:
+    """The skills of a server, which is connected for that, unless they were listed lately. Raises: ServerError."""
+    known = server.offering.skills
+    if known is not None and known.items and _is_fresh(server):
+        return known
+    listing = await server.ask(Session.list_skills)
+    _keep(server, listing)
+    return listing
+
+
+def _is_fresh(server: Server) -> bool:
+    known = server.offering.skills
+    if known is None:
+        return False
+    return known.ttl is None or monotonic() - server.offering.skills_at < known.ttl
+
+
+def _keep(server: Server, listing: Listing[ServerSkill]) -> None:
+    server.offering.skills = listing
+    server.offering.skills_at = monotonic()
+
+
+def _keep_failure(server: Server, reason: str) -> None:
+    # Why a server cannot be connected is said elsewhere, and once it is connected it is asked again.
+    _keep(server, Listing(note=reason if server.is_connected else "", ttl=FAILURE_LIFE))
+
+
+def _name_all(server: str, listing: Listing[ServerSkill]) -> Mapping[str, OfferedSkill]:
+    used = islice(name_skills(server, listing.items), MOST_SKILLS)
+    return {offered.name: offered for offered in used}
+
+
+def _find_problems(server: str, listing: Listing[ServerSkill]) -> Iterator[Problem]:
+    """One sentence for each reason why skills of a server are missing."""
+    if listing.note:
+        yield _report(server, f"The skills of {server} could not all be listed: {listing.note}")
+    if len(listing.items) > MOST_SKILLS:
+        yield _report(server, f"{server} offers {len(listing.items):,} skills; the first {MOST_SKILLS:,} are used")
+    if listing.rejected:
+        first = listing.rejected[0]
+        number = count_noun(len(listing.rejected), "skill")
+        yield _report(server, f"{number} of {server} can't be used, such as {first.name[:100]}: {first.reason[:200]}")
+
+
+def _report(server: str, message: str) -> Problem:
+    return Problem(None, message, server=server, level="warning")
+
+
+# --- contents -------------------------------------------------------------------------------------------------------
+
+
+def _take_body(offered: OfferedSkill, reading: Reading) -> str:
+    """The text behind the header, if every byte and the header are as listed. Raises: ProtocolError."""
+    listed, data = offered.skill.file, _take_bytes(offered, reading)
+    if len(data) != listed.size or f"sha256:{sha256(data).hexdigest()}" != listed.digest:
+        raise _refuse(offered, "is not what the server listed: its size or its digest differs")
+    try:
+        found = split_front_matter(data.decode())
+    except (UnicodeDecodeError, ParseError) as error:
+        raise _refuse(offered, f"can't be read: {error}") from error
+    if found.header.data != offered.skill.frontmatter:
+        raise _refuse(offered, "has another header than the server listed")
+    return found.body.strip()
+
+
+def _take_bytes(offered: OfferedSkill, reading: Reading) -> bytes:
+    contents = [part for part in reading.contents if part.uri == offered.skill.uri]
+    if len(contents) != 1:
+        raise _refuse(offered, "came back without its text")
+    text, blob = contents[0].text, contents[0].blob
+    if text is not None:
+        return text.encode()
+    try:
+        return b64decode(blob or "", validate=True)
+    except ValueError as error:
+        raise _refuse(offered, "can't be read: it is no Base64") from error
+
+
+def _refuse(offered: OfferedSkill, reason: str) -> ServerError:
+    return ProtocolError(offered.server, f"its skill {offered.skill.name} {reason}; it was not used")

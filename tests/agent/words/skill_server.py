@@ -1,0 +1,33 @@
+"""A server of the stateless era that offers the skills in a JSON file, on top of the one for `mooring serve`."""
+
+import importlib.util
+import json
+import sys
+import time
+from pathlib import Path
+
+SCRIPT = json.loads(Path(sys.argv[1]).read_text())
+sys.argv[1:] = ["stateless"]
+found = importlib.util.spec_from_file_location("plain", Path(__file__).parents[2] / "serve" / "server.py")
+assert found is not None
+assert found.loader is not None
+plain = importlib.util.module_from_spec(found)
+found.loader.exec_module(plain)
+answer_otherwise = plain.answer
+
+
+def answer(key, method, params):
+    if method == "skills/list":
+        with open(SCRIPT["asked"], "a") as file:
+            file.write("listed\n")
+        time.sleep(SCRIPT.get("slow", 0))
+        return {"skills": SCRIPT["skills"], "ttlMs": 300000, "cacheScope": "public"}
+    if method == "resources/read" and params["uri"] in SCRIPT["texts"]:
+        return {"contents": [{"uri": params["uri"], "text": SCRIPT["texts"][params["uri"]]}]}
+    return answer_otherwise(key, method, params)
+
+
+plain.answer = answer
+if SCRIPT.get("declares", True):
+    plain.OFFERED["extensions"] = {"io.modelcontextprotocol/skills": {}}
+plain.main()
