@@ -11,6 +11,7 @@ from mooring.core.problem import Problem
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
 """What a server that offers skills declares."""
+MAIN_FILE: Final = "SKILL.md"
 LARGEST = 256 * 1024
 """Bytes of a `SKILL.md`; a skill of a file may have as many."""
 MOST_FILES = 512
@@ -47,9 +48,11 @@ class ServerSkill(Struct, frozen=True):
         return " ".join(str(self.frontmatter.get("description", "")).split())
 
     @property
-    def file(self) -> SkillFile:
-        """Its `SKILL.md`."""
-        return next(file for file in self.resources if isinstance(file, SkillFile) and file.uri == self.uri)
+    def files(self) -> dict[str, SkillFile]:
+        """Its files by their paths in the skill."""
+        folder = self.uri.removesuffix(MAIN_FILE)
+        listed = self.resources if isinstance(self.resources, tuple) else ()
+        return {file.uri.removeprefix(folder): file for file in listed if file.uri.startswith(folder)}
 
 
 class OfferedSkill(Struct, frozen=True):

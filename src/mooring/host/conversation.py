@@ -10,7 +10,7 @@ from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.limits import Timeout
 from mooring.core.question import Ask
 from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
-from mooring.core.skill import FoundSkills, OfferedSkill
+from mooring.core.skill import MAIN_FILE, FoundSkills, OfferedSkill
 from mooring.core.tool import Hints, Pair
 from mooring.core.verdict import LocalAccess, Verdict
 from mooring.errors import ConfigError, HeldBack
@@ -150,8 +150,8 @@ class ConversationHost:
     async def find_skill(self, name: str, has_server: Callable[[str], bool]) -> OfferedSkill | None:
         return await self._skills.find(name, has_server)
 
-    async def read_skill(self, offered: OfferedSkill) -> str:
-        return await self._skills.read(offered)
+    async def read_skill(self, offered: OfferedSkill, path: str = MAIN_FILE) -> str:
+        return await self._skills.read(offered, path)
 
     async def read(
         self,

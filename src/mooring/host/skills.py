@@ -14,7 +14,7 @@ from time import monotonic
 from mooring.core.near import nearest
 from mooring.core.problem import Problem
 from mooring.core.result import Reading
-from mooring.core.skill import FoundSkills, OfferedSkill, ServerSkill, name_skills
+from mooring.core.skill import FoundSkills, OfferedSkill, ServerSkill, SkillFile, name_skills
 from mooring.core.tool import Listing
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, Denied, MooringError, ParseError, ProtocolError, ServerError
@@ -73,13 +73,15 @@ class SkillRequests:
         guess = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ConfigError(f"{server_name} offers no skill {name[len(server_name) + 1 :]!r}.{guess}")
 
-    async def read(self, offered: OfferedSkill) -> str:
-        """What a skill says, without its header. Raises: Denied; ServerError; ProtocolError if it is another text."""
-        uri = offered.skill.uri
+    async def read(self, offered: OfferedSkill, path: str) -> str:
+        """See `ToolHost.read_skill`."""
+        listed = offered.skill.files.get(path)
+        if listed is None:
+            raise ConfigError(f"The skill {offered.name} has no file {path!r}.")
         # Its server named it, in the list of its skills.
-        reading = await self._requests.read(offered.server, uri, linked=True, on_start=lambda: None)
+        reading = await self._requests.read(offered.server, listed.uri, linked=True, on_start=lambda: None)
         try:
-            return await asyncio.to_thread(_take_body, offered, reading)
+            return await asyncio.to_thread(_take_text, offered, listed, reading)
         except ProtocolError:
             # It may just have changed: then the next list has what it says now.
             self._lookup.server(offered.server).offering.skills = None
@@ -171,22 +173,27 @@ def _report(server: str, message: str) -> Problem:
 # --- contents -------------------------------------------------------------------------------------------------------
 
 
-def _take_body(offered: OfferedSkill, reading: Reading) -> str:
-    """The text behind the header, if every byte and the header are as listed. Raises: ProtocolError."""
-    listed, data = offered.skill.file, _take_bytes(offered, reading)
+def _take_text(offered: OfferedSkill, listed: SkillFile, reading: Reading) -> str:
+    """The text of a file if every byte is as listed; of `SKILL.md`, without its header. Raises: ProtocolError."""
+    data = _take_bytes(offered, listed, reading)
     if len(data) != listed.size or f"sha256:{sha256(data).hexdigest()}" != listed.digest:
         raise _refuse(offered, "is not what the server listed: its size or its digest differs")
     try:
-        found = split_front_matter(data.decode())
+        text = data.decode()
+        return text if listed.uri != offered.skill.uri else _take_body(offered, text)
     except (UnicodeDecodeError, ParseError) as error:
         raise _refuse(offered, f"can't be read: {error}") from error
+
+
+def _take_body(offered: OfferedSkill, text: str) -> str:
+    found = split_front_matter(text)
     if found.header.data != offered.skill.frontmatter:
         raise _refuse(offered, "has another header than the server listed")
     return found.body.strip()
 
 
-def _take_bytes(offered: OfferedSkill, reading: Reading) -> bytes:
-    contents = [part for part in reading.contents if part.uri == offered.skill.uri]
+def _take_bytes(offered: OfferedSkill, listed: SkillFile, reading: Reading) -> bytes:
+    contents = [part for part in reading.contents if part.uri == listed.uri]
     if len(contents) != 1:
         raise _refuse(offered, "came back without its text")
     text, blob = contents[0].text, contents[0].blob

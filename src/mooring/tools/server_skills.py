@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from mooring.core.skill import FoundSkills, OfferedSkill
+from mooring.core.skill import MAIN_FILE, FoundSkills, OfferedSkill
 from mooring.tools.tool import ToolHost
 
 
@@ -31,9 +31,12 @@ class ServerSkills:
         """
         return await self._host.find_skill(name, self._has_server) if ":" in name else None
 
-    async def read(self, offered: OfferedSkill) -> str:
-        """What a skill says. Raises: Denied; ServerError if it is not what the server listed."""
-        return await self._host.read_skill(offered)
+    async def read(self, offered: OfferedSkill, path: str = MAIN_FILE) -> str:
+        """What a file of a skill says.
+
+        Raises: ConfigError if the skill has no such file; Denied; ServerError if it is not what the server listed.
+        """
+        return await self._host.read_skill(offered, path)
 
     def _narrow(self, found: FoundSkills) -> FoundSkills:
         usable = {name: offered for name, offered in found.by_name.items() if self._has_server(offered.server)}

@@ -162,8 +162,11 @@ class ToolHost(Protocol):
         Raises: ConfigError if the server has no such skill; Denied; ServerError.
         """
 
-    async def read_skill(self, offered: OfferedSkill) -> str:
-        """What a skill says, if it is what its server listed. Raises: Denied; ServerError."""
+    async def read_skill(self, offered: OfferedSkill, path: str) -> str:
+        """What a file of a skill says, if it is what its server listed; `SKILL.md` comes without its header.
+
+        Raises: ConfigError if the list has no such file; Denied; ServerError.
+        """
 
     async def subscribe(
         self, server: str, uri: str, *, reason: str = "", linked: bool, approved: bool, on_start: OnStart

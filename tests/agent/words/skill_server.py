@@ -6,7 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-SCRIPT = json.loads(Path(sys.argv[1]).read_text())
+PATH = Path(sys.argv[1])
+SCRIPT = json.loads(PATH.read_text())
 sys.argv[1:] = ["stateless"]
 found = importlib.util.spec_from_file_location("plain", Path(__file__).parents[2] / "serve" / "server.py")
 assert found is not None
@@ -17,13 +18,14 @@ answer_otherwise = plain.answer
 
 
 def answer(key, method, params):
+    script = json.loads(PATH.read_text())
     if method == "skills/list":
-        with open(SCRIPT["asked"], "a") as file:
+        with open(script["asked"], "a") as file:
             file.write("listed\n")
-        time.sleep(SCRIPT.get("slow", 0))
-        return {"skills": SCRIPT["skills"], "ttlMs": 300000, "cacheScope": "public"}
-    if method == "resources/read" and params["uri"] in SCRIPT["texts"]:
-        return {"contents": [{"uri": params["uri"], "text": SCRIPT["texts"][params["uri"]]}]}
+        time.sleep(script.get("slow", 0))
+        return {"skills": script["skills"], "ttlMs": 300000, "cacheScope": "public"}
+    if method == "resources/read" and params["uri"] in script["texts"]:
+        return {"contents": [{"uri": params["uri"], "text": script["texts"][params["uri"]]}]}
     return answer_otherwise(key, method, params)
 
 

@@ -213,6 +213,47 @@ async def test_a_second_conversation_sees_the_same_and_the_list_is_asked_for_onc
     assert count_lists(home, "sea") == 1
 
 
+async def test_a_skill_that_changed_is_refused_once_and_then_read_anew(home: Home) -> None:
+    servers = {"sea": offer(home, "sea", skill("tides", "of-old"))}
+    step = [call("Skill", {"skill": "sea:tides"})]
+    model = ScriptedModel(step, step, step, ["done"])
+    async with (
+        mooring.open(request=home.request(), servers=servers) as host,
+        mooring.agent(host, model, local=True, instruction_files=True) as agent,
+    ):
+        await host.ready()
+        await agent.registry.skills.list()
+        offer(home, "sea", skill("tides", "of-new"))
+        await agent.run("Go")
+    first, second = (results_of(request)[-1] for request in model.requests[1:3])
+    assert "is not what the server listed" in first
+    assert "of-new" in second
+
+
+async def test_other_files_of_a_skill_are_read_only_as_listed(home: Home) -> None:
+    entry, text = skill("tides", "See more.md.")
+    more, bad = ({"uri": f"skill://tides/{name}.md", "size": 7} for name in ("more", "bad"))
+    more["digest"] = bad["digest"] = f"sha256:{hashlib.sha256(b'of-more').hexdigest()}"
+    entry["resources"] += [more, bad]
+    texts = {entry["uri"]: text, more["uri"]: "of-more", bad["uri"]: CANARY, "skill://tides/new.md": CANARY}
+    servers = {"sea": offer(home, "sea", (entry, text), texts=texts)}
+    files = ["", "more.md", "bad.md", "new.md", "../tides/more.md"]
+    model = ScriptedModel(*([call("Skill", {"skill": "sea:tides", "file": file})] for file in files), ["done"])
+    async with (
+        mooring.open(request=home.request(), servers=servers) as host,
+        mooring.agent(host, model, local=True, instruction_files=True) as agent,
+    ):
+        await host.ready()
+        await agent.run("Go")
+    main, right, wrong, unlisted, outside = (results_of(request)[-1] for request in model.requests[1:])
+    assert "[Other files, for `file` of Skill: more.md, bad.md]" in main
+    assert "of-more" in right
+    assert "is not what the server listed" in wrong
+    assert "The skill sea:tides has no file 'new.md'." in unlisted
+    assert "has no file" in outside
+    assert CANARY not in "".join((main, right, wrong, unlisted, outside))
+
+
 def test_help_lists_them_and_tab_completes_them(home: Home) -> None:
     home.configure(sea=offer(home, "sea", skill("tides", "of-tides")))
     with Person(home, "chat") as person:
