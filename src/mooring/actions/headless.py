@@ -19,7 +19,7 @@ from mooring.actions.server_skill import add_skill, find_used_skill
 from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import Agent, add_definition, choose_model_for, open_kept_agent
 from mooring.actions.written_command import make_command_turn
-from mooring.agents.commands.used import find_used_command
+from mooring.agents.commands.used import UsedCommand, find_used_command
 from mooring.agents.model import Model
 from mooring.core.backend_name import BackendName, is_program
 from mooring.core.config import ServerConfig
@@ -126,18 +126,35 @@ async def run_headless(
                 pass
 
     async with _open_backend(host, model, name, options, request, on_problem) as answering:
-        if used is not None and isinstance(answering, Agent):
-            # Only now: what the command runs belongs to the conversation, with its rules and its records.
-            turn = await make_command_turn(host, answering.registry, used, answering.takes, deadline)
-            for problem in turn.problems:
-                on_problem(problem)
-            named = turn.said
-        elif (skill := await find_used_skill(agent.registry, request.prompt)) is not None:
-            named = await add_skill(agent.registry, skill, named)
+        backend: Backend
+        if isinstance(answering, Agent):
+            named = await _add_used(host, answering, request.prompt, used, named, deadline, on_problem)
+            backend = answering.backend
+        else:
+            backend = answering
         said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
-        backend = answering.backend if isinstance(answering, Agent) else answering
         await backend.turn(said, take)
     return _make_answer(ends[-1], errors)
+
+
+async def _add_used(
+    host: Host,
+    agent: Agent,
+    prompt: str,
+    used: UsedCommand | None,
+    named: TurnInput,
+    deadline: Deadline,
+    on_problem: Callable[[Problem], None],
+) -> TurnInput:
+    """What is said if the prompt uses a command or a server's skill; else `named`, as it is."""
+    if used is not None:
+        # Only now: what the command runs belongs to the conversation, with its rules and its records.
+        turn = await make_command_turn(host, agent.registry, used, agent.takes, deadline)
+        for problem in turn.problems:
+            on_problem(problem)
+        return turn.said
+    skill = await find_used_skill(agent.registry, prompt)
+    return named if skill is None else await add_skill(agent.registry, skill, named)
 
 
 @asynccontextmanager
