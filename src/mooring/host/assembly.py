@@ -1,8 +1,8 @@
 """The parts of a host put together: opened by its options, changed with the configuration, closed in order."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, ref
@@ -254,19 +254,23 @@ class Assembly:
 
     # --- servers that an agent brings along -----------------------------------------------------------------------
 
-    def bring(self, servers: Mapping[str, Approved]) -> tuple[str, ...]:
+    @asynccontextmanager
+    async def bring(self, servers: Mapping[str, Approved]) -> AsyncIterator[tuple[str, ...]]:
         """Add servers for one agent; the names of those whose names are free, or that are there already."""
         free = {name: approved for name, approved in servers.items() if self._is_free(name, approved)}
         self.guests.add(free)
         self._apply_guests()
-        return tuple(free)
+        try:
+            yield tuple(free)
+        finally:
+            await self._dismiss(free)
 
     def _is_free(self, name: str, approved: Approved) -> bool:
         if name in self.guests.approved:
             return self.guests.approved[name] == approved
         return name not in self.lookup.servers and name not in self.lookup.refused
 
-    async def dismiss(self, names: Iterable[str]) -> None:
+    async def _dismiss(self, names: Iterable[str]) -> None:
         """End what an agent brought along, unless another one uses it too."""
         servers = self.fleet.servers
         unused = [servers[name] for name in self.guests.remove(names) if name in servers]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
@@ -163,11 +163,11 @@ class Host:
         """
         return self.join_instructions()
 
-    def join_instructions(self, guests: Collection[str] = ()) -> str:
+    def join_instructions(self, guests: Iterable[str] = ()) -> str:
         """The same, with those of servers that `bring` added for one agent."""
         from mooring.host.instructions import join_instructions  # lazy: a program without a model needs none
 
-        held, is_hidden = self.held(), self._parts.guests.is_hidden
+        held, is_hidden, guests = self.held(), self._parts.guests.is_hidden, frozenset(guests)
         texts: dict[str, str] = {}
         for name, server in self._parts.fleet.servers.items():
             if name not in held and not is_hidden(name, guests) and server.instructions.strip():
@@ -554,17 +554,12 @@ class Host:
         """
         await self._parts.apply(servers)
 
-    @asynccontextmanager
-    async def bring(self, servers: Mapping[str, Approved]) -> AsyncIterator[tuple[str, ...]]:
+    def bring(self, servers: Mapping[str, Approved]) -> AbstractAsyncContextManager[tuple[str, ...]]:
         """Add servers for one agent, and end them with it. No conversation has their tools but those that name them.
 
         Gives their names. One whose name is taken by another server is left out.
         """
-        names = self._parts.bring(servers)
-        try:
-            yield names
-        finally:
-            await self._parts.dismiss(names)
+        return self._parts.bring(servers)
 
     async def reload(self, server: str | None = None) -> None:
         """Read the configuration again; with a name, only restart that server. Raises: as `server`."""

@@ -14,7 +14,7 @@ from agent.files.written import CLAUDE, COPILOT, OPENCODE, list_agents, list_all
 from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
 from mooring.agents.files.walk import MOST_FILES
-from mooring.core.question import Answer, No, Permission, Question
+from mooring.core.question import Answer, Approval, No, Permission, Question
 from mooring.core.turn import ToolFinished
 from support import Cli, Home
 
@@ -133,7 +133,7 @@ async def test_nothing_in_a_projects_agent_runs_or_grants_anything(home: Home, t
     async with FakeModel(script) as fake, program(home, fake, agent="evil", local=True, ask=refuse) as agent:
         events = await follow(agent, "Go")
     assert fake.requests[0].model == "claude-sonnet-5-5"
-    assert isinstance(asked[0], Permission)
+    assert [type(question) for question in asked[:2]] == [Approval, Permission]
     assert pick(events, ToolFinished)[0].denied
     assert not any(name.startswith("mcp__rogue") for name in fake.requests[0].tool_names)
     assert not mark.exists()

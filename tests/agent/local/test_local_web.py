@@ -211,7 +211,7 @@ async def test_a_search_is_the_tool_that_the_person_chose_and_passes_its_gate(ho
     async with host_in(home) as host:
         await host.ready()
         async with desk_with(host, home, Reader()) as desk:
-            assert "said no" in await desk.failure("WebSearch", query="x")
+            assert "the answer was no" in await desk.failure("WebSearch", query="x")
             desk.person.answer = ONCE
             told = await desk.text(
                 "WebSearch", query="words", allowed_domains=["a.org", "b.org"], blocked_domains=["c.org"]
