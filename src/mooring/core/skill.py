@@ -61,6 +61,8 @@ class OfferedSkill(Struct, frozen=True):
     server: str
     name: str
     skill: ServerSkill
+    is_listed: bool = True
+    """Otherwise somebody named its address, and reading it was permitted."""
 
 
 class FoundSkills(Struct, frozen=True):

@@ -119,6 +119,10 @@ class Requests:
         is_listed = linked or _is_named(self._lookup.server(name), uri)
         return self._permissions.judge(self._propose(tools, name, {"uri": uri}, "listed" if is_listed else "unlisted"))
 
+    async def permit_reading(self, name: str, uri: str) -> PermittedRequest:
+        """Have requests about an address authorized. Raises: as `Host.read`."""
+        return await self._permit_address(READ, name, uri, linked=False, approved=False)
+
     async def permit_watching(
         self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool = False
     ) -> PermittedReading:

@@ -69,17 +69,30 @@ class SkillRequests:
         wanted = server_name + name[len(server_name) :]
         if wanted in known:
             return known[wanted]
+        own = name[len(server_name) + 1 :]
+        if "://" in own:
+            return await self._get_unlisted(server_name, wanted, f"{own.removesuffix('/SKILL.md')}/SKILL.md")
         near = nearest(wanted, known)
         guess = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise ConfigError(f"{server_name} offers no skill {name[len(server_name) + 1 :]!r}.{guess}")
+        raise ConfigError(f"{server_name} offers no skill {own!r}.{guess}")
+
+    async def _get_unlisted(self, server: str, name: str, uri: str) -> OfferedSkill:
+        """A skill that somebody named by its address. Raises: Denied; ServerError if the server has none there."""
+        # Before the server is asked: an address that a model made up can carry what it read elsewhere.
+        request = await self._requests.permit_reading(server, uri)
+        skill = await request.send(lambda session, _: session.get_skill(uri))
+        return OfferedSkill(server, name, skill, is_listed=False)
 
     async def read(self, offered: OfferedSkill, path: str) -> str:
         """See `ToolHost.read_skill`."""
         listed = offered.skill.files.get(path)
         if listed is None:
             raise ConfigError(f"The skill {offered.name} has no file {path!r}.")
-        # Its server named it, in the list of its skills.
-        reading = await self._requests.read(offered.server, listed.uri, linked=True, on_start=lambda: None)
+        # Its server named it in the list of its skills, or it was permitted when it was found.
+        is_listed = offered.is_listed
+        reading = await self._requests.read(
+            offered.server, listed.uri, linked=is_listed, approved=not is_listed, on_start=lambda: None
+        )
         try:
             return await asyncio.to_thread(_take_text, offered, listed, reading)
         except ProtocolError:

@@ -24,6 +24,8 @@ def answer(key, method, params):
             file.write("listed\n")
         time.sleep(script.get("slow", 0))
         return {"skills": script["skills"], "ttlMs": 300000, "cacheScope": "public"}
+    if method == "skills/get" and params["uri"] in script.get("hidden", {}):
+        return {"skill": script["hidden"][params["uri"]], "ttlMs": 300000, "cacheScope": "public"}
     if method == "resources/read" and params["uri"] in script["texts"]:
         return {"contents": [{"uri": params["uri"], "text": script["texts"][params["uri"]]}]}
     return answer_otherwise(key, method, params)

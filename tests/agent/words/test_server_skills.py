@@ -254,6 +254,21 @@ async def test_other_files_of_a_skill_are_read_only_as_listed(home: Home) -> Non
     assert CANARY not in "".join((main, right, wrong, unlisted, outside))
 
 
+def test_a_skill_that_is_not_listed_is_used_by_its_address_if_that_is_permitted(
+    cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, text = skill("hidden", "of-hidden")
+    other, _ = skill("other", "x")
+    hidden = {entry["uri"]: entry, "skill://wrong/SKILL.md": other}
+    home.configure(sea=offer(home, "sea", skill("tides", "x"), hidden=hidden, texts={entry["uri"]: text}))
+    allowed = ("--allow", "sea.ReadMcpResource")
+    with asking(cli, monkeypatch) as asked:
+        asked.refused("/sea:skill://hidden", 4)
+        assert "of-hidden" in asked.sent("/sea:skill://hidden", *allowed).last_user_text
+        assert "it has another address" in asked.refused("/sea:skill://wrong/SKILL.md", 1, *allowed)
+        asked.refused("/sea:skill://none", 1, *allowed)
+
+
 def test_help_lists_them_and_tab_completes_them(home: Home) -> None:
     home.configure(sea=offer(home, "sea", skill("tides", "of-tides")))
     with Person(home, "chat") as person:

@@ -10,6 +10,7 @@ from mooring.core.content import Block, Known, Other, ResourceContents
 from mooring.core.raw import ABSENT, read, read_as
 from mooring.core.result import Completion, FilledPrompt, Message, Reading, Result
 from mooring.core.secret import redact, redact_data
+from mooring.core.skill import ServerSkill, find_skill_flaw
 from mooring.errors import ProtocolError
 
 T = TypeVar("T")
@@ -43,6 +44,10 @@ class _Values(Struct, rename="camel"):
     has_more: bool | None = None
 
 
+class _GotSkill(Struct):
+    skill: ServerSkill
+
+
 class _Completed(Struct):
     completion: _Values
 
@@ -53,6 +58,7 @@ _known: Decoder[Known] = Decoder(Known)
 _prompt = Decoder(_Prompt)
 _contents = Decoder(_Contents)
 _completed = Decoder(_Completed)
+_skill = Decoder(_GotSkill)
 _blocks = Decoder(list[Raw])
 _NO_BLOCKS = Raw(b"[]")
 _LARGEST_SEARCHED = 256 * 1024
@@ -110,6 +116,15 @@ def read_prompt(server: str, prompt: str, raw: Raw) -> FilledPrompt:
 def read_contents(server: str, uri: str, raw: Raw) -> Reading:
     """The contents of a resource. Raises: ProtocolError."""
     return Reading(_decode(server, uri, _contents, raw).contents, raw)
+
+
+def read_skill(server: str, uri: str, raw: Raw) -> ServerSkill:
+    """The entry of one skill. Raises: ProtocolError, also if it is another one or can't be used."""
+    skill = _decode(server, uri, _skill, raw).skill
+    flaw = find_skill_flaw(skill) if skill.uri == uri else "it has another address"
+    if flaw:
+        raise ProtocolError(server, f"its skill {uri} can't be used: {flaw}")
+    return skill
 
 
 def read_completion(server: str, argument: str, raw: Raw) -> Completion:

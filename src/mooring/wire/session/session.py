@@ -256,6 +256,10 @@ class Session:
             return Listing()
         return await self._list("resources", SKILLS)
 
+    def get_skill(self, uri: str) -> Reply[ServerSkill]:
+        """The entry of a skill by the address of its `SKILL.md`, be it listed or not."""
+        return self._ask("skills/get", {"uri": uri}, answers.read_skill, uri)
+
     def read_resource(
         self,
         uri: str,
