@@ -104,13 +104,18 @@ class SkillRequests:
         for name in self._lookup.own_names:
             server = self._lookup.server(name)
             # Nobody is asked for the inputs of a server that they did not name.
-            if not server.offering.has_skills or server.pending_inputs:
+            if not server.offering.has_skills or server.pending_inputs or self._is_held(name):
                 continue
             try:
                 self._requests.check_listing(LIST_SKILLS, name)
             except Denied:
                 continue
             yield name
+
+    def _is_held(self, name: str) -> bool:
+        """Whether a server has tools that are held back: then it is not what was approved."""
+        source = self._lookup.catalog.source(name)
+        return source is not None and bool(source.held)
 
     def _find_server(self, name: str) -> str | None:
         """The server that the name of a skill begins with, ignoring case; the longest, if there are two."""
