@@ -34,4 +34,6 @@ def answer(key, method, params):
 plain.answer = answer
 if SCRIPT.get("declares", True):
     plain.OFFERED["extensions"] = {"io.modelcontextprotocol/skills": {}}
+if SCRIPT.get("grown"):
+    plain.NAMES.append("grown")
 plain.main()

@@ -271,6 +271,24 @@ def test_a_skill_that_is_not_listed_is_used_by_its_address_if_that_is_permitted(
         asked.refused("/sea:skill://none", 1, *allowed)
 
 
+async def test_a_server_whose_tools_changed_lists_none(home: Home) -> None:
+    entry = offer(home, "sea", skill("tides", "x"))
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": {"sea": entry}})
+    for is_changed in (False, True):
+        offer(home, "sea", skill("tides", "x"), grown=is_changed)
+        model = ScriptedModel(["done"])
+        async with (
+            mooring.open(request=home.request(), policy="allow") as host,
+            mooring.agent(host, model, local=True, instruction_files=True) as agent,
+        ):
+            await host.ready(refresh=True)
+            if not is_changed:
+                await host.call("sea.pid")  # pins its tools
+            await agent.run("Go")
+            assert bool(host.held()) == is_changed
+        assert ("sea:tides" in model.requests[0].system) == (not is_changed)
+
+
 def test_help_lists_them_and_tab_completes_them(home: Home) -> None:
     home.configure(sea=offer(home, "sea", skill("tides", "of-tides")))
     with Person(home, "chat") as person:
