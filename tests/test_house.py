@@ -29,7 +29,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "Server", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "Session", "Settings", "SpawnError",
         "Stale", "Status", "StatusChanged", "Stdio", "SummaryMessage", "Suspended", "Text", "TextBlock", "TextPiece",
         "ThinkingBlock", "ThinkingPiece", "TimedOut", "Timeout", "Todo", "TokenUsage", "TokensUsed", "TooLarge",
-        "Tool", "ToolFinished", "ToolSelection", "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed",
+        "Tool", "ToolFinished", "ToolScope", "ToolSelection", "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed",
         "TurnInput", "TurnStarted", "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict",
         "Viewpoint", "Visit", "Watch", "WatchNews", "WatchUpdate", "Where", "Yes", "agent", "connect", "discover",
         "discover_and_load", "open", "tool",

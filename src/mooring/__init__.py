@@ -246,6 +246,7 @@ if TYPE_CHECKING:
         Media,
     )
     from mooring.tools.schema.adapt import Provider
+    from mooring.tools.scope import ToolScope
     from mooring.tools.tool import (
         ModelTool,
     )
@@ -416,6 +417,7 @@ __all__ = [
     "TooLarge",
     "Tool",
     "ToolFinished",
+    "ToolScope",
     "ToolSelection",
     "ToolStarted",
     "ToolsChanged",
@@ -500,6 +502,7 @@ _NAMES = {
     "tools.registry": "Registry",
     "tools.results.outcome": "Media",
     "tools.schema.adapt": "Provider",
+    "tools.scope": "ToolScope",
     "tools.tool": "ModelTool",
     "wire.session.client": "Client Root",
     "wire.session.session": "Session",

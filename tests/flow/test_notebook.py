@@ -125,6 +125,7 @@ async def test_everything_that_a_program_holds_has_a_short_repr_without_secrets(
 
 
 PYTHON = [
+    "AbstractAsyncContextManager",
     "Any",
     "AsyncIterator",
     "Awaitable",
