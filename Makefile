@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults attacks soak peers adapters backends conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
+.PHONY: run test check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -23,6 +23,12 @@ adapters: $(VENV)/.dev      ## each adapter beside its framework: behavior, type
 
 backends: $(VENV)/.dev      ## one scenario with the programs of Claude, Copilot and OpenCode; needs Node.js 20+
 	$(BIN)/python -m tests.backends.scenario
+
+backends-full: $(VENV)/.dev  ## all that is tried with each of these programs; some ten minutes
+	$(BIN)/python -c "from tests.peers import install; install.install_backends(print)"
+	.cache/peers/backends/bin/python -m pytest tests/backends/claude
+	.cache/peers/backends/bin/python -m pytest tests/backends/copilot
+	.cache/peers/backends/bin/python -m pytest tests/backends/opencode
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
