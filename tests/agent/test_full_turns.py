@@ -11,8 +11,8 @@ from tests.models import Call, Drop, Fail, FakeModel, Hold, Malformed, ModelRequ
 
 import mooring
 from agent.doors import PROVIDERS, follow, open_host, pick, program
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.agents.history import SummaryMessage
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import HistoryCompacted, QuestionAnswered, TextPiece, ToolFinished, ToolStarted, TurnFailed

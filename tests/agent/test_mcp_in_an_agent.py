@@ -10,8 +10,8 @@ import pytest
 from tests.models import Call, FakeModel, Hold, ModelRequest, Say
 
 from agent.doors import follow, pick, program
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from chat.terminal import Person
 from mooring.core.question import Allow, Answer, Permission, Question
 from mooring.core.turn import QuestionAsked, ToolFinished

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from tests.models import FakeModel, ModelRequest, Say
 
+from backends.api.conftest import libraries
 from backends.asking import KEY, MODELS, PIXEL, variables
-from backends.conftest import libraries
 from mooring.actions.mentions import MOST_MENTIONS
 from mooring.actions.named_files import MAX_FILE
 from mooring.core.mention import find_mentions

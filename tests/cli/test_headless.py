@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 from tests.models import Call, Fail, FakeModel, Hold, Say, Script
 
 from agent.doors import PROVIDERS, ask_command
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import KEY, MODELS, variables
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.testing import Issuer, Site
 from support import DEMO, MOORING, Cli, Home, Result, run_at_terminal, running
 

@@ -1,6 +1,6 @@
 """How one agent works, and what a conversation that goes on brings with it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from mooring.backends.host_servers import SwitchServer
 from mooring.core.question import Ask
 from mooring.core.verdict import Rule
 from mooring.host.options import Policy
+from mooring.tools.registry import Registry
 from mooring.tools.scope import ToolScope
 from mooring.tools.tool import ModelTool
 
@@ -53,6 +54,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     journal: Journal | None = None
     agent: str | None = None
     """Its name, if it is a defined one."""
+    refresh: Callable[[Registry], Awaitable[None]] | None = None
+    """Looks at its definition again, before each turn."""
     brings: AgentDefinition | None = None
     """The definition whose own servers are connected for it."""
     guests: tuple[str, ...] = ()

@@ -6,27 +6,35 @@ from mooring.actions.session_start import SessionStart
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import AgentFiles
 from mooring.agents.missing_tools import describe_missing, find_missing_tools
+from mooring.agents.selection import apply_selection
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.status import Disabled
 from mooring.core.where import Viewpoint
 from mooring.display.text import quote_argument
 from mooring.host.host import Host
 from mooring.inventory.admit import NotAdmitted
+from mooring.tools.registry import Registry
+from mooring.tools.scope import ToolScope
 
 
 class DefinedAgent:
-    """An agent by its definition, which is read again when a turn begins."""
+    """An agent by its definition, which is read again before each turn."""
 
     def __init__(self, files: AgentFiles, definition: AgentDefinition) -> None:
         self._files = files
         self.definition = definition
 
-    def read_role(self) -> str:
-        """What the agent is told about itself now. If its file is gone, what it said last."""
-        found = self._files.find().by_name.get(self.definition.name)
-        if found is not None:
-            self.definition = found
-        return self.definition.prompt
+    async def refresh(self, registry: Registry, within: ToolScope | None = None) -> None:
+        """Look at its file again: what it says counts from now on. If the file is gone, the agent stays as it was.
+
+        `within` is what narrows its tools besides.
+        """
+        # In a thread: it looks at the disk, and a home may be on a slow one.
+        found = await asyncio.to_thread(self._files.find)
+        definition = found.by_name.get(self.definition.name)
+        if definition is not None and definition != self.definition:
+            self.definition = definition
+            registry.narrow(apply_selection(definition.tools, within))
 
     def describe_missing(self, host: Host) -> list[str]:
         """The tools that it goes without because nothing offers them, each in one line."""

@@ -154,11 +154,18 @@ async def open_agent(
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
     try:
         async with open_thread(host, model, options, reporter, place, tell) as opened:
-            words, registry = options.words, opened.registry
-            prepare = partial(words.refresh, registry) if words is not None else None
-            yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch), prepare), registry)
+            prepare = partial(_look_again, options, opened.registry)
+            yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch), prepare), opened.registry)
     finally:
         await model.close()
+
+
+async def _look_again(options: AgentOptions, registry: Registry) -> None:
+    """Look at the files that the agent goes by, before a turn: they may have changed."""
+    if options.refresh is not None:
+        await options.refresh(registry)
+    if options.words is not None:
+        await options.words.refresh(registry)
 
 
 def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
@@ -221,7 +228,8 @@ def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptio
     return replace(
         options,
         agent=definition.name,
-        role=defined.read_role,
+        role=lambda: defined.definition.prompt,
+        refresh=partial(defined.refresh, within=options.within),
         within=apply_selection(definition.tools, options.within),
         # Before the others: the first that matches decides, and these only deny or ask.
         rules=(*definition.rules, *options.rules),

@@ -180,6 +180,16 @@ class Registry:
         """Start to learn what the tools mean, for a caller that is going to search."""
         self._tools.deferral.learn()
 
+    def narrow(self, within: ToolScope) -> None:
+        """Have only those tools from now on that are also in this scope, in place of the one that was given before.
+
+        Servers that the agent brought along stay.
+        """
+        before = self._options.within
+        brought = frozenset() if before is None else before.brought
+        self._options = replace(self._options, within=replace(within, brought=brought))
+        self._tools.use(self._options)
+
     def may(self, name: str, arguments: WrittenArguments = None) -> Verdict:
         """What would become of a call now: allowed, asked about or denied, and why. Nothing is called, nobody is asked.
 

@@ -56,6 +56,11 @@ class Toolbox:
         self._own_forms: dict[str, ArgumentForm] = {}
         self._defined: dict[str, Definition] = {}
 
+    def use(self, options: RegistryOptions) -> None:
+        """Go by other options from now on."""
+        self._options = options
+        self._take(self._entries, self.deferral.loaded)
+
     def _follow(self) -> bool:
         """Take over what servers list by now, if that is wanted; whether anything changed."""
         if not self._options.follow:

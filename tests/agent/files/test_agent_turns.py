@@ -12,8 +12,8 @@ from tests.models import Call, FakeModel, Say
 import mooring
 from agent.doors import ask_command, follow, open_host, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, OWN, write_agent
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from chat.terminal import Person
 from mooring import settings
 from mooring.agents.files.find import find_agents
@@ -185,6 +185,22 @@ async def test_a_changed_file_is_taken_up_with_the_next_turn(home: Home) -> None
         await agent.run("And now?")
     roles = [request.system.splitlines()[0] for request in fake.requests]
     assert roles == ["You are the first.", *["You are the second, and longer."] * 2]
+
+
+async def test_changed_tools_are_taken_up_with_the_next_turn_and_only_there(home: Home) -> None:
+    write_agent(home, f"{CLAUDE}/a.md", "name: a\ntools: Read, mcp__demo__add")
+    write_agent(home, f"{CLAUDE}/b.md", "name: b\ntools: Read")
+    calls = [Call("mcp__demo__add", {"a": 1, "b": 2}), Say("No.")]
+    async with FakeModel([Say("1"), *calls]) as fake, program(home, fake, agent="a", local=True) as agent:
+        await agent.run("Go")
+        write_agent(home, f"{CLAUDE}/a.md", "name: a\ntools: Grep, mcp__demo__echo")
+        events = await follow(agent, "Go on")
+    before, after = fake.requests[0].tool_names, fake.requests[1].tool_names
+    assert set(before) - {"Agent"} == {"Read", "mcp__demo__add"}
+    assert set(after) - {"Agent"} == {"Grep", "mcp__demo__echo"}
+    assert [event.success for event in pick(events, ToolFinished)] == [False]
+    tools, _ = await offer(home, "b")
+    assert set(tools) - {"Agent"} == {"Read"}
 
 
 async def test_the_debugger_has_its_tools_and_deepwikis_once_it_is_configured(home: Home) -> None:

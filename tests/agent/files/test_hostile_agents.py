@@ -11,7 +11,7 @@ from tests.models import Call, FakeModel, Say
 
 from agent.doors import follow, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, list_agents, list_all, write_agent
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
 from mooring.agents.files.walk import MOST_FILES
 from mooring.core.question import Answer, Approval, No, Permission, Question

@@ -13,8 +13,8 @@ from tests.models import Call, Fail, FakeModel, Hold, ModelRequest, Say
 
 import mooring
 from agent.doors import follow, open_host, pick, program
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring import AgentDefinition, ToolSelection
 from mooring.agents.thread import AgentThread
 from mooring.core.question import Allow, Answer, No, Permission, Question

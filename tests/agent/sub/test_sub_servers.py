@@ -11,8 +11,8 @@ from tests.models import Call, FakeModel, ModelRequest, Say
 import mooring
 from agent.doors import ask_command, follow, open_host, pick, program
 from agent.sub.test_sub_agents import WORKER, start
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
-from backends.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring import AgentDefinition, AgentOrigin
 from mooring.core.question import Answer, Approval, No, Question, Yes
 from mooring.core.turn import QuestionAsked

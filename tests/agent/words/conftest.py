@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from words_door import Asked, asking
 
-from backends.conftest import libraries
+from backends.api.conftest import libraries
 from support import Cli, Home
 
 __all__ = ["libraries"]

@@ -254,6 +254,10 @@ async def repository(stage: Stage) -> None:
     assert stage.started_by_repository == []
 
 
+async def instructions(stage: Stage) -> None:
+    assert any(stage.word in json.dumps(request.body) for request in stage.model.requests)
+
+
 async def own_servers(stage: Stage) -> None:
     """Those in the agent's own configuration, which are switched off in Mooring."""
     assert stage.started_by_agent == []
@@ -274,6 +278,7 @@ class AfterRow(NamedTuple):
 ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
     AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
+    AfterRow("the project's AGENTS.md reaches the model", instructions),
     AfterRow("nothing of the repository is started", repository),
     AfterRow("what is off in Mooring is off in the agent's own configuration", own_servers),
     AfterRow("no process is left", nothing_left),

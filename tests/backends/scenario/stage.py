@@ -118,6 +118,8 @@ class Stage:
         self.way = way
         self.model = model
         self.nonce = os.urandom(8).hex()
+        self.word = os.urandom(8).hex()
+        """What the project's AGENTS.md says."""
         self.home = Home(folder)
         self.person = Person()
         self.prompts = count(1)
@@ -148,6 +150,7 @@ class Stage:
         self.home.write("home/.config/mooring/settings.json", {"backendServers": self.way})
         for path, content in _FILES[self.agent](self.model).items():
             self.home.write(path, content)
+        self.home.write("project/AGENTS.md", f"The word of the day is {self.word}.\n")
         self._plant_own()
         self._share_unpacked()
         for path, key in REPOSITORY_FILES:
