@@ -1,8 +1,10 @@
 """On a terminal every command asks where asking is needed; without one it says what to run, and exits 4 or 3."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +202,30 @@ def test_after_an_input_that_is_hidden_the_terminal_shows_what_is_typed(home: Ho
         person.presses("\x03")
         assert person.ended() == 130
         assert termios.tcgetattr(person._master)[3] & termios.ECHO
+
+
+UNHEARD = """
+import asyncio, signal, threading, time
+from mooring.cli.question import _read_line
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+print("ready", flush=True)
+asyncio.run(_read_line())
+"""
+"""Waits for a line, and has signals come to another thread: they don't end the wait of this one by themselves."""
+
+
+def test_ctrl_c_is_heard_even_if_it_does_not_interrupt_the_wait_for_a_line() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", UNHEARD], **pipes) as process:  # type: ignore[call-overload]
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(0.5)  # until it waits; too early would be heard anyway
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+            assert b"KeyboardInterrupt" in process.stderr.read()
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("words", [["tools", "vault"], ["mcp", "test", "vault"], ["call", "vault.token"]])
