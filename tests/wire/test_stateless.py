@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 
 import mooring
+from mooring.core.hello import EraHint
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerDied, ServerError, TimedOut
 from mooring.testing import Refused, Server
@@ -471,6 +472,9 @@ def modern(server: Server) -> Server:
     return server
 
 
+HANDSHAKE = EraHint("handshake", refused="stateless")
+
+
 async def dialled(server: Server, **options: Any) -> mooring.Session:
     async def start() -> Wire:
         return Wire(server)
@@ -602,7 +606,7 @@ async def test_a_server_that_is_silent_to_everything_fails_at_the_one_deadline()
 @pytest.mark.swift
 async def test_an_era_that_is_known_is_not_asked_for() -> None:
     server = Server()
-    async with await dialled(server, known="handshake"):
+    async with await dialled(server, hint=HANDSHAKE):
         assert server.received[0]["method"] == "initialize"
 
 
@@ -613,7 +617,7 @@ async def test_an_era_that_was_remembered_wrongly_is_found_out_again() -> None:
 
     server = modern(Server())
     server.answer("initialize", refuse)
-    async with await dialled(server, known="handshake") as session:
+    async with await dialled(server, hint=HANDSHAKE) as session:
         assert session.era == "stateless"
 
 
@@ -629,7 +633,7 @@ async def test_a_remembered_server_that_refuses_the_handshake_and_ignores_the_qu
     server.answer("server/discover", never)
     server.answer("initialize", refuse)
     with pytest.raises(HandshakeError, match="no licence"):
-        await dialled(server, known="handshake", limits=Limits(probe=0.1))
+        await dialled(server, hint=HANDSHAKE, limits=Limits(probe=0.1))
 
 
 async def test_roots_travel_in_rounds_without_a_promise_to_tell_of_changes() -> None:

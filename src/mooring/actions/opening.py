@@ -159,6 +159,7 @@ async def open_for_clients(setup: Setup, names: Sequence[str]) -> AsyncIterator[
         rules=setup.permissions.rules,
         guard=setup.guard,
         reload=True,
+        awaits_client=True,
         remember=adhoc is None,
         adapt=partial(_adapt_for_clients, setup=setup, names=names, known=known),
         warn=setup.warn,

@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from mooring.core.header import check_added_headers
+from mooring.core.hello import EraName
 from mooring.core.secret import is_secret, list_secrets
 from mooring.errors import ConfigError
 
@@ -21,6 +22,8 @@ class CallExtras(Struct, frozen=True, dict=True):
     headers: Mapping[str, str] | None = None
     capabilities: Mapping[str, Any] | None = None
     """What the program behind the call can be asked for, where each request says so. `None` for what Mooring can."""
+    era: EraName | None = None
+    """The era of the program behind the call; `None` for Mooring itself, which takes any."""
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
@@ -41,11 +44,9 @@ def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | Non
     return CallExtras(checked_meta, checked_headers)
 
 
-def make_passed_extras(meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None) -> CallExtras:
+def make_passed_extras(meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None, era: EraName) -> CallExtras:
     """The extras of a request that is passed on for another program. Raises: as `make_extras`."""
-    if not meta and capabilities is None:
-        return NO_EXTRAS
-    return CallExtras(_check_meta(meta) if meta else None, None, capabilities)
+    return CallExtras(_check_meta(meta) if meta else None, None, capabilities, era)
 
 
 def _check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:

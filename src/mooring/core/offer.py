@@ -19,6 +19,8 @@ class Offer(Struct, frozen=True, kw_only=True):
     era: EraName
     at: float
     """When its tools were listed, in seconds since 1970."""
+    refused_era: EraName | None = None
+    """The era that it was found not to speak; `None` if it may speak both."""
     tools: Listing[Tool] = Listing()
     resources: Listing[Resource] | None = None
     templates: Listing[ResourceTemplate] | None = None

@@ -13,6 +13,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import Stdio
 from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.failure import Failure
+from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
@@ -105,7 +106,7 @@ class Assembly:
         if options.servers is not None:
             self._start_guard_ahead(admitted.wanted.values())
         cache = Cache(where) if options.remember else None
-        self.fleet = Fleet(self.shared, cache, self._on_retire)
+        self.fleet = Fleet(self.shared, cache, self._on_retire, awaits_client=options.awaits_client)
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
         self.consent = Consent(options.ask, options.request, self.lookup, self.permissions.pins, self._reread)
         self.own = self.converse(self.permissions.own, self.shared.ask)
@@ -201,6 +202,13 @@ class Assembly:
         if self._meaning is None and is_wanted and is_installed():
             self._meaning = Meaning(self.options.request.where.cache)
         return self._meaning
+
+    def meet_client(self, era: EraName) -> None:
+        """Note that a program is served. The first one decides in which era servers of both are connected."""
+        if self.shared.client_era is None:
+            self.shared.client_era = era
+            if self.options.awaits_client:
+                self.fleet.start_eager()
 
     # --- a new configuration --------------------------------------------------------------------------------------
 

@@ -69,6 +69,8 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     """Called with a server and what it has to start without."""
     on_unanswered: Callable[[Question], None] = _ignore_question
     """Called with what a server asked if there is no `ask`."""
+    awaits_client: bool = False
+    """Whether no server starts by itself before a program is served, which decides the era it is connected in."""
     start_reserve: float = 0.0
     """See `Limits.reserve`."""
 

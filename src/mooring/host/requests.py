@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from mooring.core.address import is_expansion
 from mooring.core.extras import NO_EXTRAS, CallExtras
+from mooring.core.hello import EraName
 from mooring.core.result import Completion, FilledPrompt, Reading
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.core.verdict import ItemState, ProposedCall, Verdict
@@ -62,10 +63,10 @@ class PermittedRequest:
         """Check it against what is denied by now. Raises: Denied."""
         self._permissions.recheck(*self._calls)
 
-    async def send(self, ask: Callable[[Session, Work], Awaitable[T]]) -> T:
-        """Ask the server, and put it on record. Raises: as `Server.ask`."""
+    async def send(self, ask: Callable[[Session, Work], Awaitable[T]], era: EraName | None = None) -> T:
+        """Ask the server for somebody of an era, and put it on record. Raises: as `Server.ask`."""
         with self.server.questions.working_for(self._answerer) as work:
-            asking = self.server.ask(lambda session: ask(session, work))
+            asking = self.server.ask(lambda session: ask(session, work), era=era)
             return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
 
 
@@ -108,7 +109,7 @@ class Requests:
         request = await self._permit_address(READ, name, uri, linked, approved)
         on_start()
         return await request.send(
-            lambda session, work: session.read_resource(uri, extras=extras, find_answers=work),
+            lambda session, work: session.read_resource(uri, extras=extras, find_answers=work), extras.era
         )
 
     def judge_reading(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> Verdict:
@@ -135,7 +136,7 @@ class Requests:
         """See `Host.prompt`."""
         request = await self._permit(GET_PROMPT, name, {"name": prompt, "arguments": arguments or {}})
         return await request.send(
-            lambda session, work: session.get_prompt(prompt, arguments, extras=extras, find_answers=work)
+            lambda session, work: session.get_prompt(prompt, arguments, extras=extras, find_answers=work), extras.era
         )
 
     async def complete(
@@ -150,7 +151,7 @@ class Requests:
         """See `Host.complete`."""
         request = await self._permit(COMPLETE, name, {"ref": ref, "argument": argument, "value": value})
         return await request.send(
-            lambda session, _: session.complete(ref, argument, value, context, extras=extras),
+            lambda session, _: session.complete(ref, argument, value, context, extras=extras), extras.era
         )
 
     # --- lists ----------------------------------------------------------------------------------------------------

@@ -110,6 +110,7 @@ class ServedClient:
         self._addresses: dict[str, Pair] = {}
         self._templates: dict[str, Pair] = {}
         self._subscribed: dict[str, Callable[[], None]] = {}
+        parts.meet_client(client.era)
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring client")
 
     async def close(self) -> None:
@@ -182,7 +183,7 @@ class ServedClient:
         entry = await self._find_tool(name)
         if terms.on_task is not None:
             listen_to_tasks(self._parts.lookup.server(entry.server), terms.on_task)
-        result = await self._call(entry, arguments, _make_extras(terms), on_progress)
+        result = await self._call(entry, arguments, self._make_extras(terms), on_progress)
         self._links.note(entry.server, result)
         return _read_raw(result)
 
@@ -252,7 +253,7 @@ class ServedClient:
 
     async def read_resource(self, uri: str, terms: RequestTerms) -> Raw:
         server, address = await self._find_address(uri)
-        linked, extras = self._links.has(server, address), _make_extras(terms)
+        linked, extras = self._links.has(server, address), self._make_extras(terms)
         read = self._conversation.read
         reading = await self._with_login(
             server, lambda approved: read(server, address, linked=linked, approved=approved, extras=extras)
@@ -266,7 +267,7 @@ class ServedClient:
         found = await self._conversation.permit_subscription(server, address, self._links.has(server, address))
         report = self._client.on_updated
         release = await self._parts.subscriptions.add(
-            found, address, lambda changed: report(uri if changed == address else changed)
+            found, address, lambda changed: report(uri if changed == address else changed), self._client.era
         )
         if uri in self._subscribed:
             # The client asked twice at the same time.
@@ -316,7 +317,7 @@ class ServedClient:
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str], terms: RequestTerms) -> Raw:
         server, prompt = await self._find_prompt(name)
-        extras = _make_extras(terms)
+        extras = self._make_extras(terms)
         filled = await self._with_login(server, lambda _: self._conversation.prompt(server, prompt, arguments, extras))
         return _require_raw(filled.raw)
 
@@ -342,7 +343,7 @@ class ServedClient:
         else:
             server, uri = await self._find_template(ref.get("uri", ""))
             ref = {**ref, "uri": uri}
-        completed = await self._conversation.complete(server, ref, argument, value, context, _make_extras(terms))
+        completed = await self._conversation.complete(server, ref, argument, value, context, self._make_extras(terms))
         return _require_raw(completed.raw)
 
     async def _find_template(self, uri: str) -> Pair:
@@ -382,6 +383,9 @@ class ServedClient:
             return make_login_result(server)
 
         return _read_raw(await self._conversation.calls.do_for_server(server, LOG_IN, work))
+
+    def _make_extras(self, terms: RequestTerms) -> CallExtras:
+        return make_passed_extras(terms.meta, terms.capabilities, self._client.era)
 
     # --- what happens unasked -------------------------------------------------------------------------------------
 
@@ -481,10 +485,6 @@ def _read_raw(result: Result) -> Raw:
         return result.raw
     # One of Mooring's own tools: nothing but text.
     return Raw(json.encode({"content": result.content, "isError": result.is_error}))
-
-
-def _make_extras(terms: RequestTerms) -> CallExtras:
-    return make_passed_extras(terms.meta, terms.capabilities)
 
 
 def _require_raw(raw: Raw | UnsetType) -> Raw:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
+from mooring.core.hello import EraName
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.raw import read
 from mooring.core.result import LOG_LEVELS
@@ -37,6 +38,8 @@ _HAS_TASKS: Final = ("2025-11-25",)
 
 class HandshakeClient(CallerQuestions):
     """One client of this era. It is both what an upstream calls and what is asked about each of its requests."""
+
+    era: EraName = "handshake"
 
     def __init__(self, options: ServeOptions) -> None:
         super().__init__(options)

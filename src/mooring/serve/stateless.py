@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from mooring.core.hello import EraName
 from mooring.core.result import LOG_LEVELS
 from mooring.errors import MooringError, RpcError
 from mooring.serve.asking import read_capabilities
@@ -43,6 +44,8 @@ _OLD_NOT_FOUND: Final = -32002
 
 class StatelessClients(CallerQuestions):
     """All requests of this era on one connection, or on all of an HTTP server. They share one upstream."""
+
+    era: EraName = "stateless"
 
     def __init__(self, options: ServeOptions) -> None:
         super().__init__(options)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 
+from mooring.core.hello import EraName
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import LogMessage, Progress, TaskState
 from mooring.core.tool import Prompt, Resource, ResourceTemplate, Tool
@@ -36,6 +37,8 @@ class VisitTerms(Struct, frozen=True):
 
 class ClientSide(Protocol):
     """What an upstream calls on the client before it: from the event loop."""
+
+    era: EraName
 
     async def ask(self, question: Question) -> Answer:
         """Put a question to whoever made the request that the current task works on."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import InProcess, ServerConfig, Stdio
-from mooring.core.hello import EraName, Hello
+from mooring.core.hello import NO_HINT, EraHint, Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.core.secret import redact_data, redact_error
@@ -32,7 +32,7 @@ async def open_session(
     shared: Shared,
     client: Client,
     limits: Limits,
-    known_era: EraName | None,
+    era_hint: EraHint,
     on_ready: Callable[[Launch | Endpoint], None],
 ) -> AsyncIterator[Session]:
     """Prepare a definition, then start or reach its server; everything the server started ends with the session.
@@ -47,14 +47,14 @@ async def open_session(
     if isinstance(connection, InProcess):
         from mooring.servers.in_process import open_in_process  # lazy: few programs have servers of their own
 
-        async with open_in_process(connection.server, approved.name, client, limits, known_era) as session:
+        async with open_in_process(connection.server, approved.name, client, limits, era_hint) as session:
             yield session
         return
     ready = await prepare(approved, make_launch_context(shared))
     on_ready(ready)
     for omission in ready.omitted:
         shared.note_lack(approved.name, str(omission))
-    async with open_prepared(ready, approved.name, shared, client, limits, known_era) as session:
+    async with open_prepared(ready, approved.name, shared, client, limits, era_hint) as session:
         yield session
 
 
@@ -65,7 +65,7 @@ async def open_prepared(
     shared: Shared,
     client: Client,
     limits: Limits,
-    known_era: EraName | None = None,
+    era_hint: EraHint = NO_HINT,
 ) -> AsyncIterator[Session]:
     """Start or reach a prepared server. No error repeats the secrets that the server was given.
 
@@ -84,14 +84,14 @@ async def open_prepared(
                     server=name,
                     client=client,
                     limits=limits,
-                    known_era=known_era,
+                    era_hint=era_hint,
                     on_line=log_stderr,
                 )
                 async with dialed as session:
                     _redact_hello(session, ready.secrets)
                     yield session
             case Endpoint():
-                async with await _open_endpoint(ready, name, shared, client, limits, known_era) as session:
+                async with await _open_endpoint(ready, name, shared, client, limits, era_hint) as session:
                     _redact_hello(session, (*ready.secrets, *shared.login_secrets.get(name, ())))
                     yield session
     except ServerError as error:
@@ -142,7 +142,7 @@ def _is_refusal(error: ServerError) -> bool:
 
 
 async def _open_endpoint(
-    endpoint: Endpoint, name: str, shared: Shared, client: Client, limits: Limits, known_era: EraName | None
+    endpoint: Endpoint, name: str, shared: Shared, client: Client, limits: Limits, era_hint: EraHint
 ) -> Session:
     # Lazy: a host whose servers are all programs never loads HTTP.
     from mooring.wire.http.network import Options
@@ -158,7 +158,7 @@ async def _open_endpoint(
         server=name,
         options=Options(**shared.defaults.network),
         network=shared.network,
-        known=known_era,
+        hint=era_hint,
         authorizer=authorizer,
     )
 

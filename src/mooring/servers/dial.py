@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.core.command import suggest_install
 from mooring.core.failure import Ending
-from mooring.core.hello import EraName
+from mooring.core.hello import NO_HINT, EraHint
 from mooring.core.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
@@ -45,12 +45,12 @@ async def dial(
     server: str,
     client: Client | None = None,
     limits: Limits | None = None,
-    known_era: EraName | None = None,
+    era_hint: EraHint = NO_HINT,
     on_line: Callable[[str], None] | None = None,
 ) -> AsyncIterator[Session]:
     """Start a program and open a session with it, all within `Limits.connect`.
 
-    `known_era` is the era of the protocol that it spoke last time. `on_line` gets each line that the program writes to
+    `era_hint` says which era of the protocol to try first. `on_line` gets each line that the program writes to
     its stderr, without the secrets it was given.
 
     Raises:
@@ -60,7 +60,7 @@ async def dial(
     process = _ServerProcess(launch, guard, server, limits, on_line)
     opened = False
     try:
-        session = await negotiate(process.start, server=server, client=client, limits=limits, known=known_era)
+        session = await negotiate(process.start, server=server, client=client, limits=limits, hint=era_hint)
         opened = True
         async with session:
             yield session

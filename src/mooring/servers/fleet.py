@@ -22,7 +22,16 @@ WRITE_DELAY = 1.0
 class Fleet:
     """Servers by name. `on_retire` is awaited for each server that is no longer wanted, before it is closed."""
 
-    def __init__(self, shared: Shared, cache: Cache | None, on_retire: Callable[[Server], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        cache: Cache | None,
+        on_retire: Callable[[Server], Awaitable[None]],
+        *,
+        awaits_client: bool = False,
+    ) -> None:
+        """With `awaits_client`, no server is started before the first program that is served."""
+        self._awaits_client = awaits_client
         self.servers: dict[str, Server] = {}
         self._shared = shared
         self._cache = cache
@@ -45,10 +54,15 @@ class Fleet:
             self.servers[name] = Server(wanted[name], self._shared, offers.get(name))
         for name in plan.update:
             self.servers[name].update(wanted[name])
+        if not self._awaits_client or self._shared.client_era is not None:
+            self.start_eager()
+        return plan
+
+    def start_eager(self) -> None:
+        """Start every server that is to be there before anybody calls it."""
         for server in self.servers.values():
             if server.config.lifecycle != "lazy" or server.config.required:
                 server.start()
-        return plan
 
     async def ready(
         self,

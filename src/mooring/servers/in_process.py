@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, Self, runtime_checkable
 from msgspec.json import encode
 
 from mooring.core.failure import Ending
-from mooring.core.hello import EraName
+from mooring.core.hello import NO_HINT, EraHint
 from mooring.core.limits import Limits
 from mooring.wire.rpc.message import Message
 from mooring.wire.rpc.transport import Receiver, Transport, Withdrawal
@@ -39,14 +39,14 @@ def is_server_object(value: object) -> bool:
 
 @asynccontextmanager
 async def open_in_process(
-    target: object, name: str, client: Client | None, limits: Limits, known_era: EraName | None = None
+    target: object, name: str, client: Client | None, limits: Limits, era_hint: EraHint = NO_HINT
 ) -> AsyncIterator[Session]:
     """Open a session with a server that is an object of this program. Raises: ServerError."""
 
     async def start() -> Transport:
         return target.open_transport() if isinstance(target, TransportSource) else _SdkTransport(target)
 
-    session = await negotiate(start, server=name, client=client, limits=limits, known=known_era)
+    session = await negotiate(start, server=name, client=client, limits=limits, hint=era_hint)
     async with session:
         yield session
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.core.event import Event, ListChanged, ToolsChanged
+from mooring.core.hello import EraHint, EraName
 from mooring.core.offer import Offer
 from mooring.core.skill import EXTENSION, ServerSkill
 from mooring.core.tool import Listing, Tool
@@ -55,17 +56,33 @@ class Offering:
         """Note that a list has to be fetched again."""
         self._changed.add(kind)
 
-    def take_session(self, session: Session) -> None:
+    def find_era_hint(self, preferred: EraName) -> EraHint:
+        """Which era to try first, for somebody who prefers one."""
+        return EraHint(preferred, None if self.offer is None else self.offer.refused_era)
+
+    def note_refused_era(self, era: EraName) -> None:
+        """Remember that the server does not speak an era."""
+        if self.offer is not None and self.offer.refused_era != era:
+            self.learn(refused_era=era)
+
+    def take_session(self, session: Session, hint: EraHint) -> None:
         """Take the tools of a new connection; what else is known stays until someone asks for it."""
         self.skills = None
         known = self.offer
-        fresh = Offer(hello=session.hello, era=session.era, at=time(), tools=session.tools, transport=session.transport)
+        fresh = Offer(
+            hello=session.hello,
+            era=session.era,
+            at=time(),
+            tools=session.tools,
+            transport=session.transport,
+            refused_era=hint.find_refused(session.era),
+        )
         if known is not None:
             fresh = replace(fresh, resources=known.resources, templates=known.templates, prompts=known.prompts)
         self._take_tools(fresh)
 
     def learn(self, **lists: Any) -> None:
-        """Remember the resources, templates or prompts that were just listed."""
+        """Remember the resources, templates or prompts that were just listed, or what else was found out."""
         if self.offer is not None:
             self.offer = replace(self.offer, **lists)
             self._remember(self.offer)

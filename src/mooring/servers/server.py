@@ -5,7 +5,7 @@ Its supervisor keeps it connected; nothing here opens or closes a connection its
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import inf
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +18,7 @@ from mooring.core.config import Http, ServerConfig
 from mooring.core.event import StatusChanged
 from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.failure import Failure, find_failed_stage, find_http_status
+from mooring.core.hello import NO_HINT, EraHint, EraName
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
@@ -53,6 +54,7 @@ from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
+from mooring.servers.other_era import EraRefused, OtherEra
 from mooring.servers.questions import UNCLEAR, ServerQuestions
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
@@ -90,6 +92,9 @@ class Server:
             on_unclear=lambda: self.on_log(LogMessage("warning", UNCLEAR)),
         )
         self._update_listeners: set[Callable[[str], None]] = set()
+        self._other_eras: dict[EraName, OtherEra] = {}
+        self._era_hint = NO_HINT
+        """What its connection was last attempted with."""
         self._given_secrets: tuple[str, ...] = ()
         self._endpoint: Endpoint | None = None
 
@@ -164,7 +169,7 @@ class Server:
     @property
     def in_flight(self) -> int:
         """How many calls have no outcome yet."""
-        return self._supervisor.usage.calls
+        return sum(supervisor.usage.calls for supervisor in self._supervisors)
 
     @property
     def may_install(self) -> bool:
@@ -182,7 +187,8 @@ class Server:
     def update(self, approved: Approved) -> None:
         """Take another definition of the same program: other filters, timeouts or lifecycle."""
         self._take(approved)
-        self._supervisor.wake()
+        for supervisor in self._supervisors:
+            supervisor.wake()
 
     # --- its connection -------------------------------------------------------------------------------------------
 
@@ -203,30 +209,66 @@ class Server:
         if self._shared.ask is not None and not self.is_connected:
             await ask_inputs(self.approved, self._shared.secrets, self._shared.ask)
 
-    async def session(self, until: float = inf) -> Session:
+    async def session(self, until: float = inf, era: EraName | None = None) -> Session:
         """Return the session, connecting if need be, by a moment of the loop's clock.
 
-        Whoever wants it uses the server, so the person is asked for its inputs first; their time is not counted.
+        For somebody of an era it is one in that era, if the server offers that; see `other_era`. Whoever wants it uses
+        the server, so the person is asked for its inputs first; their time is not counted.
 
         Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
-        if (session := self._supervisor.session) is not None:
-            return session
+        supervisor = self._supervisor if era is None else await self._find_supervisor(era, until)
+        if supervisor.session is not None:
+            return supervisor.session
         began = self._loop.time()
         await self.ask_inputs()
-        return await self._supervisor.wait(until + self._loop.time() - began)
+        return await supervisor.wait(until + self._loop.time() - began)
 
-    def keep_connected(self, on_update: Callable[[str], None]) -> Callable[[], None]:
-        """Stay connected, and pass on which resources changed, until the returned function is called."""
-        self._update_listeners.add(on_update)
-        self._supervisor.add_hold()
+    def keep_connected(self, on_update: Callable[[str], None], session: Session | None = None) -> Callable[[], None]:
+        """Stay connected, and pass on which resources changed, until the returned function is called.
+
+        With a session in another era than the server's own, that connection is meant.
+        """
+        supervisor, listeners = self._supervisor, self._update_listeners
+        for other in self._other_eras.values():
+            if session is not None and other.supervisor.session is session:
+                supervisor, listeners = other.supervisor, other.update_listeners
+        listeners.add(on_update)
+        supervisor.add_hold()
 
         def release() -> None:
-            if on_update in self._update_listeners:
-                self._update_listeners.discard(on_update)
-                self._supervisor.release_hold()
+            if on_update in listeners:
+                listeners.discard(on_update)
+                supervisor.release_hold()
 
         return release
+
+    async def _find_supervisor(self, era: EraName, until: float) -> Supervisor:
+        """What keeps the connection for somebody of an era. Raises: as `session`."""
+        session = await self.session(until)
+        if session.era == era or not self._may_offer(era):
+            return self._supervisor
+        other = self._other_eras.get(era)
+        if other is None:
+            other = self._other_eras[era] = OtherEra(self, era, self._shared.defaults.chance)
+        try:
+            await other.supervisor.wait(until)
+        except EraRefused:
+            self.offering.note_refused_era(era)
+            return self._supervisor
+        except ServerError as error:
+            raise self._redact(error) from None
+        return other.supervisor
+
+    def _may_offer(self, era: EraName) -> bool:
+        """Whether the server may speak an era beside that of its own connection."""
+        offer = self.offer
+        has_url = isinstance(self.config.connection, Http)
+        return has_url and offer is not None and offer.transport != "sse" and offer.refused_era != era
+
+    @property
+    def _supervisors(self) -> tuple[Supervisor, ...]:
+        return (self._supervisor, *(other.supervisor for other in self._other_eras.values()))
 
     async def find_login(self) -> "LoginTarget":
         """Where and how somebody logs in at this server.
@@ -242,11 +284,11 @@ class Server:
 
     async def restart(self) -> None:
         """Start over, whatever the status: a person asked for it."""
-        await self._supervisor.restart()
+        await asyncio.gather(*(supervisor.restart() for supervisor in self._supervisors))
 
     async def close(self, *, finish: bool = False) -> None:
         """Close the connection for good; with `finish`, once the calls in flight have an outcome."""
-        await self._supervisor.close(finish=finish)
+        await asyncio.gather(*(supervisor.close(finish=finish) for supervisor in self._supervisors))
 
     @asynccontextmanager
     async def try_once(
@@ -266,7 +308,7 @@ class Server:
         client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
         try:
             async with open_prepared(ready, self.name, self._shared, client, limits) as session:
-                self.on_connected(session)
+                self.offering.take_session(session, NO_HINT)
                 yield session
         except ServerError as error:
             self.on_failed(error)
@@ -299,6 +341,8 @@ class Server:
             connect_timeout, timeout = self.limits.call, self._unhurried_timeout
         report = self._redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
+        if (era := extras.era) is not None and supervisor.session is not None and supervisor.session.era != era:
+            supervisor = await self._find_supervisor(era, self._connect_deadline(connect_timeout))
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
@@ -353,6 +397,11 @@ class Server:
             verify()
         if timeout.total is not None:
             timeout = Timeout(timeout.idle, max(0.001, until - self._loop.time()))
+        if extras.era is not None and extras.era != session.era and self._may_offer(extras.era):
+            # Now that it is connected, it shows that the caller is to have another connection.
+            return await self.call(
+                tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
+            )
         return await session.call_tool(
             tool,
             arguments,
@@ -377,21 +426,25 @@ class Server:
             return inf
         return self._loop.time() + max(timeout.idle, self.connect_timeout)
 
-    async def ask(self, question: Callable[[Session], Awaitable[T]], until: float = inf) -> T:
+    async def ask(
+        self, question: Callable[[Session], Awaitable[T]], until: float = inf, era: EraName | None = None
+    ) -> T:
         """Ask a session anything that is safe to repeat: it is asked once more if the server is lost.
 
         Raises: what `session` and the question raise.
         """
         supervisor = self._supervisor
+        if era is not None:
+            supervisor = await self._find_supervisor(era, min(until, self._connect_deadline(self.limits.call)))
         supervisor.usage.calls += 1
         try:
-            session = await self.session(min(until, self._connect_deadline(self.limits.call)))
+            session = await self.session(min(until, self._connect_deadline(self.limits.call)), era)
             try:
                 return await question(session)
             except _CONNECTION_LOST as error:
                 if self._lost_connection(session, error):
                     supervisor.report_loss(session, error)
-            return await question(await self.session(min(until, self._connect_deadline(self.limits.call))))
+            return await question(await self.session(min(until, self._connect_deadline(self.limits.call)), era))
         except ServerError as error:
             raise self._redact(error) from None
         finally:
@@ -455,17 +508,28 @@ class Server:
     @asynccontextmanager
     async def open_session(self) -> AsyncIterator[Session]:
         """Make one attempt to connect, when it is this server's turn. Raises: as `attempt.open_session`."""
+        # Mooring itself prefers the stateless era, in which each question comes with the call that it is about.
+        self._era_hint = self.offering.find_era_hint(self._shared.client_era or "stateless")
+        async with self._open_session(self._make_client(), self._era_hint) as session:
+            yield session
+
+    @asynccontextmanager
+    async def open_beside(self, era: EraName, on_update: Callable[[str], None]) -> AsyncIterator[Session]:
+        """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
+        client = replace(self._make_client(), on_update=on_update)
+        async with self._open_session(client, self.offering.find_era_hint(era)) as session:
+            if level := self._shared.log_routes.level:
+                with suppress(ServerError):
+                    await session.set_level(level)
+            yield session
+
+    @asynccontextmanager
+    async def _open_session(self, client: Client, hint: EraHint) -> AsyncIterator[Session]:
         async with AsyncExitStack() as stack:
             # The slot covers connecting alone: held for the life of the session, 64 servers would be the limit.
             async with self._shared.slot(self._uses_installer):
-                known_era = self.offer.era if self.offer is not None else None
                 attempt = open_session(
-                    self.approved,
-                    self._shared,
-                    self._make_client(),
-                    self._connect_limits(),
-                    known_era,
-                    self._remember_secrets,
+                    self.approved, self._shared, client, self._connect_limits(), hint, self._remember_secrets
                 )
                 session = await stack.enter_async_context(attempt)
             yield session
@@ -475,7 +539,7 @@ class Server:
         return self.offering.is_stale
 
     def on_connected(self, session: Session) -> None:
-        self.offering.take_session(session)
+        self.offering.take_session(session, self._era_hint)
 
     def on_failed(self, error: MooringError) -> None:
         """Remember why it failed: a list says so without trying again, and need not wait for a slow failure."""
@@ -504,8 +568,9 @@ class Server:
         Raises: ServerError.
         """
         level = self._shared.log_routes.level
-        if level and self._supervisor.session is not None:
-            await self.ask(lambda session: session.set_level(level))
+        for supervisor in self._supervisors:
+            if level and (session := supervisor.session) is not None:
+                await self.ask(lambda session: session.set_level(level), era=session.era)
 
     def on_status(self, status: Status) -> None:
         self._shared.owner.emit(StatusChanged(self.name, self._refine_status(status)))

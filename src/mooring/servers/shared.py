@@ -10,6 +10,7 @@ from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.event import Event, Logged
 from mooring.core.failure import Failure
+from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.core.offer import Offer
 from mooring.core.question import Ask, Question
@@ -89,6 +90,8 @@ class Shared:
         self.ask = ask
         self.on_unanswered = on_unanswered
         self.log_routes = LogRoutes()
+        self.client_era: EraName | None = None
+        """The era of the first program that was served: servers are connected in it, where they offer it."""
         self.secrets = Secrets()
         self.store = SecretStore(defaults.where)
         self.login_secrets: dict[str, tuple[str, ...]] = {}

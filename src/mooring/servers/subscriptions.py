@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from mooring.core.clock import Sleep
+from mooring.core.hello import EraName
 from mooring.errors import MooringError
 from mooring.servers.server import Server
 from mooring.servers.watch import is_part_of
@@ -13,6 +14,8 @@ from mooring.wire.session.session import Session
 
 OnUpdated: TypeAlias = Callable[[str], None]
 """Takes the address of a resource that changed."""
+
+_Key: TypeAlias = tuple[Server, str, EraName | None]
 
 _PAUSE = 1.0
 _PAUSE_CAP = 300.0
@@ -23,14 +26,19 @@ class Subscriptions:
 
     def __init__(self, sleep: Sleep = asyncio.sleep) -> None:
         self._sleep = sleep
-        self._shared: dict[tuple[Server, str], _SharedSubscription] = {}
+        self._shared: dict[_Key, _SharedSubscription] = {}
 
-    async def add(self, server: Server, uri: str, on_updated: OnUpdated) -> Callable[[], None]:
-        """Report changes of a resource until the returned function is called. Raises: as `Server.ask`."""
-        key = (server, uri)
+    async def add(
+        self, server: Server, uri: str, on_updated: OnUpdated, era: EraName | None = None
+    ) -> Callable[[], None]:
+        """Report changes of a resource until the returned function is called, to somebody of an era.
+
+        Raises: as `Server.ask`.
+        """
+        key = (server, uri, era)
         shared = self._shared.get(key)
         if shared is None:
-            shared = self._shared[key] = _SharedSubscription(server, uri, self._sleep)
+            shared = self._shared[key] = _SharedSubscription(server, uri, self._sleep, era)
         shared.listeners[on_updated] = None
         try:
             await shared.wait_begun()
@@ -40,7 +48,7 @@ class Subscriptions:
             raise
         return lambda: self._remove(key, on_updated)
 
-    def _remove(self, key: tuple[Server, str], on_updated: OnUpdated) -> None:
+    def _remove(self, key: _Key, on_updated: OnUpdated) -> None:
         shared = self._shared.get(key)
         if shared is None:
             return
@@ -63,12 +71,15 @@ class Subscriptions:
 class _SharedSubscription:
     """One subscription: renewed whenever the server is connected again."""
 
-    def __init__(self, server: Server, uri: str, sleep: Sleep) -> None:
+    def __init__(self, server: Server, uri: str, sleep: Sleep, era: EraName | None) -> None:
         self.listeners: dict[OnUpdated, None] = {}
         self._server = server
         self._uri = uri
         self._sleep = sleep
-        self._release = server.keep_connected(self._on_update)
+        self._era = era
+        self._session: Session | None = None
+        self._release: Callable[[], None] = lambda: None
+        """Lets go of the connection that is kept for this."""
         loop = asyncio.get_running_loop()
         self._begun: asyncio.Future[None] = loop.create_future()
         self._task = loop.create_task(self._keep(), name=f"mooring subscription to {uri}")
@@ -83,8 +94,8 @@ class _SharedSubscription:
         self._release()
         if not self._begun.done():
             self._begun.cancel()
-        if self._server.is_connected:
-            self._task = asyncio.get_running_loop().create_task(self._unsubscribe())
+        if self._session is not None and not self._session.has_ended:
+            self._task = asyncio.get_running_loop().create_task(self._unsubscribe(self._session))
 
     async def _keep(self) -> None:
         try:
@@ -102,7 +113,10 @@ class _SharedSubscription:
             self._on_update(self._uri)
 
     async def _subscribe(self) -> Session:
-        session = await self._server.session()
+        session = await self._server.session(era=self._era)
+        self._release()
+        self._release = self._server.keep_connected(self._on_update, session)
+        self._session = session
         await session.subscribe(self._uri)
         return session
 
@@ -116,10 +130,10 @@ class _SharedSubscription:
                 await self._sleep(pause)
                 pause = min(pause * 2, _PAUSE_CAP)
 
-    async def _unsubscribe(self) -> None:
+    async def _unsubscribe(self, session: Session) -> None:
         with suppress(MooringError, TimeoutError):
             async with asyncio.timeout(_PAUSE):
-                await self._server.ask(lambda session: session.unsubscribe(self._uri))
+                await session.unsubscribe(self._uri)
 
     def _on_update(self, updated: str) -> None:
         if is_part_of(updated, self._uri):

@@ -56,7 +56,8 @@ _FINISH_INTERVAL = 0.1
 class SupervisedServer(Protocol):
     """What a supervisor needs of its server."""
 
-    limits: Limits
+    @property
+    def limits(self) -> Limits: ...
 
     @property
     def name(self) -> str: ...

@@ -10,7 +10,8 @@ from mooring.core.limits import Limits
 class ConfiguredServer(Protocol):
     """A server's limits and definition, read again each time: a reload may change both."""
 
-    limits: Limits
+    @property
+    def limits(self) -> Limits: ...
 
     @property
     def config(self) -> ServerConfig: ...

@@ -12,6 +12,9 @@ says nothing for `Limits.probe` seconds       the handshake too, without giving 
 exits, or fails at the handshake then         the handshake on a new connection
 asks for a login, cannot be reached           NeedsLogin, ConnectError
 ============================================  ===============================================================
+
+Where the handshake is preferred, it comes first, and the question only if the server refuses the handshake, or says
+nothing for a third of the time.
 """
 
 import asyncio
@@ -19,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from mooring.core.hello import EraName, Hello
+from mooring.core.hello import NO_HINT, EraHint, Hello
 from mooring.core.limits import Limits
 from mooring.errors import ConnectError, HandshakeError, NeedsLogin, ServerDied, ServerError, TimedOut
 from mooring.wire.rpc.peer import Peer
@@ -30,6 +33,7 @@ from mooring.wire.session.session import Era, Session, make_peer
 from mooring.wire.session.stateless import NotStateless, Stateless
 from mooring.wire.session.tasks import Tasks
 
+_Agreement: TypeAlias = "asyncio.Task[tuple[Era, Hello]]"
 Start: TypeAlias = Callable[[], Awaitable[Transport]]
 """Makes a new connection; the one made before is closed by then."""
 
@@ -45,29 +49,39 @@ class Negotiation:
         self._loop = asyncio.get_running_loop()
         self._until = until or self._loop.time() + limits.connect - limits.reserve
 
-    async def open(self, known: EraName | None) -> Session:
-        """Try what is `known` of the server first. Raises: ServerError."""
+    async def open(self, hint: EraHint) -> Session:
+        """Raises: ServerError."""
         try:
-            return await self._open(known)
+            if hint.first == "stateless":
+                return await self._begin_with_question()
+            return await self._begin_with_handshake(hint)
         except TimedOut as error:
             # Each request had what was left of the time. A person knows the whole of it.
             raise error.reword(error.what, self._limits.connect) from None
 
-    async def _open(self, known: EraName | None) -> Session:
-        if known == "handshake":
-            try:
-                return await self._attempt(self._handshake)
-            except HandshakeError as error:
-                refusal = error
-            # It may have been updated since.
-            try:
-                return await self._attempt(self._detect)
-            except _NeedsNewConnection:
-                raise refusal from None
+    async def _begin_with_question(self) -> Session:
         try:
             return await self._attempt(self._detect)
         except _NeedsNewConnection:
             return await self._attempt(self._handshake)
+
+    async def _begin_with_handshake(self, hint: EraHint) -> Session:
+        try:
+            return await self._attempt(self._handshake if hint.is_only else self._try_handshake)
+        except _NeedsNewConnection:
+            return await self._attempt(self._handshake)
+        except (NeedsLogin, ConnectError, TimedOut):
+            raise
+        except ServerError as error:
+            # If only the handshake was known to work, anything but a refusal of it is what is wrong.
+            if hint.is_only and not isinstance(error, HandshakeError):
+                raise
+            refusal = error
+        # It has no handshake, or none any more if it was updated since.
+        try:
+            return await self._attempt(self._detect)
+        except _NeedsNewConnection:
+            raise refusal from None
 
     async def _attempt(self, agree: "Callable[[Peer, Stateless], Awaitable[tuple[Era, Hello]]]") -> Session:
         """Open a session on a new connection; `agree` finds out the era."""
@@ -103,22 +117,40 @@ class Negotiation:
         era = Handshake(self._client.program, self._client.capabilities)
         return era, await era.open(peer, self._until)
 
+    async def _ask(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+        return stateless, await stateless.open(peer, self._until)
+
     async def _detect(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
-        probe = self._loop.create_task(stateless.open(peer, self._until))
+        probe = self._loop.create_task(self._ask(peer, stateless))
         try:
             # With a short deadline, most of it must be left for the handshake.
-            patience = min(self._limits.probe, (self._until - self._loop.time()) / 3)
-            await asyncio.wait({probe}, timeout=patience)
+            await asyncio.wait({probe}, timeout=min(self._limits.probe, self._third))
             if probe.done():
                 return await self._follow_up(peer, stateless, probe)
-            return await self._race(peer, stateless, probe)
+            return await self._race(self._loop.create_task(self._handshake(peer, stateless)), probe)
         finally:
             await _cancel(probe)
 
-    async def _follow_up(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
+    async def _try_handshake(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+        shake = self._loop.create_task(self._handshake(peer, stateless))
+        try:
+            # Most servers know it, many are slow to start, and the oldest die of the question: it can wait.
+            await asyncio.wait({shake}, timeout=self._third)
+            if shake.done():
+                return await shake
+            return await self._race(shake, self._loop.create_task(self._ask(peer, stateless)))
+        finally:
+            await _cancel(shake)
+
+    @property
+    def _third(self) -> float:
+        """A third of the seconds that are left."""
+        return (self._until - self._loop.time()) / 3
+
+    async def _follow_up(self, peer: Peer, stateless: Stateless, probe: _Agreement) -> tuple[Era, Hello]:
         """The server has reacted in time: do what its reaction calls for."""
         try:
-            return stateless, await probe
+            return await probe
         except (NeedsLogin, ConnectError, HandshakeError):
             raise
         except ServerDied as error:
@@ -128,23 +160,26 @@ class Negotiation:
             # Any other error: servers disagree on the code for an unknown method, so none is relied on.
             return await self._handshake(peer, stateless)
 
-    async def _race(self, peer: Peer, stateless: Stateless, probe: "asyncio.Task[Hello]") -> tuple[Era, Hello]:
-        """The server is slow, or ignores methods that it does not know: try the handshake at the same time."""
-        shake = self._loop.create_task(self._handshake(peer, stateless))
+    async def _race(self, shake: _Agreement, probe: _Agreement) -> tuple[Era, Hello]:
+        """The server is slow, or ignores methods that it does not know: it has been asked both."""
         try:
             await asyncio.wait({shake, probe}, return_when=asyncio.FIRST_COMPLETED)
             if not shake.done():
                 # The server has got both questions. If it answers the handshake too, that one wins.
                 patience = self._limits.probe if _has_result(probe) else None
                 await asyncio.wait({shake}, timeout=patience)
+            elif not _has_result(shake):
+                # It refused the handshake, and may not have come to the question yet.
+                await asyncio.wait({probe}, timeout=self._limits.probe)
             if _has_result(probe) and not _has_result(shake):
-                return stateless, await probe
+                return await probe
             return await shake
         except (HandshakeError, ServerDied) as error:
             # Some of the old Python servers exit only when the line after the question comes.
             raise _NeedsNewConnection from error
         finally:
             await _cancel(shake)
+            await _cancel(probe)
 
 
 class _NeedsNewConnection(Exception):
@@ -157,16 +192,16 @@ async def negotiate(
     server: str,
     client: Client | None = None,
     limits: Limits | None = None,
-    known: EraName | None = None,
+    hint: EraHint = NO_HINT,
     until: float | None = None,
 ) -> Session:
-    """Open a session in whichever era the server speaks; `known` is the era that was detected before.
+    """Open a session in whichever era the server speaks; `hint` says which one to try first.
 
     It has `Limits.connect`; `until` is when that is over, if it began earlier.
 
     Raises: ServerError, whose `stage` says how far it came; every connection is closed then.
     """
-    return await Negotiation(start, server, client or Client(), limits or Limits(), until).open(known)
+    return await Negotiation(start, server, client or Client(), limits or Limits(), until).open(hint)
 
 
 def _has_result(task: "asyncio.Task[Any]") -> bool:

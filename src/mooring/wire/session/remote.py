@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from mooring.core.header import check_headers
-from mooring.core.hello import EraName
+from mooring.core.hello import NO_HINT, EraHint
 from mooring.core.limits import Limits
 from mooring.errors import HttpError, ServerDied, ServerError
 from mooring.wire.http.address import Address, parse_address
@@ -40,12 +40,12 @@ async def open_url(
     server: str | None = None,
     options: Options | None = None,
     network: Network | None = None,
-    known: EraName | None = None,
+    hint: EraHint = NO_HINT,
     authorizer: "Authorizer | None" = None,
 ) -> Session:
     """Connect to a server behind a URL and list its tools, all within `Limits.connect`.
 
-    `server` is its name in errors; `known` is the era that was detected before; `authorizer` adds a login. Pass the
+    `server` is its name in errors; `hint` says which era to try first; `authorizer` adds a login. Pass the
     same `network` for many servers: they then share its TLS contexts.
 
     Raises: ConfigError, ServerError.
@@ -58,11 +58,11 @@ async def open_url(
     try:
         match transport:
             case "http":
-                return await attempt.http(known)
+                return await attempt.http(hint)
             case "sse":
-                return await attempt.sse_or_http(known)
+                return await attempt.sse_or_http(hint)
             case "auto":
-                return await attempt.http_or_sse(known)
+                return await attempt.http_or_sse(hint)
     except ServerError as error:
         _add_hint(error, to)
         raise
@@ -98,6 +98,9 @@ _NOT_HERE = (404, 405)
 _USUAL_PATHS = ("/mcp", "/sse", "/")
 
 
+_HANDSHAKE_ONLY = EraHint("handshake", refused="stateless")
+
+
 class _Attempt:
     """One attempt to reach one server, within one deadline."""
 
@@ -125,13 +128,13 @@ class _Attempt:
         self._tls = await network.tls(options) if self._to.secure else None
         await asyncio.to_thread(_load_transports)
 
-    async def http(self, known: EraName | None) -> Session:
+    async def http(self, hint: EraHint) -> Session:
         async def start() -> Transport:
             from mooring.wire.http.streamable import HttpTransport
 
             return HttpTransport(self._web(), server=self._server, limits=self._limits)
 
-        return await self._negotiate("http", start, known)
+        return await self._negotiate("http", start, hint)
 
     async def sse(self) -> Session:
         async def start() -> Transport:
@@ -148,13 +151,13 @@ class _Attempt:
                     await sse.wait_closed()
             return sse
 
-        return await self._negotiate("sse", start, "handshake")
+        return await self._negotiate("sse", start, _HANDSHAKE_ONLY)
 
-    async def http_or_sse(self, known: EraName | None) -> Session:
+    async def http_or_sse(self, hint: EraHint) -> Session:
         from mooring.wire.http.sse import NoStream
 
         try:
-            return await self.http(known)
+            return await self.http(hint)
         except HttpError as error:
             if error.status not in _OLDER:
                 raise
@@ -165,7 +168,7 @@ class _Attempt:
             # It supports neither; what it answered to the newer transport is the better explanation.
             raise refusal from None
 
-    async def sse_or_http(self, known: EraName | None) -> Session:
+    async def sse_or_http(self, hint: EraHint) -> Session:
         from mooring.wire.http.sse import NoStream
 
         try:
@@ -173,17 +176,17 @@ class _Attempt:
         except NoStream as no_stream:
             refusal = no_stream.error
         try:
-            session = await self.http(known)
+            session = await self.http(hint)
         except HttpError:
             raise refusal from None
         session.oddities.remark(f"{self._server} is configured as sse, but speaks streamable HTTP: change its type.")
         return session
 
     async def _negotiate(
-        self, transport: Literal["http", "sse"], start: Callable[[], Awaitable[Transport]], known: EraName | None
+        self, transport: Literal["http", "sse"], start: Callable[[], Awaitable[Transport]], hint: EraHint
     ) -> Session:
         session = await negotiate(
-            start, server=self._server, client=self._client, limits=self._limits, known=known, until=self._until
+            start, server=self._server, client=self._client, limits=self._limits, hint=hint, until=self._until
         )
         session.transport = transport
         return session

@@ -1,0 +1,111 @@
+"""A second connection to a server that speaks both eras, in the one that its own connection is not in.
+
+A tool can ask in the middle of its work only in the handshake era, and can answer with a question only in the stateless
+one; most authors write for one of the two. So whoever reaches a server through Mooring is passed on in their own era
+where the server offers it, and gets what they would get without Mooring.
+
+Only servers behind a URL have a second connection. A program has one pair of pipes, and with the official SDKs the
+first request on them decides the era for good: the other one would need another process, with a state of its own.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from mooring.core.config import ServerConfig
+from mooring.core.hello import EraName
+from mooring.core.limits import Limits
+from mooring.core.result import LogMessage
+from mooring.core.status import Status
+from mooring.errors import MooringError, ServerError
+from mooring.servers.supervisor import Supervisor
+from mooring.wire.session.session import Session
+
+
+class ServerOfBothEras(Protocol):
+    """What a second connection needs of its server."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def config(self) -> ServerConfig: ...
+
+    def open_beside(self, era: EraName, on_update: Callable[[str], None]) -> AbstractAsyncContextManager[Session]:
+        """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""
+
+    def on_log(self, message: LogMessage) -> None: ...
+
+
+class EraRefused(ServerError):
+    """The server does not speak the era after all. It is reached over its own connection then."""
+
+    def __init__(self, server: str, era: EraName) -> None:
+        super().__init__(server, f"{server} does not speak the {era} era.", stage="handshake")
+
+
+class OtherEra:
+    """The second connection of one server: opened when somebody of its era needs it, closed when nobody does."""
+
+    def __init__(self, server: ServerOfBothEras, era: EraName, chance: Callable[[], float]) -> None:
+        self.era = era
+        self.update_listeners: set[Callable[[str], None]] = set()
+        """Hear which resources changed, as far as was subscribed over this connection."""
+        self._server = server
+        self.supervisor = Supervisor(self, chance)
+
+    # --- for its supervisor ---------------------------------------------------------------------------------------
+
+    @property
+    def limits(self) -> Limits:
+        return self._server.limits
+
+    @property
+    def name(self) -> str:
+        return self._server.name
+
+    @property
+    def config(self) -> ServerConfig:
+        # However long the server's own connection is kept, this one is there for its users alone.
+        return replace(self._server.config, lifecycle="lazy")
+
+    @property
+    def may_install(self) -> bool:
+        return False
+
+    @property
+    def is_stale(self) -> bool:
+        # The lists are those of the server's own connection.
+        return False
+
+    @asynccontextmanager
+    async def open_session(self) -> AsyncIterator[Session]:
+        """Make one attempt to connect. Raises: EraRefused; MooringError."""
+        async with self._server.open_beside(self.era, self._on_update) as session:
+            if session.era != self.era:
+                raise EraRefused(self.name, self.era)
+            yield session
+
+    def on_connected(self, session: Session) -> None:
+        """Keep to the lists of the server's own connection."""
+
+    def on_failed(self, error: MooringError) -> None:
+        """Remember nothing: whoever needs the connection gets the error."""
+
+    def on_status(self, status: Status) -> None:
+        """Announce nothing: a server has the status of its own connection."""
+
+    def on_log(self, message: LogMessage) -> None:
+        self._server.on_log(message)
+
+    async def catch_up(self, session: Session) -> None:
+        """Fetch nothing: see `is_stale`."""
+
+    def _on_update(self, uri: str) -> None:
+        for listener in tuple(self.update_listeners):
+            listener(uri)
