@@ -1,9 +1,11 @@
 """A server over stdio for the tests of `mooring serve`, on the standard library, of the era that its argument names.
 
+With `both`, its first request decides for good, as with the official SDKs.
+
 Its tools: `echo` answers with all kinds of content, `slow` reports progress until it is cancelled, `form` asks a person,
 `write` asks a model, `both` asks both at once, `folders` asks for the client's folders, `log` writes log messages, `grow`
 adds a tool, `update` says that a resource changed, `refuse` answers with an error of the protocol, `meta` with what came in
-`_meta`, `pid` with its process id, `nap` takes a while, and `shout` logs a lot. A second argument is a file for what was cancelled.
+`_meta`, `pid` with its process id, `era` with the era it speaks, `nap` takes a while, and `shout` logs a lot. A second argument is a file for what was cancelled.
 """
 
 import json
@@ -12,7 +14,7 @@ import sys
 import threading
 import time
 
-ERA = sys.argv[1]
+SPOKEN = {"era": sys.argv[1]}
 NOTES = sys.argv[2] if len(sys.argv) > 2 else os.devnull
 META = "io.modelcontextprotocol/"
 NAMES = [
@@ -28,6 +30,7 @@ NAMES = [
     "refuse",
     "meta",
     "pid",
+    "era",
     "nap",
     "shout",
 ]
@@ -70,7 +73,7 @@ def notify(method, params=None):
 def announce(method, params=None):
     """Say that something changed, to whoever listens in this era."""
     params = params or {}
-    if ERA == "stateless":
+    if SPOKEN["era"] == "stateless":
         for key in SUBSCRIPTION:
             notify(method, {**params, "_meta": {f"{META}subscriptionId": key}})
     else:
@@ -99,7 +102,7 @@ def text(words):
 
 def question(key, wanted, params):
     """The answers to questions, or what asks for them in the stateless era."""
-    if ERA == "handshake":
+    if SPOKEN["era"] == "handshake":
         return text(json.dumps(ask(key, wanted), sort_keys=True))
     if params.get("requestState") == "so far":
         return text(json.dumps(params.get("inputResponses"), sort_keys=True))
@@ -140,6 +143,8 @@ def call(key, params):
     if name == "update":
         announce("notifications/resources/updated", {"uri": "test://static"})
         return text("updated")
+    if name == "era":
+        return text(SPOKEN["era"])
     if name == "meta":
         return text(json.dumps(meta, sort_keys=True))
     if name == "nap":
@@ -183,7 +188,7 @@ def work(key, method, params):
     result = answer(key, method, params)
     if result is None:
         return
-    if ERA == "stateless":
+    if SPOKEN["era"] == "stateless":
         result = {"resultType": "complete", **result}
     send({"id": key, "result": result})
 
@@ -192,17 +197,19 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         method, key, params = message.get("method"), message.get("id"), message.get("params") or {}
+        if SPOKEN["era"] == "both" and key is not None:
+            SPOKEN["era"] = "handshake" if method == "initialize" else "stateless"
         if method is None:
             with ANSWERED:
                 ANSWERS[key] = message.get("result", message.get("error"))
                 ANSWERED.notify_all()
         elif method == "notifications/cancelled":
             CANCELLED.add(params["requestId"])
-        elif method == "initialize" and ERA == "handshake":
+        elif method == "initialize" and SPOKEN["era"] == "handshake":
             info = {"name": "server", "version": "1"}
             hello = {"protocolVersion": "2025-11-25", "capabilities": OFFERED, "serverInfo": info}
             send({"id": key, "result": {**hello, "instructions": "Use it well."}})
-        elif method == "server/discover" and ERA == "stateless":
+        elif method == "server/discover" and SPOKEN["era"] == "stateless":
             found = {"supportedVersions": ["2026-07-28"], "capabilities": OFFERED, "instructions": "Use it well."}
             send({"id": key, "result": {"resultType": "complete", **found}})
         elif method in ("initialize", "server/discover"):

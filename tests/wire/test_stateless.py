@@ -636,6 +636,75 @@ async def test_a_remembered_server_that_refuses_the_handshake_and_ignores_the_qu
         await dialled(server, hint=HANDSHAKE, limits=Limits(probe=0.1))
 
 
+PREFERS_HANDSHAKE = EraHint("handshake")
+
+
+@pytest.mark.swift
+async def test_a_server_of_both_eras_is_spoken_to_in_the_one_that_is_preferred() -> None:
+    for preferred in ("handshake", "stateless"):
+        server = modern(Server())
+        hint = EraHint(preferred)
+        async with await dialled(server, hint=hint) as session:
+            assert session.era == preferred
+            assert hint.find_refused(session.era) is None
+        asked = {message["method"] for message in server.received} & {"initialize", "server/discover"}
+        assert asked == {"initialize" if preferred == "handshake" else "server/discover"}
+
+
+@pytest.mark.swift
+async def test_a_server_that_refuses_the_preferred_handshake_is_asked_for_the_other_era() -> None:
+    def refuse(params: Any, call: Any) -> None:
+        raise Refused(-32601, "Method not found")
+
+    server = modern(Server())
+    server.answer("initialize", refuse)
+    async with await dialled(server, hint=PREFERS_HANDSHAKE) as session:
+        assert session.era == "stateless"
+        assert PREFERS_HANDSHAKE.find_refused(session.era) == "handshake"
+
+
+@pytest.mark.swift
+async def test_a_server_that_ignores_the_preferred_handshake_is_asked_for_the_other_era_in_time() -> None:
+    async def never(params: Any, call: Any) -> None:
+        await asyncio.sleep(60)
+
+    server = modern(Server())
+    server.answer("initialize", never)
+    began = asyncio.get_running_loop().time()
+    async with await dialled(server, hint=PREFERS_HANDSHAKE, limits=Limits(connect=9, probe=1)) as session:
+        assert session.era == "stateless"
+    assert asyncio.get_running_loop().time() - began == pytest.approx(4)
+
+
+@pytest.mark.swift
+async def test_a_server_that_is_slow_to_shake_hands_is_waited_for() -> None:
+    async def late(params: Any, call: Any) -> Any:
+        await asyncio.sleep(5)
+        return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "late"}}
+
+    server = Server()
+    server.answer("initialize", late)
+    async with await dialled(server, hint=PREFERS_HANDSHAKE, limits=Limits(connect=9, probe=1)) as session:
+        assert session.era == "handshake"
+
+
+@pytest.mark.swift
+async def test_a_slow_server_that_refuses_the_handshake_is_still_asked() -> None:
+    async def refuse_late(params: Any, call: Any) -> None:
+        await asyncio.sleep(5)
+        raise Refused(-32601, "Method not found")
+
+    async def describe_late(params: Any, call: Any) -> Any:
+        await asyncio.sleep(2.5)
+        return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+
+    server = modern(Server())
+    server.answer("initialize", refuse_late)
+    server.answer("server/discover", describe_late)
+    async with await dialled(server, hint=PREFERS_HANDSHAKE, limits=Limits(connect=9, probe=1)) as session:
+        assert session.era == "stateless"
+
+
 async def test_roots_travel_in_rounds_without_a_promise_to_tell_of_changes() -> None:
     roots = {"resultType": "input_required", "inputRequests": {"r": {"method": "roots/list"}}}
     client = Client(roots=lambda: [Root("file:///x")])

@@ -1,0 +1,227 @@
+"""Servers that speak both eras, behind `mooring serve`: each client is passed on in its own, as if nothing was between."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from client import Era, ServeClient
+from dual import STATIC, run_dual
+from web import WebServer, WebSession, events, serving
+
+from support import Home
+
+SERVER = str(Path(__file__).parent / "server.py")
+RAW = ("--names", "raw", "--permission-mode", "bypass")
+
+
+def text(result: Any) -> Any:
+    return result["content"][0]["text"]
+
+
+async def call(home: Home, era: Era, *tools: str) -> list[Any]:
+    """What a client of an era gets from these tools, over stdin and stdout."""
+
+    def talk() -> list[Any]:
+        with ServeClient(home, *RAW, era=era) as client:
+            return [client.call(tool) for tool in tools]
+
+    return await asyncio.to_thread(talk)
+
+
+async def ask_in_session(session: WebSession, name: str) -> str:
+    """Call the tool that asks in the middle of its work, and answer with a name; returns what it made of that."""
+    async with await session.open("tools/call", {"name": "ask"}) as answer:
+        async for message in events(answer):
+            if message.get("method") == "elicitation/create":
+                reply = {"id": message["id"], "result": {"action": "accept", "content": {"name": name}}}
+                async with await session.post(reply):
+                    continue
+            if "result" in message:
+                return str(text(message["result"]))
+    raise AssertionError("the stream ended without an answer")
+
+
+async def ask_in_rounds(server: WebServer, name: str) -> str:
+    """Call the tool that answers with a question, and again with a name; returns what it made of that."""
+    asked = (await server.stateless("tools/call", {"name": "round"}))["result"]
+    responses = {key: {"action": "accept", "content": {"name": name}} for key in asked["inputRequests"]}
+    more = {"requestState": asked["requestState"], "inputResponses": responses}
+    return str(text((await server.stateless("tools/call", {"name": "round", **more}))["result"]))
+
+
+# --- a server behind a URL ------------------------------------------------------------------------------------------
+
+
+async def test_a_client_of_the_handshake_is_asked_in_the_middle_of_a_call(home: Home) -> None:
+    async with run_dual() as server:
+        home.configure(box={"url": server.url})
+        era, answer = await call(home, "handshake", "era", "ask")
+    assert text(era) == "handshake"
+    assert '"name": "Ada"' in text(answer)
+    # One connection was enough, and nothing was asked in the other era.
+    assert server.count("handshake", "initialize") == 1
+    assert {era for era, _ in server.heard} == {"handshake"}
+
+
+async def test_a_stateless_client_is_asked_between_two_rounds(home: Home) -> None:
+    async with run_dual() as server:
+        home.configure(box={"url": server.url})
+        era, answer = await call(home, "stateless", "era", "round")
+    assert text(era) == "stateless"
+    assert '"name": "Ada"' in text(answer)
+    assert {era for era, _ in server.heard} == {"stateless"}
+
+
+@pytest.mark.parametrize("first", ["handshake", "stateless"])
+async def test_clients_of_both_eras_get_their_own_answers_at_the_same_time(home: Home, first: str) -> None:
+    async with run_dual() as box, home_serving(home, box.url) as server:
+        sessions = [await server.session() for _ in range(10)]
+        if first == "handshake":
+            await sessions[0].call("era")
+        else:
+            await server.stateless("tools/call", {"name": "era"})
+        asked = [ask_in_session(session, f"hand-{number}") for number, session in enumerate(sessions)]
+        rounds = [ask_in_rounds(server, f"state-{number}") for number in range(10)]
+        answers = await asyncio.gather(*asked, *rounds)
+    wanted = [f"hand-{number}" for number in range(10)] + [f"state-{number}" for number in range(10)]
+    assert [name for answer, name in zip(answers, wanted, strict=True) if f'"{name}"' not in answer] == []
+    # All clients of an era share one connection.
+    assert box.count("handshake", "initialize") == 1
+
+
+async def test_whatever_is_asked_is_asked_in_the_era_of_the_client(home: Home) -> None:
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("resources/read", {"uri": STATIC}),
+        ("prompts/get", {"name": "greet", "arguments": {"who": "Ada"}}),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}},
+        ),
+    ]
+    async with run_dual() as box, home_serving(home, box.url) as server:
+        session = await server.session()
+        for method, params in requests:
+            stateless = await server.stateless(method, params)
+            handshake = await session.request(method, params)
+            assert '"stateless"' in str(stateless).replace("'", '"')
+            assert '"handshake"' in str(handshake).replace("'", '"')
+
+
+async def test_a_changed_resource_is_reported_once_to_each_client_whatever_its_era(home: Home) -> None:
+    wanted = {"notifications": {"resourceSubscriptions": [STATIC]}}
+    async with run_dual() as box, home_serving(home, box.url) as server:
+        session = await server.session()
+        await server.stateless("tools/call", {"name": "era"})
+        async with await server.open_stateless("subscriptions/listen", wanted) as listening:
+            stateless_notes = events(listening)
+            assert (await anext(stateless_notes))["method"] == "notifications/subscriptions/acknowledged"
+            async with await session.listen() as stream:
+                handshake_notes = events(stream)
+                await session.request("resources/subscribe", {"uri": STATIC})
+                assert box.count("handshake", "resources/subscribe") == 1
+                await session.call("touch")
+                for notes in (stateless_notes, handshake_notes):
+                    note = await asyncio.wait_for(anext(notes), 10)
+                    assert note["method"] == "notifications/resources/updated"
+                    with pytest.raises(TimeoutError):
+                        await asyncio.wait_for(anext(notes), 0.5)
+                await session.request("resources/unsubscribe", {"uri": STATIC})
+                await session.call("era")
+                assert box.count("handshake", "resources/unsubscribe") == 1
+
+
+async def test_a_server_without_the_era_of_a_client_is_bridged_and_asked_for_it_only_once(home: Home) -> None:
+    async with run_dual("stateless") as server:
+        home.configure(box={"url": server.url})
+        era, answer = await call(home, "handshake", "era", "round")
+        assert text(era) == "stateless"
+        assert '"name": "Ada"' in text(answer)
+        refused = server.count("handshake", "initialize")
+        assert text((await call(home, "handshake", "era"))[0]) == "stateless"
+        assert server.count("handshake", "initialize") == refused == 1
+
+
+async def test_a_server_that_refuses_a_second_connection_is_reached_over_its_own(home: Home) -> None:
+    async with run_dual("stateless") as box, home_serving(home, box.url) as server:
+        await server.stateless("tools/call", {"name": "era"})
+        session = await server.session()
+        for _ in range(3):
+            assert text((await session.call("era"))["result"]) == "stateless"
+        assert box.count("handshake", "initialize") == 1
+
+
+async def test_a_session_that_the_server_forgot_is_begun_anew_in_the_same_era(home: Home) -> None:
+    async with run_dual() as box, home_serving(home, box.url) as server:
+        await server.stateless("tools/call", {"name": "era"})
+        session = await server.session()
+        assert '"Ada"' in await ask_in_session(session, "Ada")
+        box.sessions.clear()
+        assert '"Eve"' in await ask_in_session(session, "Eve")
+        assert box.count("handshake", "initialize") == 2
+        assert text((await server.stateless("tools/call", {"name": "era"}))["result"]) == "stateless"
+
+
+async def test_what_was_served_in_the_handshake_era_is_called_in_the_stateless_one_afterwards(home: Home) -> None:
+    async with run_dual() as server:
+        home.configure(box={"url": server.url})
+        await call(home, "handshake", "era")
+        words = [sys.executable, "-m", "mooring", "call", "box.era"]
+        done = await asyncio.create_subprocess_exec(*words, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE)
+        said, _ = await done.communicate()
+    assert said.decode().strip() == "stateless"
+
+
+# --- a server that is a program -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+async def test_a_program_is_started_in_the_era_of_its_client(home: Home, era: Era) -> None:
+    home.configure(box={"command": sys.executable, "args": [SERVER, "both"]})
+    spoken, answer = await call(home, era, "era", "form")
+    assert text(spoken) == era
+    assert "Ada" in text(answer)
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+async def test_a_program_that_starts_by_itself_starts_with_the_first_client(home: Home, era: Era) -> None:
+    home.configure(box={"command": sys.executable, "args": [SERVER, "both"], "lifecycle": "eager"})
+
+    def talk() -> Any:
+        client = ServeClient(home, *RAW, era=era)
+        try:
+            client.__enter__()
+            client.request("tools/list")
+            return client.call("era")
+        finally:
+            client.close()
+
+    assert text(await asyncio.to_thread(talk)) == era
+
+
+async def test_a_program_has_one_process_and_the_first_client_decides_its_era(home: Home) -> None:
+    home.configure(box={"command": sys.executable, "args": [SERVER, "both"]})
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        pid = text((await session.call("pid"))["result"])
+        for tool, wanted in (("era", "handshake"), ("pid", pid)):
+            assert text((await session.call(tool))["result"]) == wanted
+            assert text((await server.stateless("tools/call", {"name": tool}))["result"]) == wanted
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+
+
+async def test_a_program_without_the_era_of_its_client_is_bridged_and_later_started_only_once(home: Home) -> None:
+    home.configure(box={"command": sys.executable, "args": [SERVER, "stateless"]})
+    for _ in range(2):
+        spoken, answer = await call(home, "handshake", "era", "form")
+        assert text(spoken) == "stateless"
+        assert "Ada" in text(answer)
+
+
+def home_serving(home: Home, url: str) -> Any:
+    """`mooring serve --http` in front of a server behind a URL."""
+    home.configure(box={"url": url})
+    return serving(home, *RAW)
