@@ -2,12 +2,17 @@
 
 import json
 import os
+import shlex
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from guarding import find_port, run_listening
 from install import mooring, python
 
+ASKED_CLIENT = Path(__file__).with_name("asked_client.py")
+ASKING = Path(__file__).parent / "servers" / "asking_2.py"
 CLIENT = Path(__file__).with_name("served_client.py")
 
 
@@ -24,3 +29,29 @@ def test_the_official_client_lists_reads_calls_and_is_asked(tmp_path: Path, mode
     # The call was asked about, and the client accepted.
     assert seen["sum"] == {"sum": 3}
     assert seen["read"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_through_mooring_a_tool_that_asks_does_what_it_does_without(tmp_path: Path, way: str, mode: str) -> None:
+    port = find_port()
+    with run_listening([python("mcp-2.3"), str(ASKING), str(port)], port) if way == "http" else nullcontext():
+        url = f"http://127.0.0.1:{port}/mcp"
+        straight = [url] if way == "http" else [python("mcp-2.3"), str(ASKING)]
+        named = ["--url", url] if way == "http" else ["--server", shlex.join(straight)]
+        served = [mooring(), "serve", *named, "--names", "raw", "--permission-mode", "bypass"]
+        seen = [run_asked_client(tmp_path, mode, words) for words in (straight, served)]
+    assert seen[0] == seen[1]
+    if mode == "legacy":
+        assert seen[1]["said"] == "Hello Ada"
+
+
+def run_asked_client(folder: Path, mode: str, words: list[str]) -> dict[str, str]:
+    """What the official client gets from the tool that asks, with or without Mooring before the server."""
+    done = subprocess.run(
+        [python("mcp-2.3"), str(ASKED_CLIENT), mode, *words],
+        env={**os.environ, "HOME": str(folder)}, cwd=folder, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, str] = json.loads(done.stdout)
+    return found

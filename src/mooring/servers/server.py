@@ -4,13 +4,12 @@ Its supervisor keeps it connected; nothing here opens or closes a connection its
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import inf
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import json
 from msgspec.structs import replace
 
 from mooring.core.approved import Approved
@@ -22,7 +21,7 @@ from mooring.core.hello import NO_HINT, EraHint, EraName
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
-from mooring.core.secret import redact, redact_data, redact_error
+from mooring.core.secret import redact_data
 from mooring.core.status import Idle, NeedsInput, Status, status_word
 from mooring.core.tool import Tool
 from mooring.errors import (
@@ -48,8 +47,8 @@ from mooring.servers.attempt import (
     open_prepared,
     open_session,
     resolve_limits,
-    suggest_login,
 )
+from mooring.servers.given_secrets import GivenSecrets
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
@@ -59,7 +58,6 @@ from mooring.servers.questions import UNCLEAR, ServerQuestions
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.rpc.inbound import FindAnswers
-from mooring.wire.session.answers import redact_result
 from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
 
@@ -82,6 +80,7 @@ class Server:
     def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
         self._shared = shared
         self._take(approved)
+        self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
         self._supervisor = Supervisor(self, shared.defaults.chance)
@@ -95,8 +94,6 @@ class Server:
         self._other_eras: dict[EraName, OtherEra] = {}
         self._era_hint = NO_HINT
         """What its connection was last attempted with."""
-        self._given_secrets: tuple[str, ...] = ()
-        self._endpoint: Endpoint | None = None
 
     def _take(self, approved: Approved) -> None:
         """Take a definition, and what follows from it."""
@@ -137,7 +134,7 @@ class Server:
 
     def redact(self, text: str) -> str:
         """The same text, without the secrets that the server was given."""
-        return redact(text, self._secrets)
+        return self._secrets.redact(text)
 
     @property
     def status(self) -> Status:
@@ -257,7 +254,7 @@ class Server:
             self.offering.note_refused_era(era)
             return self._supervisor
         except ServerError as error:
-            raise self._redact(error) from None
+            raise self._secrets.redact_error(error) from None
         return other.supervisor
 
     def _may_offer(self, era: EraName) -> bool:
@@ -303,7 +300,7 @@ class Server:
         """
         await self.ask_inputs()
         ready = await prepare(self.approved, make_launch_context(self._shared))
-        self._remember_secrets(ready)
+        self._secrets.take(ready)
         on_ready(ready)
         client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
         try:
@@ -339,10 +336,11 @@ class Server:
         connect_timeout = timeout = timeout or self.limits.call
         if timeout is UNHURRIED:
             connect_timeout, timeout = self.limits.call, self._unhurried_timeout
-        report = self._redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
+        report = self._secrets.redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
         if (era := extras.era) is not None and supervisor.session is not None and supervisor.session.era != era:
-            supervisor = await self._find_supervisor(era, self._connect_deadline(connect_timeout))
+            began, until = self._loop.time(), self._connect_deadline(connect_timeout)
+            supervisor = await self._find_supervisor(era, min(until, began + (timeout.total or inf)))
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
@@ -358,7 +356,7 @@ class Server:
                         capabilities=extras.capabilities,
                         find_answers=find_answers,
                     )
-                    return self._redact_failure(result, extras) if result.is_error else result
+                    return self._secrets.redact_failure(result, extras) if result.is_error else result
                 except _CONNECTION_LOST as error:
                     # Often found out here first: a server on the Python SDK before 1.12.3, for one, dies when it is
                     # notified that a call was canceled, and the next call meets a closed pipe.
@@ -370,10 +368,11 @@ class Server:
             result = await self._connect_and_call(
                 tool, arguments, timeout, connect_timeout, report, extras, verify, find_answers
             )
-            return self._redact_failure(result, extras) if result.is_error else result
+            return self._secrets.redact_failure(result, extras) if result.is_error else result
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
-            raise self._redact(lost if lost is not None and lost.may_have_run else error, extras) from None
+            worse = lost if lost is not None and lost.may_have_run else error
+            raise self._secrets.redact_error(worse, extras) from None
         finally:
             supervisor.finish_call()
 
@@ -446,7 +445,7 @@ class Server:
                     supervisor.report_loss(session, error)
             return await question(await self.session(min(until, self._connect_deadline(self.limits.call)), era))
         except ServerError as error:
-            raise self._redact(error) from None
+            raise self._secrets.redact_error(error) from None
         finally:
             supervisor.finish_call()
 
@@ -476,33 +475,6 @@ class Server:
         else:
             await self.ask(lambda session: self.offering.relist(session, "tools"))
 
-    def _redact(self, error: ServerError, extras: CallExtras = NO_EXTRAS) -> ServerError:
-        """The same error, without the secrets that the server was given, and with what to do if it wants a login."""
-        redact_error(error, self._list_secrets(extras))
-        if self._endpoint is not None:
-            suggest_login(error, self._endpoint)
-        return error
-
-    def _redact_failure(self, result: Result, extras: CallExtras) -> Result:
-        """The same failure of a tool, without the secrets that the server was given."""
-        secrets = self._list_secrets(extras)
-        return redact_result(result, secrets) if secrets else result
-
-    def _redact_progress(
-        self, on_progress: Callable[[Progress], None], extras: CallExtras
-    ) -> Callable[[Progress], None]:
-        def report(step: Progress) -> None:
-            secrets = self._list_secrets(extras)
-            if step.message and secrets:
-                step = replace(step, message=redact(step.message, secrets))
-            on_progress(step)
-
-        return report
-
-    def _list_secrets(self, extras: CallExtras) -> tuple[str, ...]:
-        """What the server was given by its definition, and with one call."""
-        return self._secrets if extras.headers is None else (*extras.secrets, *self._secrets)
-
     # --- for its supervisor ---------------------------------------------------------------------------------------
 
     @asynccontextmanager
@@ -529,7 +501,7 @@ class Server:
             # The slot covers connecting alone: held for the life of the session, 64 servers would be the limit.
             async with self._shared.slot(self._uses_installer):
                 attempt = open_session(
-                    self.approved, self._shared, client, self._connect_limits(), hint, self._remember_secrets
+                    self.approved, self._shared, client, self._connect_limits(), hint, self._secrets.take
                 )
                 session = await stack.enter_async_context(attempt)
             yield session
@@ -576,7 +548,7 @@ class Server:
         self._shared.owner.emit(StatusChanged(self.name, self._refine_status(status)))
 
     def on_log(self, message: LogMessage) -> None:
-        self._shared.note(self.name, message, self._secrets)
+        self._shared.note(self.name, message, self._secrets.values)
 
     def _connect_limits(self) -> Limits:
         """Its limits, with more time to connect if its program may have to be downloaded first."""
@@ -596,23 +568,13 @@ class Server:
 
     def _on_log_message(self, message: LogMessage) -> None:
         self.on_log(message)
-        data = redact_data(message.data, self._secrets)
+        data = redact_data(message.data, self._secrets.values)
         asks = [work.ask for work in self.questions.working]
         self._shared.log_routes.deliver(self.name, replace(message, data=data), asks)
 
-    def _remember_secrets(self, ready: Launch | Endpoint) -> None:
-        self._given_secrets = ready.secrets
-        self._endpoint = ready if isinstance(ready, Endpoint) else None
-
-    @property
-    def _secrets(self) -> tuple[str, ...]:
-        """The values it was given, by its definition or by a login, that must not be shown if it repeats them."""
-        login = self._shared.login_secrets.get(self.name)
-        return (*self._given_secrets, *login) if login else self._given_secrets
-
     def _keep_offer(self, offer: Offer) -> None:
         # An offer that repeats a secret, in a description or the server's own name, must not get onto the disk.
-        if not _repeats(offer, self._secrets):
+        if not self._secrets.are_in(offer):
             self._shared.owner.keep_offer(self.approved, offer)
 
     def _on_list_changed(self, kind: ListName) -> None:
@@ -630,17 +592,6 @@ def describe_origin(config: ServerConfig) -> str:
     if origin.path is None:
         return f"{origin.tool}, {origin.scope}"
     return f"{origin.tool}: {origin.path}"
-
-
-def _repeats(offer: Offer, secrets: Sequence[str]) -> bool:
-    """Whether a server's offer holds one of the secrets that the server was given."""
-    if not secrets:
-        return False
-    try:
-        text = json.encode(offer).decode(errors="replace")
-    except (TypeError, ValueError, RecursionError):
-        return True  # it could not be kept either
-    return any(secret in text for secret in secrets)
 
 
 def _ignore_progress(step: Progress) -> None:
