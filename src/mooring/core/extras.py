@@ -25,6 +25,11 @@ class CallExtras(Struct, frozen=True, dict=True):
     era: EraName | None = None
     """The era of the program behind the call; `None` for Mooring itself, which takes any."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is sent with the call but its arguments."""
+        return self.meta is None and self.headers is None and self.capabilities is None
+
     @cached_property
     def secrets(self) -> tuple[str, ...]:
         """What no error may repeat of them."""

@@ -242,7 +242,7 @@ class Server:
 
     async def _find_supervisor(self, era: EraName, until: float) -> Supervisor:
         """What keeps the connection for somebody of an era. Raises: as `session`."""
-        session = await self.session(until)
+        session = self._supervisor.session or await self.session(until)
         if session.era == era or not self._may_offer(era):
             return self._supervisor
         other = self._other_eras.get(era)
@@ -338,23 +338,15 @@ class Server:
             connect_timeout, timeout = self.limits.call, self._unhurried_timeout
         report = self._secrets.redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
-        if (era := extras.era) is not None and supervisor.session is not None and supervisor.session.era != era:
-            began, until = self._loop.time(), self._connect_deadline(connect_timeout)
-            supervisor = await self._find_supervisor(era, min(until, began + (timeout.total or inf)))
+        if extras.era is not None and supervisor.session is not None:
+            supervisor = await self._find_supervisor(extras.era, self._call_deadline(timeout, connect_timeout))
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
             if (session := supervisor.session) is not None:
                 try:
                     result = await session.call_tool(
-                        tool,
-                        arguments,
-                        timeout=timeout,
-                        on_progress=report,
-                        meta=extras.meta,
-                        headers=extras.headers,
-                        capabilities=extras.capabilities,
-                        find_answers=find_answers,
+                        tool, arguments, timeout=timeout, on_progress=report, extras=extras, find_answers=find_answers
                     )
                     return self._secrets.redact_failure(result, extras) if result.is_error else result
                 except _CONNECTION_LOST as error:
@@ -389,27 +381,20 @@ class Server:
     ) -> Result:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
         await self.ask_inputs()
-        until = inf if timeout.total is None else self._loop.time() + timeout.total
-        session = await self.session(min(until, self._connect_deadline(connect_timeout)))
+        began = self._loop.time()
+        session = await self.session(self._call_deadline(timeout, connect_timeout))
         # The call was let through by what the catalog remembered; the server may list another tool by now.
         if verify is not None:
             verify()
         if timeout.total is not None:
-            timeout = Timeout(timeout.idle, max(0.001, until - self._loop.time()))
+            timeout = Timeout(timeout.idle, max(0.001, began + timeout.total - self._loop.time()))
         if extras.era is not None and extras.era != session.era and self._may_offer(extras.era):
             # Now that it is connected, it shows that the caller is to have another connection.
             return await self.call(
                 tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
             )
         return await session.call_tool(
-            tool,
-            arguments,
-            timeout=timeout,
-            on_progress=on_progress,
-            meta=extras.meta,
-            headers=extras.headers,
-            capabilities=extras.capabilities,
-            find_answers=find_answers,
+            tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
         )
 
     @property
@@ -424,6 +409,11 @@ class Server:
         if timeout.idle is None:
             return inf
         return self._loop.time() + max(timeout.idle, self.connect_timeout)
+
+    def _call_deadline(self, timeout: Timeout, connect_timeout: Timeout) -> float:
+        """The same for a call that has a time for all of it too."""
+        until = inf if timeout.total is None else self._loop.time() + timeout.total
+        return min(until, self._connect_deadline(connect_timeout))
 
     async def ask(
         self, question: Callable[[Session], Awaitable[T]], until: float = inf, era: EraName | None = None

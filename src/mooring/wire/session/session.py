@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
-from msgspec.structs import replace
 
 from mooring.core.extras import NO_EXTRAS, CallExtras, make_extras
 from mooring.core.failure import Ending
@@ -152,13 +151,13 @@ class Session:
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        capabilities: Mapping[str, Any] | None = None,
+        extras: CallExtras = NO_EXTRAS,
         find_answers: FindAnswers | None = None,
     ) -> Reply[Result]:
         """Call a tool; a failure that it reports itself is a result too. If the tool can run as a task, it does.
 
-        `meta` has keys for the call's `_meta`, and `headers` go with its HTTP requests and with no other.
-        `capabilities` are declared with this call instead of the client's, in the era that declares them so.
+        `meta` has keys for the call's `_meta`, and `headers` go with its HTTP requests and with no other; `extras` are
+        both, checked before, and what else a program sends.
         `find_answers` is for what the server asks in the course of the call, instead of the client, where it can be
         told.
 
@@ -167,8 +166,9 @@ class Session:
         params: dict[str, Any] = {"name": name, "arguments": {} if arguments is None else arguments}
         # Inline: most calls bring a `Timeout`, and each of them passes here.
         within = timeout if isinstance(timeout, Timeout) else self._choose_timeout(timeout)
-        if meta is not None or headers is not None or capabilities is not None or name in self._task_tools:
-            extras = replace(make_extras(meta, headers), capabilities=capabilities)
+        if meta is not None or headers is not None:
+            extras = make_extras(meta, headers)
+        if not extras.is_plain or name in self._task_tools:
             return self._call_specially(params, within, on_progress, find_answers, extras)
         # No coroutine or helper of its own: with a hundred calls under way, such layers took a sixth of the CPU time.
         return self._request(
