@@ -19,7 +19,7 @@ from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.core.result import LogMessage
 from mooring.core.status import Status
-from mooring.errors import MooringError, ServerError
+from mooring.errors import MooringError
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.session import Session
 
@@ -42,11 +42,8 @@ class ServerOfBothEras(Protocol):
     def on_log(self, message: LogMessage) -> None: ...
 
 
-class EraRefused(ServerError):
-    """The server does not speak the era after all. It is reached over its own connection then."""
-
-    def __init__(self, server: str, era: EraName) -> None:
-        super().__init__(server, f"{server} does not speak the {era} era.", stage="handshake")
+class EraRefused(MooringError):
+    """The server does not speak the era after all. It is reached over its own connection then; nobody sees this."""
 
 
 class OtherEra:
@@ -88,7 +85,7 @@ class OtherEra:
         """Make one attempt to connect. Raises: EraRefused; MooringError."""
         async with self._server.open_beside(self.era, self._on_update) as session:
             if session.era != self.era:
-                raise EraRefused(self.name, self.era)
+                raise EraRefused(f"{self.name} does not speak the {self.era} era.")
             yield session
 
     def on_connected(self, session: Session) -> None:
