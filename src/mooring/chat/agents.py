@@ -13,7 +13,7 @@ async def show_agents(chat: CommandFace, _: str) -> None:
     home = conversation.viewpoint.where.home
     rows = []
     for agent in listing.agents:
-        mark = "*" if agent.name == conversation.agent_name else ""
+        mark = "*" if agent.name == conversation.responder.agent_name else ""
         origin = describe_agent_source(agent.source, home)
         rows.append((f"{mark}{safe(agent.name)}", origin, shorten_description(agent.description)))
     say_rows(chat, rows, "There are no agents.")

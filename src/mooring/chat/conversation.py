@@ -1,94 +1,44 @@
-"""A chat without a face: its host, its tools, the servers it switched on and off, and which news matter to a person.
+"""A chat without a face: what is said in it, the tools and resources that it finds, and the servers that it changes.
 
 The plain chat shows it in lines; every other face would show the same conversation.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from uuid import uuid4
-
-from msgspec import Struct
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import check_model_options, choose_backend
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
-from mooring.actions.session_start import SessionStart
 from mooring.agents.commands.find import FoundCommands
-from mooring.agents.reporter import TurnReporter
-from mooring.backends.host_servers import HostServers
-from mooring.backends.manual import ManualBackend
+from mooring.chat.face import Face
 from mooring.chat.news import ServerNews
-from mooring.core.approved import Approved
-from mooring.core.backend_name import BackendName, ProgramName, is_program
-from mooring.core.call import CallChanged, ConversationEvent, Definition
+from mooring.chat.responder import ChatOptions, Responder, ResponderSetup, open_responder
+from mooring.chat.switches import ServerSwitches, explain_refusal
+from mooring.core.call import Definition
 from mooring.core.content import Block, Text
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
-from mooring.core.problem import Problem
-from mooring.core.question import Ask
 from mooring.core.result import FilledPrompt, Result
-from mooring.core.status import Disabled, Status
+from mooring.core.status import Status
 from mooring.core.tool import Prompt
-from mooring.core.turn import Backend, ServerStatus, TurnEvent, TurnInput
+from mooring.core.turn import ServerStatus, TurnInput
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.text import problem_line, safe
-from mooring.errors import ConfigError, HeldBack, MooringError, ServerDisabled, UnknownTool
+from mooring.errors import HeldBack, MooringError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
-from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 from mooring.process.programs import Guard
 
 if TYPE_CHECKING:
-    from mooring.actions.agent_program import KeptProgram
     from mooring.actions.agents import AgentListing
-    from mooring.actions.defined_agent import DefinedAgent
     from mooring.actions.switch import Switched
-    from mooring.actions.turn import Agent
     from mooring.discovery.targets import WriteScope
     from mooring.tools.registry import Registry
-    from mooring.tools.results.outcome import Media
 
 T = TypeVar("T")
-
-
-class Face(Protocol):
-    """What a conversation needs from whatever shows it."""
-
-    @property
-    def ask(self) -> Ask:
-        """Puts a question to the person."""
-
-    def notice(self, text: str) -> None:
-        """Show something that happened while the person was doing something else."""
-
-    def show_call_event(self, event: ConversationEvent) -> None:
-        """Show what became of a call, or of something that is watched."""
-
-    def show_turn_event(self, event: TurnEvent) -> None:
-        """Show what happens in a turn."""
-
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
-
-    async def fill(self, tool: Definition) -> Mapping[str, Any] | None: ...
-
-
-class ChatOptions(Struct, frozen=True, kw_only=True):
-    """Who answers in a chat."""
-
-    backend: BackendName | None = None
-    """`None`: what the settings say; else a model if one is chosen, else the person."""
-    model: str | None = None
-    """The provider and the model; `None` for what the environment or the settings name. Another agent's program gets it
-    as it is."""
-    agent: str | None = None
-    """The name of a defined agent."""
-    max_turns: int | None = None
-    session: SessionStart = SessionStart()
 
 
 class Conversation:
@@ -96,17 +46,8 @@ class Conversation:
 
     host: Host
     news: ServerNews
-    registry: "Registry"
-    backend: Backend
-    model: str | None = None
-    """The provider and the model that answers, or the program of another agent; `None` if it is the person."""
-    agent: "Agent | None" = None
-    agent_name: str | None = None
-    """The defined agent that answers, if it is one."""
-    is_projects_agent = False
-    """Whether a file of the project defines it: the person may never have read that."""
-    program: "KeptProgram | None" = None
-    """Another agent's program, if that is what answers."""
+    responder: Responder
+    """Who answers, and with which tools."""
 
     def __init__(
         self,
@@ -130,8 +71,7 @@ class Conversation:
         self.words = AgentWords(viewpoint, lambda problem: face.notice(problem_line(problem, viewpoint.where.home)))
         self.commands = FoundCommands()
         """The commands that files define, as of the last look."""
-        self._switched_on: frozenset[str] = frozenset()
-        self._switched_off: frozenset[str] = frozenset()
+        self._switches = ServerSwitches(viewpoint)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -143,152 +83,39 @@ class Conversation:
             rules=self.permissions.rules,
             guard=self._guard,
             reload=True,
-            adapt=self._adapt,
+            adapt=self._switches.apply,
             warn=lambda server, lack: self._face.notice(f"{safe(server)}: {safe(lack)}"),
         )
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
-            async with self._open_backend():
+            async with open_responder(self._make_setup(), self._options) as self.responder:
                 listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
                 finally:
                     listening.cancel()
 
-    @asynccontextmanager
-    async def _open_backend(self) -> AsyncIterator[None]:
-        """Set who answers, and the tools of this conversation. Raises: ConfigError if they can't."""
-        options = self._options
-        # Whoever names an agent wants a model to answer, too.
-        wanted = options.model or options.agent
-        choice = choose_backend(options.backend, wanted, options.session, self.viewpoint, self.host.settings)
-        check_model_options(choice.backend, options.max_turns)
-        if choice.backend == "manual":
-            opened = self._open_manual()
-        elif is_program(choice.backend):
-            opened = self._open_program(choice.backend, choice.session)
-        else:
-            opened = self._open_model(choice.session)
-        async with opened:
-            yield
-
-    @asynccontextmanager
-    async def _open_model(self, start: SessionStart) -> AsyncIterator[None]:
-        # Loaded here: without a model, nothing of an agent is needed.
-        from mooring.actions.agent_options import AgentOptions
-        from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
-
-        options = AgentOptions(
-            ask=self._face.ask,
-            max_turns=self._options.max_turns,
-            local=True,
+    def _make_setup(self) -> ResponderSetup:
+        return ResponderSetup(
+            host=self.host,
+            face=self._face,
             words=self.words,
+            mode=self.permissions.mode,
             switch=self.switch,
-        )
-        agent_model = None
-        defined = await self._find_defined_agent()
-        if defined is not None:
-            options, agent_model = add_definition(options, defined), defined.definition.model
-        model = await choose_model_for(self.host, self._options.model, agent_model)
-        kept = open_kept_agent(
-            self.host,
-            model,
-            options,
-            start,
-            on_problem=self._show_problem,
-            tell=self._face.show_call_event,
-        )
-        async with kept as self.agent:
-            self.registry, self.backend, self.model = self.agent.registry, self.agent.backend, self.agent.model
-            yield
-
-    async def _find_defined_agent(self) -> "DefinedAgent | None":
-        """The agent that answers, if it is a defined one; the person is told what it goes without.
-
-        Raises: ConfigError if there is no such agent; FileError.
-        """
-        from mooring.actions.defined_agent import find_defined_agent  # only for a chat with a model
-
-        defined = await find_defined_agent(self.host, self._options.agent, self._options.session)
-        if defined is None:
-            return None
-        self.agent_name = defined.definition.name
-        self.is_projects_agent = defined.definition.origin.scope == "project"
-        for lack in defined.describe_missing(self.host):
-            self._face.notice(lack)
-        return defined
-
-    async def list_agents(self) -> "AgentListing":
-        """The agents that can be used here."""
-        from mooring.actions.agents import list_agents  # few chats ask for them
-        from mooring.inventory.load import load
-
-        return await asyncio.to_thread(lambda: list_agents(self.viewpoint, load(self.viewpoint)))
-
-    @asynccontextmanager
-    async def _open_program(self, name: ProgramName, start: SessionStart) -> AsyncIterator[None]:
-        # Loaded here: most chats need no program of another agent.
-        from mooring.actions.agent_program import ProgramOptions, open_program
-
-        defined = await self._find_defined_agent()
-        options = ProgramOptions(
-            name=name,
-            model=self._options.model,
-            agent=None if defined is None else defined.definition.name,
-            ask=self._face.ask,
-            policy=self.permissions.mode,
-            switch=self.switch,
-        )
-        kept = open_program(self.host, options, start, on_problem=self._show_problem)
-        # What the person calls by a command goes past the program, and is shown as it is without one.
-        async with kept as self.program, self._open_registry(self._face.show_call_event):
-            self.backend = self.program
-            self.model = name if options.model is None else f"{name} ({options.model})"
-            yield
-
-    def _show_problem(self, problem: Problem) -> None:
-        self._face.notice(safe(f"{problem.message}; {problem.hint}"))
-
-    @asynccontextmanager
-    async def _open_manual(self) -> AsyncIterator[None]:
-        reporter = TurnReporter(uuid4().hex, ManualBackend.name)
-
-        def tell(event: ConversationEvent) -> None:
-            if isinstance(event, CallChanged):
-                reporter.tell_call(event)
-            self._face.show_call_event(event)
-
-        async with self._open_registry(tell):
-            servers = HostServers(self.host, self.switch)
-            self.backend = ManualBackend(self._face, self.registry, reporter, servers)
-            yield
-
-    @asynccontextmanager
-    async def _open_registry(self, tell: Callable[[ConversationEvent], None]) -> AsyncIterator[None]:
-        """The tools for a person, who picks them and reads no schemas."""
-        tools = self.host.registry(
-            budget=None,
-            follow=True,
-            takes=(),
             tokens=self.tokens,
             lines=self.lines,
-            tell=tell,
         )
-        async with tools as self.registry:
-            yield
 
     @property
-    def takes(self) -> "Collection[Media] | None":
-        """What whoever answers takes besides text; `None` if it is the person."""
-        if self.agent is not None:
-            return self.agent.takes
-        # A program reads images itself, by their path.
-        return None if self.program is None else ()
+    def registry(self) -> "Registry":
+        """The tools of this conversation."""
+        return self.responder.registry
 
     async def resume_turn(self) -> None:
         """Go on with the turn that a session was cut off in, if it was. Raises: as `turn`."""
-        if self.agent is not None and self.agent.is_interrupted:
-            await self.agent.run_turn(None, self._face.show_turn_event)
+        agent = self.responder.agent
+        if agent is not None and agent.is_interrupted:
+            await agent.run_turn(None, self._face.show_turn_event)
 
     async def turn(self, request: str) -> None:
         """Have a request answered, with what it names attached if a model answers.
@@ -299,11 +126,11 @@ class Conversation:
 
     async def send(self, said: TurnInput) -> None:
         """Have something answered as it is. Raises: as `turn`."""
-        await self.backend.turn(said, self._face.show_turn_event)
+        await self.responder.backend.turn(said, self._face.show_turn_event)
 
     async def expand(self, request: str) -> TurnInput:
         """A request with what it names attached, if a model answers. Raises: as `expand_mentions`."""
-        takes = self.takes
+        takes = self.responder.takes
         if takes is None or "@" not in request:
             return TurnInput(request)
         from mooring.actions.mentions import expand_mentions  # few requests name anything
@@ -312,7 +139,7 @@ class Conversation:
 
     async def wait_for_servers(self) -> None:
         """Give servers a moment to connect; those that come later are announced when they do."""
-        if self.has_native_servers:
+        if self.responder.has_native_servers:
             return  # the program starts them, and each would run twice
         await self.host.ready(self.host.settings["startWindow"] / 1000)
         await self.registry.skills.list()  # so that Tab knows them
@@ -370,6 +197,13 @@ class Conversation:
                 if mention.isprintable() and " " not in mention:
                     yield mention
 
+    async def list_agents(self) -> "AgentListing":
+        """The agents that can be used here."""
+        from mooring.actions.agents import list_agents  # few chats ask for them
+        from mooring.inventory.load import load
+
+        return await asyncio.to_thread(lambda: list_agents(self.viewpoint, load(self.viewpoint)))
+
     async def find_commands(self) -> FoundCommands:
         """Look for the commands that files define."""
         self.commands = await asyncio.to_thread(self.words.commands.find)
@@ -377,7 +211,7 @@ class Conversation:
 
     async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:
         """What a filled prompt says to the model; `None` if no model answers. Raises: ConfigError if it is empty."""
-        takes = self.takes
+        takes = self.responder.takes
         if takes is None:
             return None
         from mooring.actions.prompt_turn import make_prompt_turn  # few chats use a prompt
@@ -412,18 +246,14 @@ class Conversation:
 
     async def list_agent_status(self) -> Sequence[ServerStatus]:
         """The status of each server as another agent's program has it; empty if none answers. Raises: MooringError."""
-        return () if self.program is None else await self.program.status()
-
-    @property
-    def has_native_servers(self) -> bool:
-        """Whether another agent's program starts the servers itself."""
-        return self.program is not None and self.program.servers == "native"
+        program = self.responder.program
+        return () if program is None else await program.status()
 
     async def reload(self, name: str) -> None:
         """Restart one server and wait for it. Raises: why it cannot be reached."""
         known = self.host.server(name).name
-        if self.has_native_servers:
-            await self.backend.reconnect(known)
+        if self.responder.has_native_servers:
+            await self.responder.backend.reconnect(known)
             return
         with self.news.attend(known):
             await self.host.reload(known)
@@ -513,13 +343,13 @@ class Conversation:
         Raises: why it cannot be started.
         """
         if on:
-            self._switch_on(server)
+            self._switches.switch_on(server, self.status[server])
         else:
-            self._switched_off |= {server}
+            self._switches.switch_off(server)
         await self.reread()
         refused = self.host.refused.get(server)
         if on and refused is not None:
-            raise _explain_refusal(server, refused)
+            raise explain_refusal(server, refused)
 
     async def save_switch(self, server: str, on: bool, scope: "WriteScope | None") -> "Switched":
         """Enable or disable a server for good, and here. Raises: as `actions.switch.switch`."""
@@ -532,14 +362,13 @@ class Conversation:
 
     def forget_switch(self, server: str) -> None:
         """Leave it to the configuration whether a server is on, from the next time that it is read."""
-        self._switched_on -= {server}
-        self._switched_off -= {server}
+        self._switches.forget(server)
 
     async def connect(self, server: str) -> None:
         """Connect a server and wait for its tools. Raises: why it cannot be reached."""
         name = self.host.server(server).name
-        if self.has_native_servers:
-            await self.backend.status()  # the program connects it, and answers once it has tried
+        if self.responder.has_native_servers:
+            await self.responder.backend.status()  # the program connects it, and answers once it has tried
             return
         with self.news.attend(name):
             errors = await self.host.ready(servers=[name], refresh=True)
@@ -550,49 +379,3 @@ class Conversation:
     def count_tools(self, server: str) -> int:
         """How many tools of a server are known. Raises: as `Host.server`."""
         return len(self.host.tools_by_server.get(self.host.server(server).name, ()))
-
-    def _switch_on(self, server: str) -> None:
-        # A server that was switched off here comes back by itself. One that its own file switches off has to be
-        # admitted again, this time as one that is on.
-        if isinstance(self.status[server], Disabled) and server not in self._switched_off:
-            self._switched_on |= {server}
-        self._switched_off -= {server}
-
-    def _adapt(self, admitted: Admitted) -> Admitted:
-        """The configuration, with the servers that were switched on and off here."""
-        if self._switched_on:
-            viewpoint = replace(self.viewpoint, switched_on=self._switched_on)
-            switched = build_loader(viewpoint, None)()
-            admitted = replace(admitted, wanted=switched.wanted, aliases=switched.aliases, refused=switched.refused)
-        if self._switched_off:
-            admitted = _refuse(admitted, self._switched_off)
-        return admitted
-
-
-def _refuse(admitted: Admitted, servers: frozenset[str]) -> Admitted:
-    """The same with some servers refused, under all of their names."""
-    names = set(servers)
-    names.update(name for name, alias in admitted.aliases.items() if alias.server in servers)
-    refused = dict(admitted.refused)
-    # A name that isn't configured any more, or was refused before, stays as it is.
-    definitions = {**admitted.wanted, **{name: alias.approved for name, alias in admitted.aliases.items()}}
-    for name in names & definitions.keys():
-        refused[name] = _disable(name, definitions[name])
-    return replace(
-        admitted,
-        wanted={name: approved for name, approved in admitted.wanted.items() if name not in names},
-        aliases={name: alias for name, alias in admitted.aliases.items() if name not in names},
-        refused=refused,
-    )
-
-
-def _explain_refusal(server: str, refused: NotAdmitted) -> MooringError:
-    """Why a server stays off that was to be enabled; "enable it" would be no help."""
-    if isinstance(refused.error, ServerDisabled):
-        return ConfigError(f"{server} stays disabled: {refused.error.by}.")
-    return refused.error
-
-
-def _disable(name: str, approved: Approved) -> NotAdmitted:
-    by = "in this chat"
-    return NotAdmitted(Disabled(by), ServerDisabled(name, by), approved.config)

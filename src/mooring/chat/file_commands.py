@@ -22,7 +22,7 @@ async def find_file_command(chat: CommandFace, line: str) -> UsedCommand | None:
 
 async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
     """Fill in a command and send it. Raises: ConfigError if no model answers; as `make_command_turn`."""
-    conversation, agent = chat.conversation, chat.conversation.agent
+    conversation, agent = chat.conversation, chat.conversation.responder.agent
     if agent is None:
         raise ConfigError(f"/{used.name} is a text for a model, and none answers here. Start the chat with -m.")
     from mooring.actions.written_command import make_command_turn  # few chats use a command

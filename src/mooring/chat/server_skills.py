@@ -25,7 +25,7 @@ async def find_server_skill(chat: CommandFace, line: str) -> "UsedSkill | None":
 async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> None:
     """Read a skill and send it. Raises: ConfigError if no model answers; as `add_skill`."""
     name = used.offered.name
-    if chat.conversation.agent is None:
+    if chat.conversation.responder.agent is None:
         raise ConfigError(f"/{name} is a text for a model, and none answers here. Start the chat with -m.")
     from mooring.actions.server_skill import add_skill
 

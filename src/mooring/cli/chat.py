@@ -15,7 +15,7 @@ from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mooring.chat.conversation import ChatOptions
+    from mooring.chat.responder import ChatOptions
 
 FORMATS = ("text", "json", "stream-json")
 
@@ -74,7 +74,7 @@ def command(
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
-    from mooring.chat.conversation import ChatOptions  # without a terminal, the error comes without it
+    from mooring.chat.responder import ChatOptions  # without a terminal, the error comes without it
 
     chosen = ChatOptions(backend=backend, model=model, agent=agent, max_turns=max_turns, session=session)
     _open(options, permissions, chosen)

@@ -213,7 +213,7 @@ ROWS = (
 async def resumed(stage: Stage) -> None:
     """The session goes on in another process of ours, with the agent's own memory."""
     async with stage.open(SessionStart(newest=True)) as again:
-        assert again.chat.backend.name == stage.agent
+        assert again.chat.responder.backend.name == stage.agent
         check_answered(await again.turn(call("web", "echo", text="resumed")), "web", "echo", "resumed")
     assert knows(stage, "before-the-crash"), "the agent forgot what was said"
 

@@ -24,7 +24,8 @@ from tests.support import Home
 
 from mooring.actions.session_start import SessionStart
 from mooring.actions.switch import switch
-from mooring.chat.conversation import ChatOptions, Conversation
+from mooring.chat.conversation import Conversation
+from mooring.chat.responder import ChatOptions
 from mooring.core.backend_name import PROGRAMS, ProgramName, ServersWay
 from mooring.core.call import ConversationEvent, Definition
 from mooring.core.question import Allow, Answer, Ask, No, Permission, Question

@@ -14,8 +14,8 @@ from mooring.errors import ServerError
 async def connect(chat: CommandFace, server: str) -> None:
     """Connect a server and say how many tools it has. Raises: MooringError if it may not be started."""
     conversation = chat.conversation
-    if conversation.has_native_servers:
-        view = servers.AgentView(conversation.backend.name, await conversation.list_agent_status())
+    if conversation.responder.has_native_servers:
+        view = servers.AgentView(conversation.responder.backend.name, await conversation.list_agent_status())
         chat.say(f"{safe(server)}{view.describe(server)}")
         return
     if await wait_for_server(chat, server, conversation.connect(server)):

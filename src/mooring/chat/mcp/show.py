@@ -15,7 +15,7 @@ async def list_all(chat: CommandFace, _: str) -> None:
     """Every server and its status."""
     conversation = chat.conversation
     told = await conversation.list_agent_status()
-    chat.say(*servers.list_servers(conversation.host, servers.AgentView(conversation.backend.name, told)))
+    chat.say(*servers.list_servers(conversation.host, servers.AgentView(conversation.responder.backend.name, told)))
 
 
 async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
@@ -24,7 +24,7 @@ async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
     log = await asyncio.to_thread(read_log, conversation.viewpoint.where, server, servers.LOG)
     recent = [entry for entry in log if entry.time >= since]
     told = await conversation.list_agent_status()
-    view = servers.AgentView(conversation.backend.name, told)
+    view = servers.AgentView(conversation.responder.backend.name, told)
     chat.say(*servers.describe_server(conversation.host, server, recent, view))
 
 

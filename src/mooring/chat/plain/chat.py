@@ -6,7 +6,7 @@ from typing import Any
 
 from mooring.actions.opening import find_idle_denies
 from mooring.chat import commands
-from mooring.chat.conversation import ChatOptions, Conversation
+from mooring.chat.conversation import Conversation
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.completion import LineCompleter
@@ -15,6 +15,7 @@ from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Terminal
 from mooring.chat.plain.turn_view import TurnView
+from mooring.chat.responder import ChatOptions
 from mooring.chat.servers import describe_status
 from mooring.core.call import (
     CallChanged,
@@ -110,21 +111,21 @@ class Chat:
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         self._greet_with_trouble()
         if status_of:
-            self.notice(self._describe_answerer())
+            self.notice(self._describe_responder())
         else:
             await commands.run(self, "/mcp")
 
-    def _describe_answerer(self) -> str:
-        model = self.conversation.model
+    def _describe_responder(self) -> str:
+        model = self.conversation.responder.model
         if model is None:
             return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
-        return f"{self._name_answerer(model)} answers. /help lists the commands."
+        return f"{self._name_responder(model)} answers. /help lists the commands."
 
-    def _name_answerer(self, model: str) -> str:
-        agent = self.conversation.agent_name
+    def _name_responder(self, model: str) -> str:
+        agent = self.conversation.responder.agent_name
         if agent is None:
             return safe(model)
-        whose = " of this project" if self.conversation.is_projects_agent else ""
+        whose = " of this project" if self.conversation.responder.is_projects_agent else ""
         return f"The agent {safe(agent)}{whose} ({safe(model)})"
 
     def _greet_with_trouble(self) -> None:
@@ -209,7 +210,7 @@ class Chat:
 
     async def _turn(self, request: str) -> None:
         server, dot, _ = request.partition(".")
-        is_manual = self.conversation.model is None
+        is_manual = self.conversation.responder.model is None
         names_tool = is_manual and dot and " " not in request and server in self.conversation.status
         if names_tool:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.

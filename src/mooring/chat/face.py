@@ -1,0 +1,29 @@
+"""What a chat needs from whatever shows it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from mooring.core.call import ConversationEvent, Definition
+from mooring.core.question import Ask
+from mooring.core.turn import TurnEvent
+
+
+class Face(Protocol):
+    """What a conversation needs from whatever shows it."""
+
+    @property
+    def ask(self) -> Ask:
+        """Puts a question to the person."""
+
+    def notice(self, text: str) -> None:
+        """Show something that happened while the person was doing something else."""
+
+    def show_call_event(self, event: ConversationEvent) -> None:
+        """Show what became of a call, or of something that is watched."""
+
+    def show_turn_event(self, event: TurnEvent) -> None:
+        """Show what happens in a turn."""
+
+    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
+
+    async def fill(self, tool: Definition) -> Mapping[str, Any] | None: ...
