@@ -32,6 +32,7 @@ NOBODY = 65534
 PRELUDE = """
 import errno, fcntl, json, os, sys
 from mooring import files
+from mooring.files import write
 from mooring.errors import FileError
 """
 DROP = f"""
@@ -125,6 +126,11 @@ def open_folder() -> Iterator[Path]:
 
 
 # --- read ---------------------------------------------------------------------------------------------------
+
+
+def test_the_door_has_every_name_that_it_promises_and_no_other() -> None:
+    assert all(callable(getattr(files, name)) for name in files.__all__ if name != "LIMIT")
+    assert not hasattr(files, "no_such_name")
 
 
 def test_a_file_is_read_whole(tmp_path: Path) -> None:

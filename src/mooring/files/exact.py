@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from mooring.errors import FileError
-from mooring.files import check_regular, errors_of, read_regular, write_all
+from mooring.files.private import write_all
+from mooring.files.reading import check_regular, errors_of, read_regular
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # O_PATH, where there is one, needs no right to list a folder that is only passed through.

@@ -3,7 +3,7 @@
 import os
 from itertools import islice
 
-from mooring.files import errors_of
+from mooring.files.reading import errors_of
 
 
 def list_folder(path: str, most: int) -> list[str]:

@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from mooring.files import STALE_SECONDS, errors_of, hold_unused_lock
+from mooring.files.locking import hold_unused_lock
+from mooring.files.reading import errors_of
+from mooring.files.writing import STALE_SECONDS
 
 MOST_ENTRIES = 20_000
 """Of a folder with more, the rest is not looked at."""

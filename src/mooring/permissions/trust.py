@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal["approved", "rejected"]
 PERSON = "person"
 MAX_BYTES = 16 * MIB
+LOCK_SECONDS = 10.0
+"""How long to wait for another process that records decisions."""
 MAX_VERSIONS = 8
 """How many definitions of one name are remembered for a project."""
 
@@ -153,7 +155,7 @@ def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
         return ApprovalRecord(), Problem(path, message, error.fix or suggest_new_record(path))
 
 
-def record(where: Where, decisions: Iterable[Decision], seconds: float = files.LOCK_SECONDS) -> ApprovalRecord:
+def record(where: Where, decisions: Iterable[Decision], seconds: float = LOCK_SECONDS) -> ApprovalRecord:
     """Record decisions, each replacing an earlier one about the same definition in the same project.
 
     A rejection also withdraws every earlier approval of that name, whatever its definition was.

@@ -14,8 +14,8 @@ from mooring.core.picture import find_picture_type
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
 from mooring.errors import FileError
-from mooring.files import read_regular
 from mooring.files.exact import open_exact
+from mooring.files.reading import read_regular
 from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 MAX_LINES = 2_000

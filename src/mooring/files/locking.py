@@ -1,0 +1,143 @@
+"""Locks that go with files, across processes."""
+
+import errno
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mooring.errors import FileError
+from mooring.files.owner import check_folders
+from mooring.files.private import make_folder
+from mooring.files.reading import NO_FOLLOW, close_unwritten, describe_error, errors_of
+
+LOCK_SECONDS = 10.0
+
+
+@contextmanager
+def locked(path: str, seconds: float = LOCK_SECONDS, folder: str | None = None) -> Iterator[None]:
+    """Hold the one lock that goes with a file, across processes: beside it, or in a folder of Mooring's own.
+
+    Raises:
+        FileError: another process holds it for longer than `seconds`, or it cannot be made.
+    """
+    name = _find_lock(path, folder)
+    handle = _hold_lock(name, path, seconds)
+    try:
+        yield
+    finally:
+        close_unwritten(handle)
+
+
+@contextmanager
+def try_locked(path: str) -> Iterator[bool]:
+    """Hold the lock that goes with a file, as `locked` does, unless somebody else holds it; whether it is held.
+
+    Raises:
+        FileError: it cannot be made.
+    """
+    name = _find_lock(path, None)
+    handle = _open_lock(name, path)
+    try:
+        yield _try_lock(handle, path) and _is_named(handle, name)
+    finally:
+        close_unwritten(handle)
+
+
+@contextmanager
+def hold_unused_lock(name: str) -> Iterator[bool]:
+    """Hold a lock, given by its own name, if no process does at this moment; whether it is held.
+
+    Raises:
+        FileError: it cannot be opened.
+    """
+    with errors_of(name):
+        handle = os.open(name, os.O_RDWR | NO_FOLLOW)
+    try:
+        yield _try_lock(handle, name) and _is_named(handle, name)
+    finally:
+        close_unwritten(handle)
+
+
+def _find_lock(path: str, folder: str | None) -> str:
+    """The name of the lock that goes with a file; the folder it is in is made."""
+    with errors_of(path):
+        # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
+        name = _name_lock(os.path.realpath(path), folder)
+        make_folder(os.path.dirname(name))
+        check_folders(os.path.dirname(name))
+        return name
+
+
+def _name_lock(target: str, folder: str | None) -> str:
+    if folder is None:
+        return name_beside(target, "lock")
+    from hashlib import sha256  # only when another tool's file is changed
+
+    return os.path.join(folder, f"{sha256(os.fsencode(target)).hexdigest()[:32]}.lock")
+
+
+def name_beside(target: str, suffix: str) -> str:
+    """A hidden name beside a file, for what goes with it."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.{suffix}")
+
+
+def _hold_lock(name: str, path: str, seconds: float) -> int:
+    """An open lock that is held; it is the one that others find under its name, too."""
+    while True:
+        handle = _open_lock(name, path)
+        try:
+            _acquire(handle, path, seconds)
+            # While this process waited, a lock that nobody held may have been swept away.
+            is_current = _is_named(handle, name)
+        except BaseException:
+            close_unwritten(handle)
+            raise
+        if is_current:
+            return handle
+        close_unwritten(handle)
+
+
+def _open_lock(name: str, path: str) -> int:
+    with errors_of(path):
+        return os.open(name, os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o600)
+
+
+def _is_named(handle: int, name: str) -> bool:
+    """Whether an open file is still the one with that name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(name))
+    except FileNotFoundError:
+        return False
+
+
+def _acquire(handle: int, path: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not _try_lock(handle, path):
+        if time.monotonic() > deadline:
+            raise FileError(path, f"has been locked by another process for more than {seconds:g} seconds")
+        time.sleep(0.01)
+
+
+def _try_lock(handle: int, path: str) -> bool:
+    try:
+        _lock(handle)
+    except OSError as error:
+        # Windows says EACCES or EDEADLK of a lock that another process holds.
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+            return False
+        raise FileError(path, f"cannot be locked: {describe_error(error)}") from None
+    return True
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,44 @@
+"""Which files there are: those that fit a pattern, the folders of a project, the program of a command."""
+
+import os
+from itertools import islice
+
+
+def match_paths(pattern: str, most: int) -> list[str]:
+    """The existing paths that match a pattern with one `*` in a folder's or a file's name, sorted, at most `most`."""
+    before, _, after = pattern.partition("*")
+    folder, _, prefix = before.rpartition("/")
+    suffix, _, below = after.partition("/")
+    try:
+        names = sorted(os.listdir(folder))
+    except (OSError, ValueError):
+        return []
+    fitting = (name for name in names if name.startswith(prefix) and name.endswith(suffix))
+    paths = (os.path.join(folder, name, below) if below else os.path.join(folder, name) for name in fitting)
+    # Counted last, so that folders without the file do not take the place of those that have it.
+    return list(islice(filter(os.path.lexists, paths), most))
+
+
+def project_folders(cwd: str) -> list[str]:
+    """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does."""
+    folders = [cwd]
+    while not os.path.lexists(os.path.join(folders[-1], ".git")):
+        parent = os.path.dirname(folders[-1])
+        if parent == folders[-1]:
+            return [cwd]
+        folders.append(parent)
+    return folders
+
+
+def which(command: str, path: str, cwd: str) -> str | None:
+    """The file that a command runs: looked up along `path`, or from `cwd` if it names a folder."""
+    if os.path.dirname(command):
+        candidates = [os.path.join(cwd, os.path.expanduser(command))]
+    else:
+        # An empty part of the path would mean the working folder, in which a repository could plant a program.
+        folders = filter(None, path.split(os.pathsep))
+        candidates = [os.path.join(cwd, folder, command) for folder in folders]
+    for candidate in candidates:
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None

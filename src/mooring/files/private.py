@@ -1,0 +1,148 @@
+"""Files and folders that nobody but their owner can use: made, checked, and kept small."""
+
+import os
+import stat
+import time
+from contextlib import suppress
+
+from mooring.errors import FileError
+from mooring.files.owner import check_file, suggest_chmod
+from mooring.files.reading import NO_FOLLOW, READ, check_folders_of, check_regular, errors_of
+
+_PROBE_SIZE = 4096
+"""Less might still fit where nothing useful does."""
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder and those it is in, as far as they are missing: only their owner may use them, whatever the umask.
+
+    Raises: OSError.
+    """
+    if os.path.isdir(folder):
+        return
+    parent = os.path.dirname(folder)
+    if parent != folder:
+        make_folder(parent)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+    else:
+        # A umask can only take rights away, but it may take them from the owner too.
+        os.chmod(folder, 0o700)
+
+
+def make_private_folder(path: str) -> None:
+    """Make a folder that only its owner can use, if it isn't there yet.
+
+    Raises:
+        FileError: it cannot be made, or is a link, or another user can write to it.
+    """
+    with errors_of(path):
+        make_folder(path)
+        status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise FileError(path, "is not a folder: remove it")
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise FileError(path, "belongs to another user: remove it")
+    if status.st_mode & 0o022:
+        raise FileError(path, f"can be changed by other users: chmod 700 {path}")
+
+
+def check_private(path: str, holds: str = "secrets") -> None:
+    """See that others cannot read a file, if it exists. Raises: FileError."""
+    with errors_of(path):
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return
+    if hasattr(os, "geteuid") and status.st_mode & 0o077:
+        raise FileError(path, f"holds {holds}, but others may read it", suggest_chmod(path, "go="))
+
+
+def make_own(path: str, holds: str) -> None:
+    """Make an empty file that only the person can use, or check the one that is there.
+
+    For a file that a library opens by its name: nobody else can put another one in its place afterwards. `holds` says
+    what others must not read.
+
+    Raises:
+        FileError: it cannot be made, is not a regular file, or somebody else can read or change it.
+    """
+    with errors_of(path):
+        make_folder(os.path.dirname(path))
+    check_folders_of(path)
+    if os.path.islink(path):
+        raise FileError(path, "is a link, not a file", "put the file itself there")
+    with errors_of(path):
+        handle = os.open(path, os.O_CREAT | READ | NO_FOLLOW, 0o600)
+        try:
+            check_file(path, check_regular(handle, path))
+        finally:
+            os.close(handle)
+    check_private(path, holds)
+
+
+def check_writable(folder: str) -> None:
+    """See that something can be stored in a folder of ours, and leave nothing there; a missing one is not made.
+
+    Raises:
+        FileError: nothing can be stored there.
+    """
+    if not os.path.lexists(folder):
+        _check_may_be_made(folder)
+        return
+    probe = f"{folder}/.probe-{os.getpid()}"
+    with errors_of(folder):
+        try:
+            handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:  # left by a process of the same number that was killed in between
+            return
+        try:
+            write_all(handle, bytes(_PROBE_SIZE))
+        finally:
+            os.close(handle)
+            os.unlink(probe)
+
+
+def _check_may_be_made(folder: str) -> None:
+    above = os.path.dirname(folder)
+    while above != os.path.dirname(above) and not os.path.lexists(above):
+        above = os.path.dirname(above)
+    # Without a probe: what exists already is somebody else's folder.
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise FileError(above, "cannot be written to")
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of the data to an open file. Raises: OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def trim_folder(folder: str, most: int, age: float, keep: str) -> None:
+    """Remove the oldest files of a folder until it holds at most `most` bytes and none is older than `age` seconds.
+
+    The file named `keep` stays. What cannot be removed is left.
+    """
+    with suppress(OSError):
+        others = [entry for entry in os.scandir(folder) if entry.name != keep]
+        found = [(entry.stat(follow_symlinks=False), entry) for entry in others]
+        found.sort(key=lambda each: each[0].st_mtime, reverse=True)
+        room = most - find_size(os.path.join(folder, keep))
+        oldest = time.time() - age
+        for status, entry in found:
+            room -= status.st_size
+            if room < 0 or status.st_mtime < oldest:
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def find_size(path: str) -> int:
+    """How many bytes a file has; none if there is no such file."""
+    try:
+        return os.lstat(path).st_size
+    except FileNotFoundError:
+        return 0
