@@ -5,7 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.agents.commands.places import CommandFolder, CommandScope, CommandTool
+from mooring.agents.commands.places import CommandFolder, CommandTool
+from mooring.agents.folders import FolderScope
 from mooring.errors import FileError, ParseError
 from mooring.files.exact import read_exact
 from mooring.syntax.front_matter import FrontMatter, split_front_matter
@@ -22,7 +23,7 @@ class WrittenCommand(Struct, frozen=True, kw_only=True):
 
     name: str
     """As its folder has it; the name to type may be longer, if another command has this one."""
-    scope: CommandScope
+    scope: FolderScope
     tool: CommandTool
     path: str
     """As a person would look for it."""

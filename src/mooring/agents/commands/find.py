@@ -2,17 +2,17 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 
 from msgspec import Struct
 
 from mooring.agents.commands.command_file import WrittenCommand, read_command
 from mooring.agents.commands.places import CommandFolder, list_folders, name_command
+from mooring.agents.folders import WalkBounds, walk_files
 from mooring.agents.reach import Reach, make_reach
+from mooring.agents.unchanged import UnchangedFiles, stamp_file
 from mooring.core.problem import Problem
 from mooring.core.where import Viewpoint
 from mooring.errors import FileError, ParseError
-from mooring.files.listing import list_folder
 
 MOST_FILES = 1_000
 """How many commands of one folder are used."""
@@ -27,8 +27,6 @@ BUILT_IN = frozenset(
     }
 )  # fmt: skip
 """What a chat understands by itself. No file takes one of these names."""
-
-_Stamp: TypeAlias = tuple[int, int, int]
 
 
 class FoundCommands(Struct, frozen=True):
@@ -59,18 +57,18 @@ class CommandFiles:
 
     def __init__(self, viewpoint: Viewpoint) -> None:
         self._viewpoint = viewpoint
-        self._read: dict[str, tuple[_Stamp, WrittenCommand | Problem]] = {}
+        self._unchanged = UnchangedFiles[WrittenCommand | Problem]()
 
     def find(self) -> FoundCommands:
         """What there is now. Looks at the disk; never raises."""
-        before, self._read = self._read, {}
+        self._unchanged.begin()
         problems: list[Problem] = []
         commands: list[WrittenCommand] = []
         for place in self._list_files():
             if isinstance(place, Problem):
                 problems.append(place)
                 continue
-            found = self._take(place, before)
+            found = self._take(place)
             if isinstance(found, Problem):
                 problems.append(found)
             elif found is not None:
@@ -82,19 +80,11 @@ class CommandFiles:
         for folder in list_folders(self._viewpoint):
             yield from _FolderWalk(folder, reach).walk()
 
-    def _take(
-        self, place: "_CommandPath", before: Mapping[str, tuple[_Stamp, WrittenCommand | Problem]]
-    ) -> WrittenCommand | Problem | None:
-        try:
-            status = os.stat(place.real)
-        except OSError:  # it is gone by now
+    def _take(self, place: "_CommandPath") -> WrittenCommand | Problem | None:
+        stamp = stamp_file(place.real)
+        if stamp is None:  # it is gone by now
             return None
-        stamp = status.st_mtime_ns, status.st_size, status.st_ino
-        known = before.get(place.path)
-        if known is None or known[0] != stamp:
-            known = stamp, _read_or_complain(place)
-        self._read[place.path] = known
-        return known[1]
+        return self._unchanged.read(place.path, stamp, lambda: _read_or_complain(place))
 
 
 class _CommandPath(Struct, frozen=True):
@@ -113,28 +103,27 @@ class _FolderWalk:
         self._folder = folder
         self._reach = reach
         self._fence = reach.project if folder.scope == "project" else None
-        self._count = 0
 
-    def walk(self, below: str = "", depth: int = 0) -> "Iterator[_CommandPath | Problem]":
-        path = os.path.join(self._folder.path, below)
-        refusal = self._find_refusal(path)
-        if refusal:
-            yield _complain(path, f"leads to a folder that {refusal}")
-            return
-        for name in self._list(path):
-            relative = f"{below}{name}"
-            if name.endswith("/") and depth < DEEPEST:
-                yield from self.walk(relative, depth + 1)
-            command = None if name.endswith("/") else name_command(self._folder.layout, relative)
+    def walk(self) -> "Iterator[_CommandPath | Problem]":
+        bounds = WalkBounds(DEEPEST, _MOST_ENTRIES, follows_links=True)
+        count = 0
+        for found in walk_files(self._folder.path, bounds, self._refuse_folder):
+            if isinstance(found, Problem):
+                yield found
+                continue
+            command = name_command(self._folder.layout, found)
             if command is None:
                 continue
-            self._count += 1
-            if self._count > MOST_FILES:
-                if self._count == MOST_FILES + 1:
-                    hint = "remove those that you don't need"
-                    yield Problem(self._folder.path, f"Only the first {MOST_FILES:,} commands are used", hint)
+            if count == MOST_FILES:
+                hint = "remove those that you don't need"
+                yield Problem(self._folder.path, f"Only the first {MOST_FILES:,} commands are used", hint)
                 return
-            yield self._check(command, os.path.join(self._folder.path, relative))
+            count += 1
+            yield self._check(command, os.path.join(self._folder.path, found))
+
+    def _refuse_folder(self, path: str) -> Problem | None:
+        refusal = self._find_refusal(path)
+        return _complain(path, f"leads to a folder that {refusal}") if refusal else None
 
     def _check(self, command: str, path: str) -> "_CommandPath | Problem":
         refusal = self._find_refusal(path)
@@ -144,12 +133,6 @@ class _FolderWalk:
 
     def _find_refusal(self, path: str) -> str:
         return self._reach.find_link_refusal(self._folder.base, path, self._fence)
-
-    def _list(self, path: str) -> list[str]:
-        try:
-            return list_folder(path, _MOST_ENTRIES)
-        except FileError:
-            return []
 
 
 def _read_or_complain(place: _CommandPath) -> WrittenCommand | Problem:

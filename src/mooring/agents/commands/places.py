@@ -1,17 +1,13 @@
 """Where commands and skills are written, and under which names the files in each place are used."""
 
-import os
 from collections.abc import Iterator
-from itertools import product
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring import files
+from mooring.agents.folders import FolderScope, find_folders
 from mooring.core.where import Viewpoint
-from mooring.discovery.format import locate, user_file
 
-CommandScope: TypeAlias = Literal["project", "user"]
 CommandTool: TypeAlias = Literal["mooring", "opencode", "copilot", "claude", "shared"]
 Layout: TypeAlias = Literal["skills", "commands", "paths", "prompts"]
 """A folder per skill, files whose folders are named with a colon, the same with a slash, or `*.prompt.md`."""
@@ -44,7 +40,7 @@ class CommandFolder(Struct, frozen=True):
     """A folder that may hold commands or skills."""
 
     path: str
-    scope: CommandScope
+    scope: FolderScope
     tool: CommandTool
     layout: Layout
     base: str = "/"
@@ -52,30 +48,30 @@ class CommandFolder(Struct, frozen=True):
 
 
 def list_folders(viewpoint: Viewpoint) -> Iterator[CommandFolder]:
-    """The folders that are there, highest first: the project's, nearer ones before farther ones, then the person's."""
-    located = [(row, locate(user_file(row.user), viewpoint.where) if row.user else None) for row in _ROWS]
-    own = {os.path.realpath(path) for _, path in located if path is not None}
-    if viewpoint.project:
-        above = files.project_folders(viewpoint.cwd)
-        for row, base in product(_ROWS, above):
-            path = os.path.join(base, row.project)
-            # Whoever works in their home folder has their own files there, not those of a project.
-            if os.path.isdir(path) and os.path.realpath(path) not in own:
-                yield CommandFolder(path, "project", row.tool, row.layout, base)
-    for row, found in located:
-        if found is not None and os.path.isdir(found):
-            yield CommandFolder(found, "user", row.tool, row.layout)
+    """The folders that are there, highest first."""
+    for found in find_folders(viewpoint, _ROWS):
+        yield CommandFolder(found.path, found.scope, found.row.tool, found.row.layout, found.base)
 
 
 def name_command(layout: Layout, relative: str) -> str | None:
     """The name under which a file is used, by its path in its folder; `None` if it is no command."""
-    folder, _, file = relative.rpartition("/")
     match layout:
         case "skills":
-            return folder if file == "SKILL.md" and folder and "/" not in folder else None
+            return _name_skill(relative)
         case "commands":
-            return relative.removesuffix(".md").replace("/", ":") if file.endswith(".md") else None
+            return _cut_ending(relative.replace("/", ":"), ".md")
         case "paths":
-            return relative.removesuffix(".md") if file.endswith(".md") else None
+            return _cut_ending(relative, ".md")
         case "prompts":
-            return file.removesuffix(".prompt.md") if file.endswith(".prompt.md") else None
+            return _cut_ending(relative.rpartition("/")[2], ".prompt.md")
+
+
+def _name_skill(relative: str) -> str | None:
+    """A skill is named by its folder, which is in no other."""
+    folder, _, file = relative.rpartition("/")
+    is_skill = file == "SKILL.md" and folder and "/" not in folder
+    return folder if is_skill else None
+
+
+def _cut_ending(name: str, ending: str) -> str | None:
+    return name.removesuffix(ending) if name.endswith(ending) else None

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from functools import partial
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.places import list_agent_folders
 from mooring.agents.files.read import LARGEST, ReadAgent, read_agent
 from mooring.agents.files.walk import AgentPath, list_agent_files
+from mooring.agents.unchanged import FileStamp, UnchangedFiles, stamp_file
 from mooring.core.near import nearest
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
@@ -19,8 +20,6 @@ from mooring.errors import ConfigError
 
 MOST_BYTES = 64 * MIB
 """How much of agent files is read in all: a repository must not be able to fill the memory."""
-
-_Stamp: TypeAlias = tuple[int, int, int]
 
 
 class FoundAgents(Struct, frozen=True):
@@ -54,7 +53,7 @@ class AgentFiles:
 
     def __init__(self, viewpoint: Viewpoint) -> None:
         self._viewpoint = viewpoint
-        self._read: dict[str, tuple[_Stamp, ReadAgent]] = {}
+        self._unchanged = UnchangedFiles[ReadAgent]()
         self._stamps: object = None
         self._found = FoundAgents({}, ())
 
@@ -67,8 +66,8 @@ class AgentFiles:
             self._stamps = stamps
         return self._found
 
-    def _look_again(self, stamps: list[tuple[AgentPath | Problem, _Stamp | None]]) -> FoundAgents:
-        before, self._read = self._read, {}
+    def _look_again(self, stamps: list[tuple[AgentPath | Problem, FileStamp | None]]) -> FoundAgents:
+        self._unchanged.begin()
         definitions: list[AgentDefinition] = []
         problems: list[Problem] = []
         left = MOST_BYTES
@@ -82,18 +81,11 @@ class AgentFiles:
             if left < 0:
                 problems.append(_say_too_much(place))
                 break
-            read = self._take(place, stamp, before)
+            read = self._unchanged.read(place.path, stamp, partial(read_agent, place))
             problems += read.problems
             if read.definition is not None:
                 definitions.append(read.definition)
         return _choose([*definitions, *BUILTIN_AGENTS], problems)
-
-    def _take(self, place: AgentPath, stamp: _Stamp, before: Mapping[str, tuple[_Stamp, ReadAgent]]) -> ReadAgent:
-        known = before.get(place.path)
-        if known is None or known[0] != stamp:
-            known = stamp, read_agent(place)
-        self._read[place.path] = known
-        return known[1]
 
 
 def find_agents(viewpoint: Viewpoint) -> FoundAgents:
@@ -101,15 +93,8 @@ def find_agents(viewpoint: Viewpoint) -> FoundAgents:
     return AgentFiles(viewpoint).find()
 
 
-def _stamp(place: AgentPath | Problem) -> _Stamp | None:
-    if isinstance(place, Problem):
-        return None
-    try:
-        found = os.stat(place.path)
-    except (OSError, ValueError):
-        return None
-    # The inode too: a file that is replaced within the clock's resolution may have the same time and size.
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _stamp(place: AgentPath | Problem) -> FileStamp | None:
+    return None if isinstance(place, Problem) else stamp_file(place.path)
 
 
 def _say_too_much(place: AgentPath) -> Problem:

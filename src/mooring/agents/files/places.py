@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from typing import Literal
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.agents.definition import AgentFormat
+from mooring.agents.folders import FolderScope, find_folders
 from mooring.core.where import Viewpoint
-from mooring.discovery.format import locate, user_file
 
 
 class _Row(Struct, frozen=True):
@@ -34,7 +32,7 @@ class AgentFolder(Struct, frozen=True, gc=False):
     """A folder that holds agent files."""
 
     path: str
-    scope: Literal["project", "user"]
+    scope: FolderScope
     format: AgentFormat
     nested: bool
     fence: str | None = None
@@ -42,25 +40,9 @@ class AgentFolder(Struct, frozen=True, gc=False):
 
 
 def list_agent_folders(viewpoint: Viewpoint) -> Iterator[AgentFolder]:
-    """The folders that are there, highest first: the project's, nearer ones before farther ones, then the person's."""
-    located = [(row, locate(user_file(row.user), viewpoint.where)) for row in _ROWS]
-    if viewpoint.project:
-        own = {os.path.realpath(path) for _, path in located if path is not None}
-        yield from _list_project_folders(viewpoint, own)
-    for row, path in located:
-        if path is not None and os.path.isdir(path):
-            yield AgentFolder(path, "user", row.format, row.nested)
-
-
-def _list_project_folders(viewpoint: Viewpoint, own: set[str]) -> Iterator[AgentFolder]:
-    above = files.project_folders(viewpoint.cwd)
-    fence = os.path.realpath(above[-1])
-    for row in _ROWS:
-        for folder in above:
-            path = os.path.join(folder, row.project)
-            # Whoever works in their home folder has their own files there, not those of a project.
-            if os.path.isdir(path) and os.path.realpath(path) not in own:
-                yield AgentFolder(path, "project", row.format, row.nested, fence)
+    """The folders that are there, highest first."""
+    for found in find_folders(viewpoint, _ROWS):
+        yield AgentFolder(found.path, found.scope, found.row.format, found.row.nested, found.fence)
 
 
 def name_by_file(format: AgentFormat, relative: str) -> str:
