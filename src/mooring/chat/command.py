@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -11,8 +11,15 @@ from mooring.core.call import Definition
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
 from mooring.core.turn import TurnInput
-from mooring.display.text import columns, fit_columns
+from mooring.display.text import columns, count_noun, fit_columns
 from mooring.errors import ConfigError, UnknownServer
+
+_MOST_TEXTS = 50
+"""How many commands that send a text are listed."""
+_NARROWEST_TEXTS = 70
+"""Cells that they need beside their descriptions."""
+
+T = TypeVar("T")
 
 
 class CommandFace(Protocol):
@@ -101,3 +108,19 @@ def say_usages(chat: CommandFace, rows: Sequence[tuple[str, str]], narrowest: in
         chat.say(*(f"{usage}\n      {help}" for usage, help in rows))
     else:
         chat.say(*columns(rows))
+
+
+def say_texts_for_model(
+    chat: CommandFace, source: str, texts: Sequence[T], describe: Callable[[T], tuple[str, str]]
+) -> None:
+    """List commands that send a text to the model: how each is typed and what it does. Of many, the first ones."""
+    if texts:
+        chat.say("", f"From {source}, sent to the model:")
+        say_usages(chat, [describe(text) for text in texts[:_MOST_TEXTS]], _NARROWEST_TEXTS)
+    if len(texts) > _MOST_TEXTS:
+        chat.say(f"  … and {count_noun(len(texts) - _MOST_TEXTS, 'more')}; Tab completes them.")
+
+
+def refuse_without_model(name: str) -> ConfigError:
+    """What to raise about a command that sends a text, if the person answers themselves."""
+    return ConfigError(f"/{name} is a text for a model, and none answers here. Start the chat with -m.")

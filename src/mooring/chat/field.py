@@ -16,7 +16,7 @@ from mooring.tools.arguments.written import loads
 from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.graph import SchemaTooLarge
 from mooring.tools.schema.parameters import FieldOption, as_label, describe_inside, list_choices, list_required
-from mooring.tools.schema.shape import ALL, Path, Shape, type_of
+from mooring.tools.schema.shape import ALL, Path, Shape, name_types, type_of
 
 _SWITCHES = {
     **dict.fromkeys(("y", "yes", "true", "on"), True),
@@ -151,11 +151,7 @@ def _parse_json(text: str) -> Any:
 def _describe_types(types: frozenset[str]) -> str:
     if types == ALL:
         return "any JSON"
-    shown = types - {"null"}
-    if "number" in types:
-        shown -= {"integer"}
-    names = [words for name, words in TYPE_NAMES.items() if name in shown]
-    return " or ".join(names) or "null"
+    return " or ".join(name_types(types, TYPE_NAMES)) or "null"
 
 
 def _describe_types_at(shape: Shape, path: Path) -> str:

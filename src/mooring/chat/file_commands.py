@@ -3,16 +3,11 @@
 from collections.abc import Iterator
 
 from mooring.actions.deadline import Deadline
+from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.used import UsedCommand, find_used_command
-from mooring.chat.command import CommandFace, say_usages
+from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.conversation import Conversation
-from mooring.display.text import count_noun, problem_line, safe, short_path, shorten_description
-from mooring.errors import ConfigError
-
-MOST_SHOWN = 50
-"""How many of them `/help` lists."""
-NARROWEST = 70
-"""Cells that they need beside their descriptions."""
+from mooring.display.text import problem_line, safe, short_path, shorten_description
 
 
 async def find_file_command(chat: CommandFace, line: str) -> UsedCommand | None:
@@ -24,7 +19,7 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
     """Fill in a command and send it. Raises: ConfigError if no model answers; as `make_command_turn`."""
     conversation, agent = chat.conversation, chat.conversation.responder.agent
     if agent is None:
-        raise ConfigError(f"/{used.name} is a text for a model, and none answers here. Start the chat with -m.")
+        raise refuse_without_model(used.name)
     from mooring.actions.written_command import make_command_turn  # few chats use a command
 
     home = conversation.viewpoint.where.home
@@ -40,19 +35,16 @@ async def say_file_commands(chat: CommandFace) -> None:
     """List them, and the files that are none."""
     found = await chat.conversation.find_commands()
     home = chat.conversation.viewpoint.where.home
-    commands = list(found.commands)
-    rows = []
-    for name, command in commands[:MOST_SHOWN]:
-        kind = "skill" if command.is_skill else "command"
-        description = shorten_description(command.description)
-        rows.append((safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"))
-    if rows:
-        chat.say("", "From files, sent to the model:")
-        say_usages(chat, rows, NARROWEST)
-    if len(commands) > MOST_SHOWN:
-        chat.say(f"  … and {count_noun(len(commands) - MOST_SHOWN, 'more')}; Tab completes them.")
+    say_texts_for_model(chat, "files", list(found.commands), _describe_command)
     for problem in found.problems:
         chat.warn(problem_line(problem, home))
+
+
+def _describe_command(named: tuple[str, WrittenCommand]) -> tuple[str, str]:
+    name, command = named
+    kind = "skill" if command.is_skill else "command"
+    description = shorten_description(command.description)
+    return safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"
 
 
 def list_file_completions(conversation: Conversation) -> Iterator[str]:

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mooring.chat.command import CommandFace, say_usages
+from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.conversation import Conversation
-from mooring.chat.file_commands import MOST_SHOWN, NARROWEST
-from mooring.display.text import count_noun, problem_line, safe, shorten_description
-from mooring.errors import ConfigError
+from mooring.core.skill import OfferedSkill
+from mooring.display.text import problem_line, safe, shorten_description
 
 if TYPE_CHECKING:
     from mooring.actions.server_skill import UsedSkill
@@ -26,7 +25,7 @@ async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> N
     """Read a skill and send it. Raises: ConfigError if no model answers; as `add_skill`."""
     name = used.offered.name
     if chat.conversation.responder.agent is None:
-        raise ConfigError(f"/{name} is a text for a model, and none answers here. Start the chat with -m.")
+        raise refuse_without_model(name)
     from mooring.actions.server_skill import add_skill
 
     chat.say(safe(f"/{name}: a skill of the server {used.offered.server}"))
@@ -37,18 +36,14 @@ async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> N
 async def say_server_skills(chat: CommandFace) -> None:
     """List them, and what kept others from being listed."""
     found = await chat.conversation.registry.skills.list()
-    skills = list(found.by_name.values())
-    rows = []
-    for offered in skills[:MOST_SHOWN]:
-        description = shorten_description(offered.skill.description)
-        rows.append((safe(f"  /{offered.name}"), f"{description} (skill of {safe(offered.server)})"))
-    if rows:
-        chat.say("", "From servers, sent to the model:")
-        say_usages(chat, rows, NARROWEST)
-    if len(skills) > MOST_SHOWN:
-        chat.say(f"  … and {count_noun(len(skills) - MOST_SHOWN, 'more')}; Tab completes them.")
+    say_texts_for_model(chat, "servers", list(found.by_name.values()), _describe_skill)
     for problem in found.problems:
         chat.warn(problem_line(problem))
+
+
+def _describe_skill(offered: OfferedSkill) -> tuple[str, str]:
+    description = shorten_description(offered.skill.description)
+    return safe(f"  /{offered.name}"), f"{description} (skill of {safe(offered.server)})"
 
 
 def list_skill_completions(conversation: Conversation) -> Iterator[str]:

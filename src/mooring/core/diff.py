@@ -45,8 +45,8 @@ def _find_near_changes(lines: Sequence[_Line]) -> list[bool]:
 
 def _mark_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Line]:
     for old_part, new_part in _split_alike(old, new):
-        start = _count_common(old_part, new_part)
-        end = _count_common(old_part[start:][::-1], new_part[start:][::-1])
+        start = count_common(old_part, new_part)
+        end = count_common(old_part[start:][::-1], new_part[start:][::-1])
         yield from ((" ", line) for line in old_part[:start])
         yield from _mark_different(old_part[start : len(old_part) - end], new_part[start : len(new_part) - end])
         yield from ((" ", line) for line in old_part[len(old_part) - end :])
@@ -69,7 +69,7 @@ def _mark_different(old: Sequence[str], new: Sequence[str]) -> Iterator[_Line]:
         yield from (("+", line) for line in new[new_start:new_end])
 
 
-def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
+def count_common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many lines both begin with."""
     count = 0
     for line, counterpart in zip(one, other, strict=False):

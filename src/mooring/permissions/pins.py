@@ -346,19 +346,11 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 def _diff_long(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     """Everything between the first line that differs and the last, cut to `MAX_LINES` for each side."""
-    start = _count_common(old, new)
-    end = _count_common(old[start:][::-1], new[start:][::-1])
+    from mooring.core.diff import count_common  # only when something is held back
+
+    start = count_common(old, new)
+    end = count_common(old[start:][::-1], new[start:][::-1])
     for mark, lines in (("-", old[start : len(old) - end]), ("+", new[start : len(new) - end])):
         yield from (f"{mark}{line}" for line in lines[:MAX_LINES])
         if len(lines) > MAX_LINES:
             yield f"{mark}… and {len(lines) - MAX_LINES} more lines"
-
-
-def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines both begin with."""
-    count = 0
-    for line, counterpart in zip(one, other, strict=False):
-        if line != counterpart:
-            break
-        count += 1
-    return count

@@ -6,13 +6,16 @@ this package does not know, is refused and stays as it is.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from mooring.errors import ParseError
 from mooring.syntax.document import Kind
 from mooring.syntax.parse import parse
-from mooring.syntax.spans import Members, refuse_change
+from mooring.syntax.spans import Members, refuse_change, refuse_plist
 
 Steps: TypeAlias = Sequence[str | int]
 """The keys and indexes that lead to a value."""
@@ -30,21 +33,7 @@ def put_value(text: str, kind: Kind, path: Steps, value: Any, *, compact: bool =
     """
     before = _read(text, kind, path)
     meant = _change(before, path, lambda container, key: _put(container, key, value))
-    match kind:
-        case "json":
-            from mooring.syntax.edit_json import put_json
-
-            made = put_json(text if text.strip() else "{}\n", path, value, compact)
-        case "toml":
-            from mooring.syntax.edit_toml import put_toml
-
-            made = put_toml(text, path, value)
-        case "yaml":
-            from mooring.syntax.edit_yaml import put_yaml
-
-            made = put_yaml(text, path, value)
-        case "plist":
-            raise ParseError("is a property list, which is never written")
+    made = _find_editor(kind, compact=compact).put(_begin(text, kind), path, value)
     return _check(made, kind, meant)
 
 
@@ -59,21 +48,7 @@ def add_members(text: str, kind: Kind, path: Steps, members: Members) -> str:
     keys: list[str | int] = list(members) if isinstance(members, Mapping) else [*range(len(members))]
     before = _read(text, kind, (*path, keys[0]))
     meant = _change(before, (*path, keys[0]), lambda container, _: _extend(container, members))
-    match kind:
-        case "json":
-            from mooring.syntax.edit_json import add_json
-
-            made = add_json(text if text.strip() else "{}\n", path, members)
-        case "toml":
-            from mooring.syntax.edit_toml import add_toml
-
-            made = add_toml(text, path, members)
-        case "yaml":
-            from mooring.syntax.edit_yaml import add_yaml
-
-            made = add_yaml(text, path, members)
-        case "plist":
-            raise ParseError("is a property list, which is never written")
+    made = _find_editor(kind).add(_begin(text, kind), path, members)
     return _check(made, kind, meant)
 
 
@@ -86,21 +61,7 @@ def replace_members(text: str, kind: Kind, path: Steps, members: Mapping[Any, An
     first = next(iter(members))
     before = _read(text, kind, (*path, first))
     meant = _change(before, (*path, first), lambda container, _: _replace(container, members))
-    match kind:
-        case "json":
-            from mooring.syntax.edit_json import replace_json
-
-            made = replace_json(text, path, members)
-        case "toml":
-            from mooring.syntax.edit_toml import replace_toml
-
-            made = replace_toml(text, path, members)
-        case "yaml":
-            from mooring.syntax.edit_yaml import replace_yaml
-
-            made = replace_yaml(text, path, members)
-        case "plist":
-            raise ParseError("is a property list, which is never written")
+    made = _find_editor(kind).replace(text, path, members)
     return _check(made, kind, meant)
 
 
@@ -114,7 +75,7 @@ def insert_element(text: str, path: Steps, value: Any) -> str:
 
     before = _read(text, "json", path)
     meant = _change(before, path, lambda container, index: container.insert(index, value))
-    return _check(insert_json(text if text.strip() else "{}\n", path, value, compact=True), "json", meant)
+    return _check(insert_json(_begin(text, "json"), path, value, compact=True), "json", meant)
 
 
 def remove_value(text: str, kind: Kind, path: Steps) -> str:
@@ -125,23 +86,43 @@ def remove_value(text: str, kind: Kind, path: Steps) -> str:
     """
     before = _read(text, kind, path)
     meant = _change(before, path, _remove)
+    made = _find_editor(kind).remove(text, path)
+    if kind == "toml":
+        _drop_vanished(meant, _read(made, kind), path)
+    return _check(made, kind, meant)
+
+
+class _Editor(Struct, frozen=True):
+    """What changes texts of one kind."""
+
+    put: Callable[[str, Steps, Any], str]
+    add: Callable[[str, Steps, Members], str]
+    replace: Callable[[str, Steps, Mapping[Any, Any]], str]
+    remove: Callable[[str, Steps], str]
+
+
+def _find_editor(kind: Kind, *, compact: bool = False) -> _Editor:
+    # Each is loaded when a text of its kind is changed: few commands change more than one kind.
     match kind:
         case "json":
-            from mooring.syntax.edit_json import remove_json
+            from mooring.syntax.edit_json import add_json, put_json, remove_json, replace_json
 
-            made = remove_json(text, path)
+            return _Editor(partial(put_json, compact=compact), add_json, replace_json, remove_json)
         case "toml":
-            from mooring.syntax.edit_toml import remove_toml
+            from mooring.syntax.edit_toml import add_toml, put_toml, remove_toml, replace_toml
 
-            made = remove_toml(text, path)
-            _drop_vanished(meant, _read(made, kind), path)
+            return _Editor(put_toml, add_toml, replace_toml, remove_toml)
         case "yaml":
-            from mooring.syntax.edit_yaml import remove_yaml
+            from mooring.syntax.edit_yaml import add_yaml, put_yaml, remove_yaml, replace_yaml
 
-            made = remove_yaml(text, path)
+            return _Editor(put_yaml, add_yaml, replace_yaml, remove_yaml)
         case "plist":
-            raise ParseError("is a property list, which is never written")
-    return _check(made, kind, meant)
+            raise refuse_plist()
+
+
+def _begin(text: str, kind: Kind) -> str:
+    """The text, or the least that something can be put into."""
+    return "{}\n" if kind == "json" and not text.strip() else text
 
 
 def check_others_kept(before: str, made: str, kind: Kind, path: Steps) -> None:

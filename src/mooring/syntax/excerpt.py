@@ -12,7 +12,7 @@ from mooring.errors import ParseError
 from mooring.syntax.document import Kind
 from mooring.syntax.edit import Steps, check_others_kept
 from mooring.syntax.parse import parse
-from mooring.syntax.spans import line_break, line_indent, line_start, refuse_change, trace_path
+from mooring.syntax.spans import line_break, line_indent, line_start, refuse_change, refuse_plist, trace_path
 
 Span: TypeAlias = tuple[int, int]
 
@@ -68,7 +68,7 @@ def _find_cut(text: str, kind: Kind, path: Steps) -> _Cut:
         case "yaml":
             return _cut_yaml(text, path)
         case "plist":
-            raise ParseError("is a property list, which is never written")
+            raise refuse_plist()
 
 
 def _cut_json(text: str, path: Steps) -> _Cut:

@@ -100,6 +100,11 @@ def refuse_change() -> ParseError:
     return ParseError("cannot be changed safely")
 
 
+def refuse_plist() -> ParseError:
+    """What to raise about a kind of file that is only read."""
+    return ParseError("is a property list, which is never written")
+
+
 def line_start(text: str, at: int) -> int:
     """Where the line begins that a position is on."""
     return text.rfind("\n", 0, at) + 1

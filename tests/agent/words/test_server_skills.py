@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.models import Call, ModelRequest, Say
-from words_door import CANARY, asking
+from words_door import CANARY, asking, use_skill
 
 import mooring
 from agent.scripted import ScriptedModel, call, results_of
@@ -44,17 +43,6 @@ def count_lists(home: Home, name: str) -> int:
     return len(path.read_text().split()) if path.exists() else 0
 
 
-def use(name: str, args: str = "") -> Any:
-    """A model that reads a skill and says what it got."""
-
-    def script(request: ModelRequest) -> Say | Call:
-        if request.results:
-            return Say(request.results[-1].text)
-        return Call("Skill", {"skill": name, "args": args})
-
-    return script
-
-
 @pytest.fixture(autouse=True)
 def patience(home: Home) -> None:
     home.write("home/.config/mooring/settings.json", {"startWindow": 30_000})
@@ -68,7 +56,7 @@ def test_the_model_is_told_a_servers_skills_and_reads_one(
         sea=offer(home, "sea", skill("tides", f"High water at $ARGUMENTS. !`touch {marker}`")),
         plain=offer(home, "plain", skill("other", "x"), declares=False),
     )
-    with asking(cli, monkeypatch, use("sea:tides", "noon")) as asked:
+    with asking(cli, monkeypatch, use_skill("sea:tides", "noon")) as asked:
         done = asked.run("When is high water?")
     system = asked.fake.requests[0].system
     assert '<skills server="sea">\n- sea:tides: When the sea matters\n</skills>' in system
@@ -86,7 +74,7 @@ def test_a_deny_of_the_server_or_the_tool_covers_its_skills(
     cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.configure(sea=offer(home, "sea", skill("tides", CANARY)))
-    with asking(cli, monkeypatch, use("sea:tides")) as asked:
+    with asking(cli, monkeypatch, use_skill("sea:tides")) as asked:
         assert CANARY in asked.run("Go").out
         for rule in ("sea.*", "Skill", "ReadMcpResource"):
             before = len(asked.fake.requests)
@@ -134,7 +122,7 @@ def test_what_differs_from_the_list_is_refused(cli: Cli, home: Home, monkeypatch
         for name in ("digest", "size", "header"):
             assert f"its skill {name} " in asked.refused(f"/sea:{name}", 1)
         assert "of-fine" in asked.sent("/sea:fine").last_user_text
-    with asking(cli, monkeypatch, use("sea:digest")) as asked:
+    with asking(cli, monkeypatch, use_skill("sea:digest")) as asked:
         done = asked.run("Go")
         assert CANARY not in done.out
         assert "is not what the server listed: its size or its digest differs; it was not used" in done.out
@@ -180,7 +168,7 @@ def test_ten_thousand_skills_and_a_server_that_hangs_are_bounded(
         stuck=offer(home, "stuck", skill("never", "x"), slow=600),
         sea=offer(home, "sea", skill("tides", "of-tides")),
     )
-    with asking(cli, monkeypatch, use("sea:tides")) as asked:
+    with asking(cli, monkeypatch, use_skill("sea:tides")) as asked:
         began = time.monotonic()
         done = asked.run("Go")
         assert time.monotonic() - began < PATIENCE * 5 + 30

@@ -1,10 +1,7 @@
 """Skills: what a model is told of them, how it reads one, and what none of them can bring about."""
 
-from typing import Any
-
 import pytest
-from tests.models import Call, ModelRequest, Say
-from words_door import CANARY, Asked, asking
+from words_door import CANARY, Asked, asking, use_skill
 
 import mooring
 from agent.scripted import ScriptedModel, call, results_of
@@ -12,17 +9,6 @@ from mooring.agents.commands.section import MOST_OF_ALL
 from support import Cli, Home
 
 SKILL = "---\nname: tides\ndescription: {}\n---\nHigh water at $ARGUMENTS. Run `touch {}`. !`touch {}`\n"
-
-
-def use(name: str, args: str = "") -> Any:
-    """A model that reads a skill and says what it got."""
-
-    def script(request: ModelRequest) -> Say | Call:
-        if request.results:
-            return Say(request.results[-1].text)
-        return Call("Skill", {"skill": name, "args": args})
-
-    return script
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +22,7 @@ def test_the_model_is_told_the_name_and_reads_the_rest_when_it_wants(
 ) -> None:
     marker = home.folder / "marker"
     home.write(f"{place}/skills/tides/SKILL.md", SKILL.format("When the sea matters", marker, marker))
-    with asking(cli, monkeypatch, use("tides", "noon")) as asked:
+    with asking(cli, monkeypatch, use_skill("tides", "noon")) as asked:
         done = asked.run("When is high water?")
     first = asked.fake.requests[0]
     scope = place.partition("/")[0].replace("home", "user")
@@ -54,9 +40,9 @@ def test_an_unknown_skill_is_a_sentence_and_one_that_a_rule_denies_stays_closed(
     cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.write("project/.claude/skills/tides/SKILL.md", CANARY)
-    with asking(cli, monkeypatch, use("tide")) as asked:
+    with asking(cli, monkeypatch, use_skill("tide")) as asked:
         assert "There is no skill 'tide'. Did you mean tides?" in asked.run("Go").out
-    with asking(cli, monkeypatch, use("tides")) as asked:
+    with asking(cli, monkeypatch, use_skill("tides")) as asked:
         assert CANARY in asked.run("Go").out
         for rule in ("Skill", "Read"):
             assert CANARY not in asked.run("Go", "--deny", rule).out

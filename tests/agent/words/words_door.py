@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.models import FakeModel, ModelRequest, Say
+from tests.models import Call, FakeModel, ModelRequest, Say
 
 from backends.asking import MODELS, variables
 from support import Cli, Result
@@ -49,3 +49,14 @@ def asking(cli: Cli, patch: pytest.MonkeyPatch, script: Any = None) -> Iterator[
         for name, value in variables(fake).items():
             patch.setenv(name, value)
         yield Asked(cli, fake)
+
+
+def use_skill(name: str, args: str = "") -> Any:
+    """A model that reads a skill and says what it got."""
+
+    def script(request: ModelRequest) -> Say | Call:
+        if request.results:
+            return Say(request.results[-1].text)
+        return Call("Skill", {"skill": name, "args": args})
+
+    return script

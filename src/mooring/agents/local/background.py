@@ -54,23 +54,27 @@ class BackgroundCommands:
             await self.end(id)
 
 
+class _BackgroundTool(LocalTool):
+    """A tool for commands that a call of `Bash` was permitted to start."""
+
+    def __init__(self, background: BackgroundCommands) -> None:
+        self._background = background
+
+    def assess(self, arguments: Struct) -> LocalAccess:
+        return _PERMITTED
+
+
 class BashOutputArguments(Struct, forbid_unknown_fields=True):
     """What `BashOutput` takes."""
 
     bash_id: Annotated[str, Meta(description="The name that Bash gave to the command")]
 
 
-class BashOutputTool(LocalTool):
+class BashOutputTool(_BackgroundTool):
     label = "BashOutput"
     description = "What a command in the background printed since the last time, and whether it still runs."
     parameters = BashOutputArguments
     only_reads = True
-
-    def __init__(self, background: BackgroundCommands) -> None:
-        self._background = background
-
-    def assess(self, arguments: BashOutputArguments) -> LocalAccess:
-        return _PERMITTED
 
     async def run(self, call: LocalCall) -> Result:
         command = self._background.find(call.arguments.bash_id)
@@ -85,16 +89,10 @@ class KillShellArguments(Struct, forbid_unknown_fields=True):
     shell_id: Annotated[str, Meta(description="The name that Bash gave to the command")]
 
 
-class KillShellTool(LocalTool):
+class KillShellTool(_BackgroundTool):
     label = "KillShell"
     description = "End a command that runs in the background."
     parameters = KillShellArguments
-
-    def __init__(self, background: BackgroundCommands) -> None:
-        self._background = background
-
-    def assess(self, arguments: KillShellArguments) -> LocalAccess:
-        return _PERMITTED
 
     async def run(self, call: LocalCall) -> Result:
         id: str = call.arguments.shell_id

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.tools.schema.shape import ALL, UNIONS, Path, Shape, as_list, resolve_reference
+from mooring.tools.schema.shape import ALL, UNIONS, Path, Shape, as_list, name_types, resolve_reference
 
 TypeWriter: TypeAlias = Callable[[Shape, Path], str]
 """Says in words which values fit at a place in a schema."""
@@ -129,11 +129,8 @@ def _write_type(shape: Shape, path: Path) -> str:
     types = shape.types_at(path)
     if types == ALL:
         return "any"
-    shown = types - {"null"}
-    if "number" in types:
-        shown -= {"integer"}
-    written = [text for name, text in _NAMES.items() if name in shown]
-    if "array" in shown:
+    written = name_types(types, _NAMES)
+    if "array" in types:
         written.append(f"[{_write_type(shape, (*path, 0)) if len(path) < _MAX_DEPTH else 'any'}]")
     return "|".join(written) or "null"
 

@@ -164,6 +164,14 @@ def format_path(path: Path) -> str:
     return "".join(steps).removeprefix(".")
 
 
+def name_types(types: frozenset[str], names: Mapping[str, str]) -> list[str]:
+    """The names that a reader has for types, in the order of `names`. What takes any number takes whole ones."""
+    shown = types - {"null"}
+    if "number" in types:
+        shown -= {"integer"}
+    return [words for name, words in names.items() if name in shown]
+
+
 def type_of(value: Any) -> str:
     """The type of a value, as JSON Schema names it; a whole number is an integer however it is written."""
     match value:
