@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 _SSH = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 _OPENERS = ("xdg-open", "gio", "wslview", "x-www-browser", "firefox", "chromium", "google-chrome")
+_NO_ADDRESS = frozenset(" \"'<>\\^`{|}")
+"""Characters that no address has unless they are encoded, and that a shell or a program may read as something else."""
 
 
 def has_browser(env: Mapping[str, str], platform: str = sys.platform) -> bool:
@@ -44,13 +46,15 @@ def open_page(url: str, env: Mapping[str, str]) -> bool:
 
 def is_page(url: str) -> bool:
     """Whether a text is an http or https address, and nothing that a program could take for something else."""
-    if not url.isascii() or not url.isprintable() or any(mark in url for mark in " \"'<>\\^`{|}"):
+    if not url.isascii() or not url.isprintable() or not _NO_ADDRESS.isdisjoint(url):
         return False
     try:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+    if parts.scheme not in ("http", "https") or parts.username is not None:
+        return False
+    return bool(parts.hostname)
 
 
 def _list_commands(url: str, env: Mapping[str, str]) -> list[list[str]]:

@@ -20,9 +20,14 @@ class _StoredLogin(Struct, frozen=True):
     def may_go_to(self, url: str | None) -> bool:
         """Whether it was issued for that address, and still holds."""
         # A token of another type is worth nothing without a proof for each request.
-        if self.type != "Bearer" or (self.expires_at is not None and time() >= self.expires_at):
+        if self.type != "Bearer" or self._has_expired():
             return False
-        return not self.resource or url is None or _origin(self.resource) == _origin(url)
+        if not self.resource or url is None:
+            return True
+        return _origin(self.resource) == _origin(url)
+
+    def _has_expired(self) -> bool:
+        return self.expires_at is not None and time() >= self.expires_at
 
     def __repr__(self) -> str:
         return "_StoredLogin(…)"

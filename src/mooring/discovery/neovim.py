@@ -119,10 +119,13 @@ def _skip_module(tokens: list[LuaToken], index: int, text: str, plugin: str) -> 
 
 def _find_assigned(tokens: list[LuaToken], index: int) -> set[str]:
     """The variable that a `require` is assigned to: `plugin = require`, or `ok, plugin = pcall(require`."""
-    if index >= 2 and tokens[index - 1].text == "(" and tokens[index - 2].text == "pcall":
+    if _texts(tokens, max(index - 2, 0), 2) == ["pcall", "("]:
         index -= 2
-    is_assigned = index >= 2 and tokens[index - 1].text == "=" and tokens[index - 2].kind == "name"
-    return {tokens[index - 2].text} if is_assigned else set()
+    if index < 2:
+        return set()
+    name, sign = tokens[index - 2 : index]
+    is_assigned = name.kind == "name" and sign.text == "="
+    return {name.text} if is_assigned else set()
 
 
 def _skip_parenthesis(tokens: list[LuaToken], index: int) -> int:

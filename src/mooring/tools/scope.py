@@ -46,8 +46,16 @@ class ToolScope(Struct, frozen=True, dict=True):
         """Whether a tool that belongs to no server is available. `allow` is about servers, so it takes none away."""
         if self.outer is not None and not self.outer.allows_builtin(name):
             return False
-        is_left_out = self.own is not None and name not in self.own and name != SEARCH_TOOL
-        return not is_left_out and self._denied.matches(name) is False
+        if self._leaves_out(name):
+            return False
+        return self._denied.matches(name) is False
+
+    def _leaves_out(self, name: str) -> bool:
+        """Whether a tool that belongs to no server is none of those that are listed."""
+        # Without the search, tools that are deferred could not be found at all.
+        if self.own is None or name == SEARCH_TOOL:
+            return False
+        return name not in self.own
 
     def _permits(self, *spelled: str) -> bool:
         # `matches` answers None where telling would take too long: a deny then denies, an allow does not allow.
