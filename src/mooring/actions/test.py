@@ -35,7 +35,7 @@ PING = 10.0
 """Seconds that the answer to a ping may take."""
 
 
-class Step(Struct, frozen=True):
+class TrialStep(Struct, frozen=True):
     """One step, how long it took, and what a person should know about it."""
 
     step: StepName
@@ -60,7 +60,7 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
     """Which transport its address speaks; `None` for a program."""
 
 
-def describe_step(step: Step) -> tuple[str, str]:
+def describe_step(step: TrialStep) -> tuple[str, str]:
     """How a step went, and what to add to that; the reason for a failure is told below all steps, as an error."""
     line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
     detail = f"  {safe(step.detail)}" if step.detail else ""
@@ -70,7 +70,7 @@ def describe_step(step: Step) -> tuple[str, str]:
 
 
 async def test(
-    host: Host, name: str, show: Callable[[Step], None], deadline: Deadline, *, where: Where, began: float
+    host: Host, name: str, show: Callable[[TrialStep], None], deadline: Deadline, *, where: Where, began: float
 ) -> Found:
     """Connect to one server and show each step when it is done; `began` is when the command began to read files.
 
@@ -80,14 +80,14 @@ async def test(
     """
     config = host.definition(name)
     if isinstance(config, ServerConfig):
-        show(Step("definition", True, perf_counter() - began, describe_definition(config, where.home)))
+        show(TrialStep("definition", True, perf_counter() - began, describe_definition(config, where.home)))
     server = await host.admit(name)
-    show(Step("approval", True, 0.0, describe_approval(server.approved)))
+    show(TrialStep("approval", True, 0.0, describe_approval(server.approved)))
     async with deadline.enforce(server.name, CONNECTING):
         return await _try(server, show, where, deadline.seconds)
 
 
-async def _try(server: Server, show: Callable[[Step], None], where: Where, seconds: float | None) -> Found:
+async def _try(server: Server, show: Callable[[TrialStep], None], where: Where, seconds: float | None) -> Found:
     trial = _Trial(server.config, show)
 
     def show_values(ready: Launch | Endpoint) -> None:
@@ -149,7 +149,7 @@ class _Trial:
     through is forgotten when SSE is tried next.
     """
 
-    def __init__(self, config: ServerConfig, show: Callable[[Step], None]) -> None:
+    def __init__(self, config: ServerConfig, show: Callable[[TrialStep], None]) -> None:
         self._config = config
         self._show = show
         self.redact: Callable[[str], str] = str
@@ -165,14 +165,14 @@ class _Trial:
     def finish(self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
         """Show a step that ended now, or at the given time."""
         at = at or perf_counter()
-        self._show(Step(step, ok, at - self._since, self.redact(detail)))
+        self._show(TrialStep(step, ok, at - self._since, self.redact(detail)))
         self._since = at
 
     def show_values(self, missing: str) -> None:
         """Show that the definition is filled in, or what has no value in it."""
         at = perf_counter()
         detail = self.redact(missing)
-        self._show(Step("values", not missing, at - self._since, detail, partial=bool(missing)))
+        self._show(TrialStep("values", not missing, at - self._since, detail, partial=bool(missing)))
         self._since = at
 
     def add_stage(self, stage: Stage) -> None:

@@ -12,7 +12,7 @@ from mooring.auth.oauth.exchange import LoginRequest
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.auth.oauth.options import LoginOptions
 from mooring.auth.oauth.plan import LoginPlan
-from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, Note, Pause, ShowCode, Step
+from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, LoginStep, Note, Pause, ShowCode
 from mooring.core.question import Answer, Ask, ChangedIssuer, Login, Yes
 from mooring.errors import Denied, LoginFailed, LoginTimedOut
 
@@ -50,7 +50,7 @@ async def drive_login(
 
 
 class _Driver(Protocol):
-    async def do(self, step: Step) -> Any: ...
+    async def do(self, step: LoginStep) -> Any: ...
 
 
 async def _drive(flow: Flow[R], driver: _Driver) -> R:
@@ -70,7 +70,7 @@ class _Unattended:
     def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
 
-    async def do(self, step: Step) -> Any:
+    async def do(self, step: LoginStep) -> Any:
         match step:
             case LoginRequest():
                 return await self._fetcher.send(step)
@@ -104,7 +104,7 @@ class _Attended(_Unattended):
         self._callback: Callback | None = None
         self._asking: asyncio.Future[Answer] | None = None
 
-    async def do(self, step: Step) -> Any:
+    async def do(self, step: LoginStep) -> Any:
         match step:
             case FindClient(issuer):
                 return await self._clients.find_client(issuer)

@@ -15,7 +15,7 @@ from mooring.actions.doctor.remembered import describe_evidence
 from mooring.actions.doctor.report import Finding
 from mooring.actions.get import find_missing_variables
 from mooring.actions.opening import name_as_typed
-from mooring.actions.test import Found, Step, test
+from mooring.actions.test import Found, TrialStep, test
 from mooring.core.config import ServerConfig
 from mooring.core.failure import find_failed_stage, find_http_status
 from mooring.core.where import Where
@@ -44,7 +44,7 @@ _SERVER_FAULT = 500
 class TriedServer(Struct, frozen=True):
     """What became of one server that was tried."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TrialStep, ...] = ()
     found: Found | None = None
     error: MooringError | None = None
 
@@ -96,7 +96,7 @@ async def try_servers(
 
 
 async def _try_server(host: Host, name: str, deadline: Deadline, where: Where) -> TriedServer:
-    steps: list[Step] = []
+    steps: list[TrialStep] = []
     try:
         found = await test(host, name, steps.append, deadline, where=where, began=perf_counter())
     except MooringError as error:

@@ -60,6 +60,6 @@ class Note(Struct, frozen=True):
     text: str
 
 
-Step: TypeAlias = LoginRequest | FindClient | Listen | Browse | ShowCode | Confirm | Pause | Note
-Flow: TypeAlias = Generator[Step, Any, R]
+LoginStep: TypeAlias = LoginRequest | FindClient | Listen | Browse | ShowCode | Confirm | Pause | Note
+Flow: TypeAlias = Generator[LoginStep, Any, R]
 """A part of a login: it yields what it needs, and returns what came of it."""

@@ -3,7 +3,7 @@
 from time import perf_counter
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.test import Step, describe_step
+from mooring.actions.test import TrialStep, describe_step
 from mooring.actions.test import test as try_server
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.connecting import explain_failure
@@ -17,7 +17,7 @@ async def test(chat: CommandFace, name: str) -> None:
     conversation = chat.conversation
     where = conversation.viewpoint.where
 
-    def show(step: Step) -> None:
+    def show(step: TrialStep) -> None:
         chat.say("".join(describe_step(step)))
         # What is said clears the progress, and the next step may take a while.
         if step.step != "close":

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.actions.advice import advise_on_failure, lacks_token
 from mooring.actions.evidence import describe_failed_connection
 from mooring.actions.opening import Setup
-from mooring.actions.test import Found, Step, describe_step, test
+from mooring.actions.test import Found, TrialStep, describe_step, test
 from mooring.cli.adhoc import (
     label_server,
     make_configured_setup,
@@ -58,9 +58,9 @@ def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
     """Connect to a server and print each step, then what failed and what may help."""
     began = perf_counter()
     where = setup.request.where
-    steps: list[Step] = []
+    steps: list[TrialStep] = []
 
-    def show(step: Step) -> None:
+    def show(step: TrialStep) -> None:
         ticker.clear()
         steps.append(step)
         if not options.json:
@@ -93,18 +93,18 @@ def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerErr
         tell(advice)
 
 
-def _print(step: Step) -> None:
+def _print(step: TrialStep) -> None:
     headline, detail = describe_step(step)
     say(click.style(headline, fg=_choose_color(step)) + detail)
 
 
-def _choose_color(step: Step) -> str:
+def _choose_color(step: TrialStep) -> str:
     if step.partial:
         return "yellow"
     return "green" if step.ok else "red"
 
 
-def _make_data(name: str, steps: list[Step], found: Found | None, error: MooringError | None) -> dict[str, Any]:
+def _make_data(name: str, steps: list[TrialStep], found: Found | None, error: MooringError | None) -> dict[str, Any]:
     return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
