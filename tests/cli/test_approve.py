@@ -463,7 +463,7 @@ def test_an_always_answer_is_withdrawn_by_the_name_of_the_tool_or_as_it_is_shown
         (["mine"], "mine is in your own configuration"),
         (["minn"], "Did you mean mine?"),
         (["mine.x", "x"], "No answer of yours allows mine.x."),
-        ([], "Missing argument"),
+        ([], "Missing NAME|SERVER.TOOL."),
     ],
 )
 def test_what_cannot_be_reset_is_one_sentence_and_changes_nothing(cli: Cli, words: list[str], says: str) -> None:

@@ -159,7 +159,7 @@ def test_the_log_says_that_a_typed_call_was_allowed_because_it_was_typed(cli: Cl
         (["call", "demo.add", "a=x", "b=1"], 2, "a must be a number, not 'x'.", None),
         (["call", "nope.x"], 2, "No server is called 'nope'.", "`mooring mcp list` shows the known ones."),
         (["call", "demo.ehco"], 2, "demo has no tool 'ehco'.", "Did you mean echo?"),
-        (["call"], 2, "Missing argument 'SERVER.TOOL'.", "See: mooring call --help"),
+        (["call"], 2, "Missing SERVER.TOOL.", "See: mooring call --help"),
         (["call", "--jsn", "x"], 2, "There is no option --jsn.", "Did you mean --json?"),
         (["lits"], 2, "There is no command 'lits'.", "Did you mean mooring mcp list?"),
         (["mcp", "get", "nope"], 2, "No server is called 'nope'.", "`mooring mcp list` shows the known ones."),
@@ -167,7 +167,7 @@ def test_the_log_says_that_a_typed_call_was_allowed_because_it_was_typed(cli: Cl
         (["read", "demo"], 2, "Missing URI", "see: mooring resources demo"),
         (["call", "demo.echo", "text=x", "--deny", "demo.*"], 4, None, None),
         (["call", "demo.slow", "seconds=9", "--timeout", "0.2"], 5, None, None),
-        (["completion"], 2, "Missing argument 'SHELL'. Choose from: bash, zsh, fish", "See: mooring completion --help"),
+        (["completion"], 2, "Missing SHELL: bash, zsh or fish.", "See: mooring completion --help"),
     ],
 )
 def test_with_json_an_error_is_a_line_of_json_on_stderr(

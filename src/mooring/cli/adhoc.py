@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from typing import Any, TypeVar
 
 import click
@@ -15,6 +14,7 @@ from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import Globals, HintedUsageError, say
 from mooring.cli.question import find_asker
+from mooring.cli.seconds import SOME_SECONDS
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
 from mooring.core.problem import Problem
@@ -32,9 +32,7 @@ T = TypeVar("T")
 
 def timeout_option(command: F) -> F:
     """Add `--timeout` to a command."""
-    option = click.option(
-        "--timeout", type=float, callback=_check_seconds, metavar="S", help="Seconds, from start to result."
-    )
+    option = click.option("--timeout", type=SOME_SECONDS, metavar="S", help="Seconds, from start to result.")
     return option(command)
 
 
@@ -55,15 +53,6 @@ def address_options(command: F) -> F:
     ):
         command = option(command)
     return command
-
-
-def _check_seconds(_: click.Context, __: click.Parameter, seconds: float | None) -> float | None:
-    if seconds is None:
-        return None
-    # click takes "nan" and "inf" for numbers.
-    if seconds <= 0 or not isfinite(seconds):
-        raise click.BadParameter("it must be a number of seconds above 0.")
-    return seconds
 
 
 def is_adhoc(given: Mapping[str, Any]) -> bool:

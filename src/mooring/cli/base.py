@@ -161,6 +161,14 @@ class Command(click.Command):
         shared = [click.Option(**given, hidden=True) for given in _GLOBALS]
         return [*super().get_params(ctx), *shared]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # The words that are left are looked at here: click's own sentence about them says nothing about what to do.
+        has_open_end, ctx.allow_extra_args = ctx.allow_extra_args, True
+        left = super().parse_args(ctx, args)
+        if left and not has_open_end and not ctx.resilient_parsing:
+            raise HintedUsageError(f"{left[0]!r} is one word too many.", f"See: {ctx.command_path} --help", ctx)
+        return left
+
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         # click would look for a translation of its text, and load `locale` for that: 2 ms of each command.
         names = self.get_help_option_names(ctx)

@@ -22,7 +22,7 @@ FORMATS = ("text", "json", "stream-json")
 
 @click.command("chat", cls=Command)
 @click.option("-b", "--backend", type=click.Choice(BACKENDS), help="Who answers and picks the tools.")
-@click.option("-m", "--model", metavar="PROVIDER:MODEL", help="The model, such as anthropic:claude-sonnet-5.")
+@click.option("-m", "--model", metavar="PROVIDER:MODEL", help="The model, such as anthropic:claude-sonnet-5-5.")
 @click.option("--agent", metavar="NAME", shell_complete=complete_agent, help="Who answers; see mooring agents.")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
 @click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
@@ -55,7 +55,7 @@ def command(
     be is denied, and the answer names the rule that would allow it.
 
     \b
-    mooring chat -m anthropic:claude-sonnet-5
+    mooring chat -m anthropic:claude-sonnet-5-5
     mooring chat -b claude
     mooring chat -m ollama:qwen3 -p 'Which of my issues is the oldest?' --allow 'github.list_*'
     mooring chat --agent debugger

@@ -96,14 +96,21 @@ def exit_code(error: MooringError) -> int:
 def _describe_usage(error: click.ClickException) -> CommandFailure:
     if isinstance(error, HintedUsageError):
         return CommandFailure(error.exit_code, error.message, error.hint)
+    from mooring.cli.usage import describe_bad_value, describe_missing  # most commands are typed well
+
     ctx = getattr(error, "ctx", None)
     hint = "" if ctx is None else f"See: {ctx.command_path} --help"
-    if not isinstance(error, click.NoSuchOption):
-        # click writes a list of choices on lines of their own.
-        return CommandFailure(error.exit_code, " ".join(error.format_message().split()), hint)
-    close = nearest(error.option_name, error.possibilities or (), 1)
-    guess = f"Did you mean {close[0]}?" if close else hint
-    return CommandFailure(error.exit_code, f"There is no option {error.option_name}. {guess}", guess)
+    match error:
+        case click.NoSuchOption():
+            close = nearest(error.option_name, error.possibilities or (), 1)
+            guess = f"Did you mean {close[0]}?" if close else hint
+            return CommandFailure(error.exit_code, f"There is no option {error.option_name}. {guess}", guess)
+        case click.MissingParameter():
+            return CommandFailure(error.exit_code, f"{describe_missing(error)} {hint}".rstrip(), hint)
+        case click.BadParameter():
+            return CommandFailure(error.exit_code, describe_bad_value(error), hint)
+        case _:
+            return CommandFailure(error.exit_code, error.format_message(), hint)
 
 
 def _list_details(error: MooringError) -> list[str]:

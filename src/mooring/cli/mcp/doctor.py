@@ -18,6 +18,7 @@ from mooring.cli.base import (
     print_json,
     say,
 )
+from mooring.cli.seconds import SOME_SECONDS
 from mooring.core.where import Where
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
@@ -44,7 +45,7 @@ VERSION = 1
 @click.option("--check", is_flag=True, help="Connect to every server that may be started.")
 @click.option("--fix", is_flag=True, help="Fix what is safe to fix in Mooring's own files, and show each change.")
 @click.option("--dry-run", is_flag=True, help="Show what --fix would change.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for all connections.")
+@click.option("--timeout", type=SOME_SECONDS, metavar="S", help="Seconds for all connections.")
 @click.pass_context
 def command(
     ctx: click.Context, /, names: tuple[str, ...], check: bool, fix: bool, dry_run: bool, timeout: float | None

@@ -8,6 +8,7 @@ import click
 from mooring.actions.known import add_known
 from mooring.actions.list import Row, ServerListing, list_servers
 from mooring.cli.base import OK, UNHEALTHY, Command, Globals, find_width, get_globals, print_json, say
+from mooring.cli.seconds import SOME_SECONDS
 from mooring.core.problem import Problem
 from mooring.display.text import (
     columns,
@@ -39,7 +40,7 @@ NOTHING = """No MCP servers are configured here.
 @click.command("list", cls=Command)
 @click.option("--all", "everything", is_flag=True, help="Also show shadowed definitions.")
 @click.option("--check", is_flag=True, help="Connect to every server; exits 1 if one is not there.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="With --check: seconds for all.")
+@click.option("--timeout", type=SOME_SECONDS, metavar="S", help="With --check: seconds for all.")
 @click.pass_context
 def command(ctx: click.Context, everything: bool, check: bool, timeout: float | None) -> None:
     """Every server, where it comes from, and what is wrong. Nothing is started without --check."""

@@ -1,0 +1,18 @@
+"""The type of options that take seconds."""
+
+from math import isfinite
+
+import click
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds. click alone takes "nan" and "inf" for numbers, and nothing could wait for these."""
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not isfinite(seconds):
+            self.fail(f"{value} never ends.", param, ctx)
+        return seconds
+
+
+SOME_SECONDS = Seconds(min=0, min_open=True)

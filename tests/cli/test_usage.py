@@ -1,0 +1,33 @@
+"""What is said about words of a command that are missing, wrong or too many: a sentence for whoever typed them."""
+
+import pytest
+
+from support import DEMO, Cli
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("chat -p hi --max-turns x", "--max-turns must be a whole number, 1 or more."),
+        ("chat -p hi --max-turns 0", "--max-turns must be a whole number, 1 or more."),
+        ("chat -b nobody", "--backend must be api, manual, claude, copilot or opencode."),
+        ("history -n 0", "--lines must be a whole number, 1 or more."),
+        ("call demo.add --timeout x", "--timeout must be a number of seconds above 0."),
+        ("call demo.add --timeout 0", "--timeout must be a number of seconds above 0."),
+        ("call demo.add --timeout inf", "--timeout must be a number of seconds above 0."),
+        ("mcp list --check --timeout nan", "--timeout must be a number of seconds above 0."),
+        ("mcp doctor --check --timeout inf", "--timeout must be a number of seconds above 0."),
+        ("mcp edit demo --timeout -1", "--timeout must be a number of seconds, 0 or more."),
+        ("watch demo demo://clock --interval x", "--interval must be a number."),
+        ("completion tcsh", "SHELL must be bash, zsh or fish."),
+        ("mcp get", "Missing NAME. See: mooring mcp get --help"),
+        ("mcp export", "Missing --to TOOL. See: mooring mcp export --help"),
+        ("completion", "Missing SHELL: bash, zsh or fish. See: mooring completion --help"),
+        ("mcp list demo", "'demo' is one word too many. See: mooring mcp list --help"),
+        ("chat hello there", "'hello' is one word too many. See: mooring chat --help"),
+    ],
+)
+def test_a_wrong_word_is_one_sentence_with_what_to_type_instead(cli: Cli, typed: str, says: str) -> None:
+    cli.home.configure(demo=DEMO)
+    done = cli(*typed.split())
+    assert (done.code, done.out, done.err) == (2, "", f"mooring: {says}\n")
