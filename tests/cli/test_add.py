@@ -278,6 +278,18 @@ def test_a_program_reads_what_was_done_as_data(home: Home, cli: Cli) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
+def test_a_server_that_takes_long_shows_that_it_starts_and_stays_when_the_trial_is_interrupted(home: Home) -> None:
+    with Person(home, "mcp", "add", "slow", "sleep", "100") as person:
+        person.sees("✓ values")
+        person.sees("starting slow …")
+        person.presses("\x03")
+        person.sees("slow stays in ~/.config/mooring/mcp.json. To remove it: mooring mcp remove slow")
+        assert person.ended() == 130
+        assert person.left() == []
+    assert servers(home) == {"slow": {"command": "sleep", "args": ["100"]}}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
 @pytest.mark.parametrize(("answer", "kept"), [("", True), ("y", True), ("n", False)])
 def test_on_a_terminal_what_came_is_shown_and_kept_or_undone(home: Home, answer: str, kept: bool) -> None:
     home.write(OWN, '{"mcpServers": {"other": {"command": "x"}}}')

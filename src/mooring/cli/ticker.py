@@ -31,7 +31,8 @@ class Ticker:
         self._paused = False
         options.pause_progress = self.pause
         options.clear_progress = self.clear
-        self._starting = Timer(PATIENCE, self._draw, [f"starting {server} …"])
+        self._start_notice = f"starting {server} …"
+        self._starting = self._make_timer()
 
     def __enter__(self) -> Self:
         if self._live:
@@ -47,6 +48,13 @@ class Ticker:
         if self._drawn:
             self._draw("")
         self._drawn = False
+
+    def wait_on(self) -> None:
+        """Show the start again if it goes on, after something else was printed."""
+        self.clear()
+        if self._live:
+            self._starting = self._make_timer()
+            self._starting.start()
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -96,6 +104,9 @@ class Ticker:
     def on_pending(self, names: Sequence[str]) -> None:
         """Show which servers are still connecting."""
         self.show(f"connecting {', '.join(names)} …" if names else "")
+
+    def _make_timer(self) -> Timer:
+        return Timer(PATIENCE, self._draw, [self._start_notice])
 
     def _draw(self, text: str) -> None:
         if self._paused:

@@ -153,11 +153,26 @@ def _add(ctx: click.Context, new: NewServer | None, no_test: bool) -> None:
 def _finish(ctx: click.Context, addition: Addition, stored: Sequence[StoredSecret], no_test: bool) -> None:
     options = get_globals(ctx)
     # Another tool's file is not tried if another definition of that name would be the one that answers.
-    trial = None if no_test or addition.behind else try_configured(options, addition.name)
+    trial = None if no_test or addition.behind else _try(options, addition)
     kept = trial is None or not _is_undone(options, addition, stored, trial)
     if options.json:
         print_json({"added": addition, "kept": kept, "test": trial and trial.data})
     ctx.exit(trial.code if trial and kept else OK)
+
+
+def _try(options: Globals, addition: Addition) -> Trial:
+    try:
+        return try_configured(options, addition.name)
+    except KeyboardInterrupt:
+        path = short_path(addition.path, options.request().where.home)
+        # Only the trial was interrupted: whoever waits for a slow download still wants the server.
+        tell(f"\n{safe(addition.name)} stays in {path}. To remove it: {_spell_removal(addition)}")
+        raise
+
+
+def _spell_removal(addition: Addition) -> str:
+    command = f"mooring mcp remove {quote_argument(addition.name)}"
+    return command if addition.tool == OWN.tool else f"{command} --from {addition.tool}"
 
 
 def _report(options: Globals, addition: Addition) -> None:

@@ -65,6 +65,8 @@ def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
         steps.append(step)
         if not options.json:
             _print(step)
+        # The definition is read at once; what takes a minute is a program that is installed first.
+        ticker.wait_on()
 
     try:
         with Ticker(options, label) as ticker:
