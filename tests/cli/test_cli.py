@@ -128,7 +128,7 @@ def test_names_match_without_regard_to_case_unless_that_is_ambiguous(cli: Cli) -
         (("tols",), "Did you mean mooring tools?"),
         (("mcp", "list", "--jsn"), "There is no option --jsn. Did you mean --json?"),
         (("--jsn",), "There is no option --jsn. Did you mean --json?"),
-        (("completion",), "Choose from: bash, zsh, fish\n"),
+        (("completion",), "Missing SHELL: bash, zsh or fish."),
         (("mcp", "list", "--colour"), "--colour"),
         (("mcp", "get"), "NAME"),
         (("mcp", "approve"), "Name the servers to decide about, or give --all."),

@@ -11,7 +11,7 @@ class Seconds(click.FloatRange):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         seconds: float = super().convert(value, param, ctx)
         if not isfinite(seconds):
-            self.fail(f"{value} never ends.", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
         return seconds
 
 

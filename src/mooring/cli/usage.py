@@ -18,11 +18,13 @@ def describe_missing(error: click.MissingParameter) -> str:
 
 
 def describe_bad_value(error: click.BadParameter) -> str:
-    """Which values an option or argument takes. What was typed is in front of the person."""
+    """Which values an option or argument takes, and what was typed instead."""
     expected = _describe_expected(error.param.type) if error.param else ""
     if error.param is None or not expected:
         return error.format_message()
-    return f"{_name_parameter(error.param)} must be {expected}."
+    # The error has the value in its message alone, at its beginning.
+    typed = error.message.partition(" is not ")[0]
+    return f"{_name_parameter(error.param)} must be {expected}, not {typed}."
 
 
 def _name_parameter(parameter: click.Parameter) -> str:
@@ -49,4 +51,4 @@ def _describe_expected(kind: click.ParamType) -> str:
 def _describe_bound(kind: click.IntRange | click.FloatRange) -> str:
     if kind.min is None:
         return ""
-    return f" above {kind.min:g}" if kind.min_open else f", {kind.min:g} or more"
+    return f" above {kind.min:g}" if kind.min_open else f" and at least {kind.min:g}"
