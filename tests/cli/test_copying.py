@@ -51,6 +51,22 @@ def test_a_tools_servers_become_our_own_and_references_stay_references(home: Hom
     }
 
 
+def test_a_file_that_cannot_be_read_is_reported_instead_of_nothing_to_write(home: Home, cli: Cli) -> None:
+    home.write(CURSOR, '{"mcpServers": {"a": {"command": "x"}')
+    home.write("home/.gemini/settings.json", {"mcpServers": ["a"]})
+    cursor = "Skipped a file: ~/.cursor/mcp.json:1  The file is not valid JSON"
+    gemini = "Skipped a file: ~/.gemini/settings.json:1  `mcpServers` should be an object, but is a list"
+    for words, reported in [((), (True, True)), (("--from", "cursor"), (True, False))]:
+        done = cli("mcp", "import", *words)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith("There is nothing to write to ~/.config/mooring/mcp.json.\n")
+        assert (cursor in done.err, gemini in done.err) == reported
+    [unread] = cli("mcp", "import", "--from", "gemini", "--json").data["unread"]
+    assert (unread["path"], unread["line"]) == (str(home.folder / "home/.gemini/settings.json"), 1)
+    home.write("home/.claude.json", {"mcpServers": {"b": {"command": "b"}}})
+    assert cli("mcp", "import", "--from", "claude-code").code == 0
+
+
 def test_without_a_source_everything_is_copied_that_wins_and_that_we_lack(home: Home, cli: Cli) -> None:
     home.write(OWN, '// mine\n{"mcpServers": {"a": {"command": "ours"}}}\n')
     configure_cursor(home, a={"command": "theirs"}, b={"command": "from-cursor"})
@@ -189,6 +205,7 @@ def test_a_program_reads_what_was_done(home: Home, cli: Cli) -> None:
         "plainSecrets": [],
         "fromProject": [],
         "approved": [],
+        "unread": [],
     }
 
 

@@ -23,6 +23,7 @@ from mooring.actions.clearance import Clearance
 from mooring.actions.file_diff import diff_file, mask_entry
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.near import find_server
+from mooring.core.problem import Problem
 from mooring.core.question import Ask, ChangeFile, Yes
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import Choice
@@ -30,7 +31,7 @@ from mooring.discovery.edit import describe_taken, is_same_entry, list_unread_ke
 from mooring.discovery.format import document_kind
 from mooring.discovery.literals import list_secret_keys
 from mooring.discovery.targets import WriteScope
-from mooring.display.text import count_noun, safe, short_path
+from mooring.display.text import count_noun, problem_line, safe, short_path
 from mooring.errors import ConfigError, UnknownServer
 from mooring.inventory.load import Inventory
 
@@ -95,6 +96,8 @@ class Copied(Struct, frozen=True, rename="camel"):
     """The change, line by line and without secrets."""
     declined: bool = False
     """The person saw the change and said no."""
+    unread: tuple[Problem, ...] = ()
+    """Files with servers that could not be read."""
 
 
 class CopyCandidate(Struct, frozen=True):
@@ -340,6 +343,8 @@ def describe_copied(copied: Copied, home: str) -> Iterator[str]:
         yield f"There is nothing to write to {path}."
     for (why, hint), names in _group_by_reason(copied.skipped).items():
         yield f"Skipped {safe(', '.join(names))}: {safe(why)}. {safe(hint)}".rstrip()
+    for problem in copied.unread:
+        yield f"Skipped a file: {problem_line(problem, home)}."
     if not copied.declined:
         yield from map(safe, _list_notes(copied))
 

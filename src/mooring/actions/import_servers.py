@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.actions.add import find_destination
@@ -12,12 +13,13 @@ from mooring.actions.clearance import is_of_project
 from mooring.actions.copy_servers import BY_DEFAULT, Copied, CopyOptions, SkippedServer, copy_servers, list_candidates
 from mooring.core.config import Origin
 from mooring.core.near import nearest
+from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import choose
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.guess import FoundServers, read_servers
+from mooring.discovery.guess import FoundServers, is_file_of, read_servers
 from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.errors import ConfigError
 from mooring.inventory.approval import list_definitions
@@ -64,7 +66,8 @@ async def import_servers(
         choices = tuple(choice for choice in choices if choice.name not in owned)
     candidates = list_candidates(choices, names, f"of {source.word}" if source.word else "of another tool")
     left_out = [] if names else _list_left_out(found)
-    return await copy_servers(request, inventory, candidates, destination, options, ask, left_out)
+    copied = await copy_servers(request, inventory, candidates, destination, options, ask, left_out)
+    return replace(copied, unread=() if names else _list_unread(inventory, source))
 
 
 def list_tools() -> tuple[str, ...]:
@@ -86,6 +89,14 @@ def _list_left_out(found: FoundServers) -> list[SkippedServer]:
     names = {each.name for each in found.definitions}
     odd = [problem for problem in found.problems if problem.server and problem.server not in names]
     return [SkippedServer(problem.server or "", f"it {problem.message}", "broken") for problem in odd]
+
+
+def _list_unread(inventory: Inventory, source: ImportSource) -> tuple[Problem, ...]:
+    """The files of the source that could not be read: without them, "nothing to write" would be only half of it."""
+    unread = [problem for problem in inventory.problems if problem.hides_servers]
+    if not source.word:
+        return tuple(problem for problem in unread if not is_file_of(OWN.tool, problem.path or ""))
+    return tuple(problem for problem in unread if is_file_of(source.word, problem.path or ""))
 
 
 def _list_known(inventory: Inventory) -> Iterator[RankedDefinition]:

@@ -63,6 +63,12 @@ def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, fo
     return _read(*found, context, scope)
 
 
+def is_file_of(tool: str, path: str) -> bool:
+    """Whether a path is like one of those at which a tool keeps its servers."""
+    places = [place for format in FORMATS if format.tool == tool for place in _list_files(format)]
+    return any(_count_matching(path, place) for place in places)
+
+
 def _choose_format(path: str, document: Document, context: ScanContext, scope: Scope) -> tuple[Format, Sheet] | None:
     """The format that fits a document best, and the document as one of its files; `None` if none has servers in it."""
     best: tuple[Format, Sheet] | None = None

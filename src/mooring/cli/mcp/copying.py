@@ -25,6 +25,7 @@ from mooring.cli.base import (
     say,
 )
 from mooring.cli.failure import tell
+from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker
 from mooring.core.question import Ask
 from mooring.core.units import MIB
@@ -137,7 +138,8 @@ def _run(ctx: click.Context, words: Any, copy: Callable[..., Coroutine[Any, Any,
 
 def _choose_code(copied: Copied) -> int:
     kinds = {each.kind for each in copied.skipped}
-    return next((code for kind, code in _CODES.items() if kind in kinds), OK)
+    fallback = UNHEALTHY if copied.unread else OK
+    return next((code for kind, code in _CODES.items() if kind in kinds), fallback)
 
 
 def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
@@ -153,6 +155,7 @@ def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
         "plainSecrets": copied.plain_secrets,
         "fromProject": copied.from_project,
         "approved": copied.approved,
+        "unread": [make_problem_data(problem) for problem in copied.unread],
     }
     return {**data, "planned": copied.planned, "diff": copied.diff} if chosen.dry_run else data
 
