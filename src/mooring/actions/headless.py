@@ -75,6 +75,8 @@ class MissingServers(Struct, frozen=True):
     """Servers of the project that nobody has decided about."""
     problems: tuple[Problem, ...]
     """What is wrong with the configuration."""
+    tools: tuple[str, ...] = ()
+    """The tools that the agent's file names and nothing offers, each in a line."""
 
 
 async def run_headless(
@@ -106,7 +108,9 @@ async def run_headless(
     model = None if is_program(name) else await choose_model_for(host, request.model, agent_model)
     starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
     failed = await _require_servers(host, deadline) if starts_servers else {}
-    on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host)))
+    # A program has its own words for tools, and says itself what it does not know.
+    lacking = defined.describe_missing(host) if defined and model else ()
+    on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host), tuple(lacking)))
     # A program has commands of its own, and reads them itself.
     used = None if model is None else await find_used_command(words.commands, request.prompt)
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.

@@ -47,6 +47,9 @@ async def _take_turn(
 ) -> HeadlessAnswer:
     def warn_of(missing: MissingServers) -> None:
         warn(options, failed=missing.failed, problems=missing.problems, waiting=missing.waiting)
+        # In full, even if there are several: the agent's file is what to change, and doctor does not read it.
+        for line in () if options.quiet else missing.tools:
+            say(f"Warning: {line}", err=True)
 
     async with open_for_clients(setup, ()) as host:
         return await run_headless(host, Deadline(setup.timeout), request, listener, setup.tell, warn_of)

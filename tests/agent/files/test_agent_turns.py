@@ -305,6 +305,19 @@ def test_a_headless_turn_answers_as_the_agent(home: Home) -> None:
     assert set(fake.requests[0].tool_names) == {"Read", "mcp__demo__add"}
 
 
+def test_a_headless_turn_says_which_tools_of_the_agents_file_nothing_offers(home: Home) -> None:
+    write_agent(home, f"{CLAUDE}/reviewer.md", "name: reviewer\ntools: Read, mcp__nobody__x, Telepathy", "You review.")
+    with FakeModel([Say("Fine."), Say("Fine.")]) as fake:
+        result = ask_command(home, fake, "-p", "Review this", "--agent", "reviewer")
+        quiet = ask_command(home, fake, "-q", "-p", "Review this", "--agent", "reviewer")
+    assert (result.code, result.out) == (0, "Fine.\n")
+    assert result.err.splitlines() == [
+        "Warning: reviewer goes without mcp__nobody__x: no server named nobody can be used; mooring mcp add nobody",
+        "Warning: reviewer goes without Telepathy: Mooring has no tool of that name",
+    ]
+    assert (quiet.code, quiet.err) == (0, "")
+
+
 def test_a_conversation_with_an_agent_goes_on_with_it_unless_another_is_named(home: Home) -> None:
     write_agent(home, f"{CLAUDE}/one.md", "name: one\ntools: Read", "You are ONE.")
     write_agent(home, f"{CLAUDE}/two.md", "name: two\ntools: Grep", "You are TWO.")
