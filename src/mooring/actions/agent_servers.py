@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import find_agents
 from mooring.core.config import Scope
 from mooring.core.question import Ask, Yes
-from mooring.errors import MooringError, NotApproved
+from mooring.core.where import Viewpoint
+from mooring.display.text import quote_argument
+from mooring.errors import ConfigError, MooringError, NotApproved
 from mooring.host.host import Host
 from mooring.inventory.admit import Admitted, admit
 
@@ -23,6 +26,26 @@ class BroughtServers(Struct, frozen=True):
 
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def load_servers_of_agent(viewpoint: Viewpoint, name: str) -> "Inventory":
+    """An inventory of the servers that an agent's own file defines.
+
+    Raises: ConfigError if there is no such agent, or its file defines none.
+    """
+    definition = find_agents(viewpoint).find(name)
+    if not definition.servers:
+        raise ConfigError(f"The agent {definition.name} has no servers of its own.", "`mooring mcp list` shows yours.")
+    return _load_servers(definition, viewpoint)
+
+
+def _load_servers(definition: AgentDefinition, viewpoint: Viewpoint) -> "Inventory":
+    from mooring.inventory.agent_servers import AgentServerFile, load_agent_servers  # few agents have servers
+
+    origin = definition.origin
+    scope: Scope = "project" if origin.scope == "project" else "user"
+    file = AgentServerFile(definition.servers, origin.format, scope, origin.path)
+    return load_agent_servers(file, viewpoint)
 
 
 class AgentServers:
@@ -52,20 +75,15 @@ class AgentServers:
 
     async def _admit(self, definition: AgentDefinition) -> Admitted:
         """Which of the servers may be started; the person is asked about those that nobody has decided about."""
-        from mooring.inventory.agent_servers import AgentServerFile, load_agent_servers  # few agents have servers
-
-        origin = definition.origin
-        scope: Scope = "project" if origin.scope == "project" else "user"
-        file = AgentServerFile(definition.servers, origin.format, scope, origin.path)
         viewpoint = self._host.viewpoint
         async with self._asking:
-            inventory = await asyncio.to_thread(load_agent_servers, file, viewpoint)
+            inventory = await asyncio.to_thread(_load_servers, definition, viewpoint)
             admitted = admit(inventory)
             undecided = [name for name, each in admitted.refused.items() if isinstance(each.error, NotApproved)]
             answers = [await self._ask_about(inventory, name) for name in undecided]
             if not any(answers):
                 return admitted
-            return admit(await asyncio.to_thread(load_agent_servers, file, viewpoint))
+            return admit(await asyncio.to_thread(_load_servers, definition, viewpoint))
 
     async def _ask_about(self, inventory: "Inventory", name: str) -> bool:
         """Whether the person approves a server now. Raises: FileError if that can't be recorded."""
@@ -88,9 +106,9 @@ class AgentServers:
 def _explain(definition: AgentDefinition, name: str, error: MooringError) -> str:
     if not isinstance(error, NotApproved):
         return _note(definition, name, str(error).rstrip("."))
-    # `mooring mcp approve` knows nothing of agent files.
     why = f"{definition.origin.path} comes with the project, and nobody approved this server"
-    return _note(definition, name, f"{why}; `mooring chat` asks when the agent is started")
+    command = f"mooring mcp approve --agent {quote_argument(definition.name)} {quote_argument(name)}"
+    return _note(definition, name, f"{why}; to look and decide: {command}")
 
 
 def _note(definition: AgentDefinition, name: str, why: str) -> str:

@@ -16,7 +16,7 @@ from backends.asking import MODELS, until
 from mooring import AgentDefinition, AgentOrigin
 from mooring.core.question import Answer, Approval, No, Question, Yes
 from mooring.core.turn import QuestionAsked
-from support import DEMO, Actor, Home
+from support import DEMO, Actor, Home, run_beside
 
 COUNT = Call("mcp__own__count")
 
@@ -130,9 +130,38 @@ def test_without_somebody_to_ask_a_repositorys_servers_are_left_out_with_a_sente
     assert theirs.done("starts") == []
     first, second = fake.requests[-1].results
     assert first.text == "counted"
-    assert "nobody approved this server; `mooring chat` asks when the agent is started" in second.text
+    assert "to look and decide: mooring mcp approve --agent theirs own" in second.text
     for actor in (mine, theirs):
         assert all(not Path(f"/proc/{pid}").exists() for pid in actor.done("starts"))
+
+
+def test_the_servers_of_a_repositorys_agent_are_approved_by_the_name_of_the_agent(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "theirs.json")
+    home.write("project/.claude/agents/theirs.md", _write_agent("theirs", actor))
+    home.write("project/.claude/agents/others.md", _write_agent("others", Actor(tmp_path / "others.json")))
+    unknown = run_beside(home, "mcp", "approve", "own")
+    assert (unknown.code, "No server is called 'own'" in unknown.err) == (2, True)
+    asked = run_beside(home, "mcp", "approve", "--agent", "theirs", "own")
+    assert asked.code == 4
+    assert str(tmp_path / "theirs.json") in asked.err
+    digest = asked.err.rpartition("mooring mcp approve --agent theirs --digest ")[2].split()[0]
+    # What was shown of one agent's server says nothing about another's of the same name.
+    assert run_beside(home, "mcp", "approve", "--agent", "others", "--digest", digest, "own").code == 4
+    assert run_beside(home, "mcp", "approve", "--agent", "theirs", "--digest", digest, "own").out == "approved: own\n"
+    script = {
+        "Delegate": [[start("Theirs", "theirs"), start("Others", "others")], Say("Done.")],
+        "Theirs": [COUNT, Say("counted")],
+        "Others": [COUNT, Say("not counted")],
+    }
+    with FakeModel(script) as fake:
+        assert ask_command(home, fake, "-p", "Delegate", "--allow", "mcp__*").code == 0
+    assert actor.done("answers") == ["count"]
+    assert "mooring mcp approve --agent others own" in fake.requests[-1].results[1].text
+    reset = run_beside(home, "mcp", "reset", "--agent", "theirs", "own")
+    assert reset.out == "own is undecided: it does not start until you approve it.\n"
+    assert run_beside(home, "mcp", "reject", "--agent", "theirs", "own").out == "rejected: own\n"
+    none = run_beside(home, "mcp", "approve", "--agent", "explore", "--all")
+    assert (none.code, "The agent explore has no servers of its own." in none.err) == (2, True)
 
 
 def _write_agent(name: str, actor: Actor) -> str:

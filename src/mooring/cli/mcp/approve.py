@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import click
 
+from mooring.cli.agent_names import OWNER_OPTION, load_servers
 from mooring.cli.base import (
     DENIED,
     Command,
@@ -37,8 +38,11 @@ _ALL = click.option("--all", "everything", is_flag=True, help="Every project ser
 @_ALL
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; what would be started is printed all the same.")
 @click.option("--digest", metavar="DIGEST", help="Approve what was printed with this digest, and nothing else.")
+@OWNER_OPTION
 @click.pass_context
-def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: bool, digest: str | None) -> None:
+def approve(
+    ctx: click.Context, names: tuple[str, ...], everything: bool, yes: bool, digest: str | None, agent: str | None
+) -> None:
     """Show exactly what a project's server would start, and let it be started.
 
     Without a terminal nobody can be asked: it is only printed, with a digest that --digest takes as the answer.
@@ -46,12 +50,12 @@ def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: b
     options = get_globals(ctx)
     if digest is not None and len(names) != 1:
         raise click.UsageError("--digest goes with the name of one server.")
-    inventory = options.inventory()
+    inventory = load_servers(options, agent)
     asked = _list_questions(options, inventory, names, everything)
     if digest is not None:
         check_digest(asked[0], digest)
     mode = _choose_mode(yes or digest is not None)
-    agreed = _ask_each(options, inventory, asked, mode)
+    agreed = _ask_each(options, inventory, asked, mode, agent)
     _report(options, "approved", agreed, asked if mode == "nobody" else ())
     if asked and not agreed:
         ctx.exit(DENIED)
@@ -60,11 +64,12 @@ def approve(ctx: click.Context, names: tuple[str, ...], everything: bool, yes: b
 @click.command("reject", cls=Command)
 @_NAMES
 @_ALL
+@OWNER_OPTION
 @click.pass_context
-def reject(ctx: click.Context, names: tuple[str, ...], everything: bool) -> None:
+def reject(ctx: click.Context, names: tuple[str, ...], everything: bool, agent: str | None) -> None:
     """Refuse a project's server until its definition changes."""
     options = get_globals(ctx)
-    inventory = options.inventory()
+    inventory = load_servers(options, agent)
     asked = _list_questions(options, inventory, names, everything)
     # With nothing to decide, no record is written.
     rejected = decide(inventory, asked, options.request().where, False) if asked else ()
@@ -90,19 +95,21 @@ def _choose_mode(decided: bool) -> Mode:
     return "ask" if is_on_terminal() and sys.stderr.isatty() else "nobody"
 
 
-def _ask_each(options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], mode: Mode) -> tuple[str, ...]:
+def _ask_each(
+    options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], mode: Mode, agent: str | None
+) -> tuple[str, ...]:
     """Ask one question after the other and record each yes at once; the names that were approved."""
     agreed: list[str] = []
     for index, question in enumerate(asked):
         try:
-            is_agreed = _ask(options, question, mode)
+            is_agreed = _ask(options, question, mode, agent)
         except KeyboardInterrupt:
             _report_interruption(agreed, asked[index:])
             raise
         if is_agreed:
             agreed += decide(inventory, [question], options.request().where, True)
         elif mode == "ask":
-            say(describe_no(question), err=True)
+            say(describe_no(question, _spell_command("reject", agent)), err=True)
     return tuple(agreed)
 
 
@@ -112,7 +119,12 @@ def _report_interruption(agreed: Sequence[str], rest: Sequence[ApprovalQuestion]
         say(f"\nApproved before you stopped: {safe(', '.join(agreed))}. Not decided: {safe(open_names)}.", err=True)
 
 
-def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
+def _spell_command(verb: str, agent: str | None) -> str:
+    owner = f" --agent {quote_argument(agent)}" if agent else ""
+    return f"mooring mcp {verb}{owner}"
+
+
+def _ask(options: Globals, question: ApprovalQuestion, mode: Mode, agent: str | None) -> bool:
     """Show the question, whether or not anybody is asked, and return whether the server may be started."""
     shown = describe_approval(question, options.request().where.home)
     ask = find_asker(options) if mode == "ask" else None
@@ -124,9 +136,9 @@ def _ask(options: Globals, question: ApprovalQuestion, mode: Mode) -> bool:
         say(line, err=True)
     if mode == "decided":
         return True
-    name = quote_argument(question.name)
-    say(f"To approve it: mooring mcp approve {name} in a terminal, or exactly this one by", err=True)
-    say(f"  mooring mcp approve --digest {question.digest} {name}", err=True)
+    name, command = quote_argument(question.name), _spell_command("approve", agent)
+    say(f"To approve it: {command} {name} in a terminal, or exactly this one by", err=True)
+    say(f"  {command} --digest {question.digest} {name}", err=True)
     return False
 
 

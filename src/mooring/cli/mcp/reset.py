@@ -2,6 +2,7 @@
 
 import click
 
+from mooring.cli.agent_names import OWNER_OPTION, load_servers
 from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json, say
 from mooring.core.near import nearest
 from mooring.core.verdict import LOCAL_TOOLS
@@ -26,8 +27,9 @@ def _complete_decided(ctx: click.Context, parameter: click.Parameter, incomplete
 
 @click.command("reset", cls=Command)
 @click.argument("names", metavar="NAME|SERVER.TOOL...", nargs=-1, required=True, shell_complete=_complete_decided)
+@OWNER_OPTION
 @click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...]) -> None:
+def command(ctx: click.Context, names: tuple[str, ...], agent: str | None) -> None:
     """Withdraw what you decided, so that you are asked again.
 
     The NAME of a project's server makes it neither approved nor rejected. SERVER.TOOL removes the rule that an "always"
@@ -39,7 +41,7 @@ def command(ctx: click.Context, names: tuple[str, ...]) -> None:
     mooring mcp reset github.create_issue
     """
     options = get_globals(ctx)
-    inventory = options.inventory()
+    inventory = load_servers(options, agent)
     where = options.request().where
     servers = [name for name in names if _is_server(inventory, name)]
     tools = [name for name in names if name not in servers]
