@@ -7,18 +7,22 @@ import asyncio
 from collections.abc import Collection
 from typing import Literal, TypeAlias, get_args
 
-from anthropic.types import (
-    Base64ImageSourceParam,
-    ImageBlockParam,
-    Message,
-    MessageParam,
-    TextBlockParam,
-    ToolParam,
-    ToolResultBlockParam,
-    ToolUseBlock,
-)
-
 from mooring import Image, MooringError, Part, Registry, Text
+from mooring.adapters import explain_import
+
+try:
+    from anthropic.types import (
+        Base64ImageSourceParam,
+        ImageBlockParam,
+        Message,
+        MessageParam,
+        TextBlockParam,
+        ToolParam,
+        ToolResultBlockParam,
+        ToolUseBlock,
+    )
+except ImportError as error:
+    raise explain_import(error, "anthropic") from error
 
 MediaType: TypeAlias = Literal["image/gif", "image/jpeg", "image/png", "image/webp"]
 """The images that Claude takes."""

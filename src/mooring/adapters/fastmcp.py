@@ -10,23 +10,27 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, Unpack
 
-from fastmcp.client.transports.base import ClientTransport, SessionKwargs, TransportOptions
-from mcp import ClientSession, MCPError
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.shared.memory import create_client_server_memory_streams
-from mcp_types import (
-    AudioContent,
-    CallToolRequestParams,
-    CallToolResult,
-    ImageContent,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-)
-
 from mooring import Allow, Answer, Image, No, Outcome, Part, Permission, Question, Registry, Text
+from mooring.adapters import explain_import
+
+try:
+    from fastmcp.client.transports.base import ClientTransport, SessionKwargs, TransportOptions
+    from mcp import ClientSession, MCPError
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel.server import NotificationOptions, Server
+    from mcp.shared.memory import create_client_server_memory_streams
+    from mcp_types import (
+        AudioContent,
+        CallToolRequestParams,
+        CallToolResult,
+        ImageContent,
+        ListToolsResult,
+        PaginatedRequestParams,
+        TextContent,
+        Tool,
+    )
+except ImportError as error:
+    raise explain_import(error, "fastmcp") from error
 
 Context = ServerRequestContext[Any]
 

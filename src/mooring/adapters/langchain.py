@@ -6,12 +6,16 @@ Needs `mooring[langchain]`.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.messages import ToolCall, ToolMessage
-from langgraph.types import Command
-from langgraph.types import interrupt as interrupt_graph
-
 from mooring import Allow, Answer, Image, No, Part, Permission, Question, Registry, Text
+from mooring.adapters import explain_import
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
+    from langchain_core.messages import ToolCall, ToolMessage
+    from langgraph.types import Command
+    from langgraph.types import interrupt as interrupt_graph
+except ImportError as error:
+    raise explain_import(error, "langchain") from error
 
 
 async def interrupt(question: Question) -> Answer:

@@ -6,10 +6,14 @@ Needs `mooring[openai-agents]`.
 from functools import partial
 from typing import Any
 
-from agents import FunctionTool, RunContextWrapper, Tool, ToolOutputImage, ToolOutputText
-from agents.tool_context import ToolContext
-
 from mooring import Definition, Image, MooringError, Part, Registry, Text
+from mooring.adapters import explain_import
+
+try:
+    from agents import FunctionTool, RunContextWrapper, Tool, ToolOutputImage, ToolOutputText
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise explain_import(error, "openai-agents") from error
 
 
 def make_tools(tools: Registry, *, interrupt: bool = False) -> list[Tool]:

@@ -6,11 +6,15 @@ Needs `mooring[pydantic-ai]`.
 from base64 import b64decode
 from typing import Any, NoReturn
 
-from pydantic_ai import AbstractToolset, ApprovalRequired, BinaryContent, RunContext, ToolDefinition, ToolsetTool
-from pydantic_ai.exceptions import ToolFailed
-from pydantic_core import SchemaValidator, core_schema
-
 from mooring import Answer, Definition, No, Outcome, Part, Permission, Question, Registry, Text
+from mooring.adapters import explain_import
+
+try:
+    from pydantic_ai import AbstractToolset, ApprovalRequired, BinaryContent, RunContext, ToolDefinition, ToolsetTool
+    from pydantic_ai.exceptions import ToolFailed
+    from pydantic_core import SchemaValidator, core_schema
+except ImportError as error:
+    raise explain_import(error, "pydantic-ai") from error
 
 # The registry checks arguments itself, and its errors tell the model what to change.
 _ANY_OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
-from mooring.cli.base import Globals, HintedUsageError, say
+from mooring.cli.base import SOME_SECONDS, Globals, HintedUsageError, say
 from mooring.cli.question import find_asker
-from mooring.cli.seconds import SOME_SECONDS
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
 from mooring.core.problem import Problem

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
 import click
@@ -130,6 +131,19 @@ class HintedUsageError(click.UsageError):
     def __init__(self, message: str, hint: str, ctx: click.Context | None = None) -> None:
         super().__init__(f"{message} {hint}", ctx)
         self.hint = hint
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds. click alone takes "nan" and "inf" for numbers, and nothing could wait for these."""
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not isfinite(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
+SOME_SECONDS = Seconds(min=0, min_open=True)
 
 
 class _HelpFormatter(click.HelpFormatter):

@@ -1,8 +1,8 @@
-"""Says what is missing from the words of a command, or wrong with one of them; click's own sentences suit programmers."""
+"""Says what is missing from the words of a command, or wrong with one of them, for whoever typed them."""
 
 import click
 
-from mooring.cli.seconds import Seconds
+from mooring.cli.base import Seconds
 from mooring.tools.arguments.wording import join_words
 
 

@@ -10,6 +10,7 @@ from mooring.actions.doctor.lines import LineKind, list_lines
 from mooring.actions.doctor.report import Repair, Report
 from mooring.cli.base import (
     OK,
+    SOME_SECONDS,
     UNHEALTHY,
     Command,
     Globals,
@@ -18,7 +19,6 @@ from mooring.cli.base import (
     print_json,
     say,
 )
-from mooring.cli.seconds import SOME_SECONDS
 from mooring.core.where import Where
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes

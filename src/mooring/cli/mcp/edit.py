@@ -25,6 +25,7 @@ from mooring.cli.base import (
     OK,
     Globals,
     HintedUsageError,
+    Seconds,
     complete_server,
     get_globals,
     is_on_terminal,
@@ -36,7 +37,6 @@ from mooring.cli.failure import tell
 from mooring.cli.mcp.describing import WORDS, CommandWithWords, describing_options
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker
-from mooring.cli.seconds import Seconds
 from mooring.core.question import Ask, ServerDetail, Yes
 from mooring.core.where import Where
 from mooring.discovery.targets import WriteScope
@@ -51,9 +51,7 @@ _AGAIN, _GIVE_UP = "edit again", "give up"
 @click.argument("name", shell_complete=complete_server)
 @WORDS
 @describing_options
-@click.option(
-    "--timeout", type=Seconds(min=0), metavar="SECONDS", help="For its start and each call; 0: none."
-)
+@click.option("--timeout", type=Seconds(min=0), metavar="SECONDS", help="For its start and each call; 0: none.")
 @click.option("--unset", multiple=True, metavar="KEY", help="Remove a key of its entry, such as env.TOKEN.")
 @click.option("--in", "tool", metavar="TOOL", help="Edit it in this tool's file instead of Mooring's own.")
 @click.option("-s", "--scope", type=click.Choice(SCOPES), help="Which of two files.")

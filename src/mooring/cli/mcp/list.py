@@ -7,8 +7,7 @@ import click
 
 from mooring.actions.known import add_known
 from mooring.actions.list import Row, ServerListing, list_servers
-from mooring.cli.base import OK, UNHEALTHY, Command, Globals, find_width, get_globals, print_json, say
-from mooring.cli.seconds import SOME_SECONDS
+from mooring.cli.base import OK, SOME_SECONDS, UNHEALTHY, Command, Globals, find_width, get_globals, print_json, say
 from mooring.core.problem import Problem
 from mooring.display.text import (
     columns,
