@@ -1,5 +1,7 @@
 """Says what is missing from the words of a command, or wrong with one of them, for whoever typed them."""
 
+from typing import Any
+
 import click
 
 from mooring.cli.base import Seconds
@@ -33,7 +35,7 @@ def _name_parameter(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len)
 
 
-def _describe_expected(kind: click.ParamType) -> str:
+def _describe_expected(kind: click.ParamType[Any]) -> str:
     """The values of a type; empty if its own message says it."""
     match kind:
         case click.Choice():
