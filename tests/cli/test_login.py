@@ -84,6 +84,23 @@ async def test_a_logout_revokes_and_removes_and_says_so_once(home: Home) -> None
         assert len(issuer.revoked) == 1
 
 
+async def test_a_server_needs_a_login_in_the_list_from_the_logout_on(home: Home) -> None:
+    async with Issuer() as issuer, Site(issuer=issuer) as site:
+        configure(home, site)
+        await run(home, "mcp", "logout", "web")
+        assert "idle" in (await run(home, "mcp", "list"))[1]
+        await run(home, "mcp", "login", "web", BROWSER=BROWSER)
+        assert "idle" in (await run(home, "mcp", "list"))[1]
+        await run(home, "mcp", "logout", "web")
+        _, out, err = await run(home, "mcp", "list")
+        assert "needs login" in out
+        assert "web requires a login. Log in with: mooring mcp login web (" in err
+        assert "    fix: mooring mcp login web\n" in (await run(home, "mcp", "doctor"))[1]
+        await run(home, "mcp", "login", "web", BROWSER=BROWSER)
+        _, out, err = await run(home, "mcp", "list")
+        assert ("idle" in out, err) == (True, "")
+
+
 async def test_a_token_that_its_issuer_does_not_take_back_is_removed_and_reported(home: Home) -> None:
     async with Issuer() as issuer, Site(issuer=issuer) as site:
         configure(home, site)

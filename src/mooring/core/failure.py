@@ -85,7 +85,9 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     def describe(self, now: float) -> str:
         """The error, and how long ago it happened."""
-        return f"{self.error} That was {_describe_age(now - self.at)} ago"
+        ago = f"{_describe_age(now - self.at)} ago"
+        # What does not end with a period ends with a command, and a sentence behind it would look like a part of that.
+        return f"{self.error} That was {ago}" if self.error.endswith(".") else f"{self.error} ({ago})"
 
 
 def _describe_age(seconds: float) -> str:

@@ -1,9 +1,11 @@
 """Logs people in and out of the servers of a host."""
 
 from collections.abc import Sequence
+from time import time
 
 from mooring.auth.login import LoginResult, log_in_at, log_out_at
 from mooring.auth.renewal import LogoutResult
+from mooring.core.failure import Failure
 from mooring.core.question import Answer, Ask, No, Question
 from mooring.errors import NeedsLogin, NotApproved, ServerError
 from mooring.servers.server import Server
@@ -64,7 +66,17 @@ async def log_out(server: Server, shared: Shared) -> LogoutResult:
     removal = await log_out_at(await server.find_login(), shared.logins, shared.network)
     shared.login_secrets.pop(server.name, None)
     await server.restart()
+    if removal.issuer:
+        # Otherwise a list would call it idle until somebody uses it and fails.
+        shared.owner.keep_failure(server.approved, _make_logout_failure(server.name))
     return removal
+
+
+def _make_logout_failure(server: str) -> Failure:
+    error = NeedsLogin(server, 401)
+    error.suggest_login()
+    # Not slow: it is tried again whenever it is used, as it may have tools for everybody.
+    return Failure(server=server, at=time(), error=str(error), slow=False, login=True, stage="auth")
 
 
 async def _refuse(question: Question) -> Answer:

@@ -27,9 +27,17 @@ def check_failures(
         if record.failure is None or name in tried or programs.find_missing(config, admitted.root):
             continue
         what = address_server(name, record.failure.describe(time()))
-        fix = make_fix(f"mooring mcp test {quote_argument(name)}", "tries it step by step")
+        fix = _suggest_fix(name, record.failure)
         stage = find_recorded_stage(record.failure)
         yield Finding(name, what, config.origin.path, None, fix, True, stage, _list_evidence(record.failure))
+
+
+def _suggest_fix(name: str, failure: Failure) -> str:
+    login = f"mooring mcp login {quote_argument(name)}"
+    # At its end the error has our own words; what the server said is before them.
+    if failure.login and failure.error.endswith(login):
+        return login
+    return make_fix(f"mooring mcp test {quote_argument(name)}", "tries it step by step")
 
 
 def find_recorded_stage(failure: Failure) -> CheckStage:
