@@ -15,11 +15,14 @@ from mooring.core.where import Where
 from mooring.discovery import format as shapes
 from mooring.discovery.budget import ProjectBudget
 from mooring.discovery.format import PROJECT, Format, Place, ScanContext, locate
+from mooring.display.text import quote_argument
 from mooring.errors import FileError, ParseError
 from mooring.syntax.document import Document
 from mooring.syntax.parse import parse
 
 MOST_MATCHES = 256
+LET_IN = "let yourself in: "
+"""Comes before the command that opens a folder."""
 
 
 class Documents:
@@ -32,6 +35,7 @@ class Documents:
         self.looked: set[str] = set()
         """Everywhere a file was looked for, found or not; for a pattern, its folder."""
         self._documents: dict[str, Document | None] = {}
+        self._closed_folders: set[str] = set()
         self.budget = ProjectBudget()
         self._personal = _find_personal(context.where, formats)
 
@@ -101,8 +105,7 @@ class Documents:
         try:
             document = self._parse(place, path)
         except FileError as error:
-            fix = error.fix or "fix or remove it"
-            self.problems.append(Problem(path, f"The file {error.reason}", fix, hides_servers=True))
+            self._report_unreadable(path, error)
             return None
         except ParseError as error:
             hint = "fix it there; until then, its servers are unknown"
@@ -111,6 +114,18 @@ class Documents:
         if document is not None:
             self._report_duplicates(path, document)
         return document
+
+    def _report_unreadable(self, path: str, error: FileError) -> None:
+        folder = _find_closed_folder(path)
+        if folder is None:
+            fix = error.fix or "fix or remove it"
+            self.problems.append(Problem(path, f"The file {error.reason}", fix, hides_servers=True))
+        elif folder not in self._closed_folders:
+            # Once: dozens of tools may have files in a folder such as `~/.config`.
+            self._closed_folders.add(folder)
+            message = f"The folder {folder} cannot be opened: permission denied"
+            fix = f"{LET_IN}chmod u+rx {quote_argument(folder)}"
+            self.problems.append(Problem(path, message, fix, hides_servers=True))
 
     def _parse(self, place: Place, path: str) -> Document | None:
         if place.inline:
@@ -149,6 +164,15 @@ class Documents:
             name = ".".join(map(str, key))
             message, line = f"The key `{name}` is written more than once; the last one wins", document.line(key)
             self.problems.append(Problem(path, message, "keep one of them", line=line, level="warning"))
+
+
+def _find_closed_folder(path: str) -> str | None:
+    """The outermost folder on the way to a file that this person may not look into."""
+    parents = []
+    while (parent := os.path.dirname(path)) != path:
+        parents.append(parent)
+        path = parent
+    return next((each for each in reversed(parents) if os.path.isdir(each) and not os.access(each, os.X_OK)), None)
 
 
 def dig(data: Any, key: tuple[str, ...], context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:

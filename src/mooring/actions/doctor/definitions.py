@@ -20,6 +20,7 @@ from mooring.core.config import Broken, Http, ServerConfig, Stdio, find_input_va
 from mooring.core.failure import CheckStage
 from mooring.core.problem import Problem
 from mooring.core.where import Where
+from mooring.discovery.documents import LET_IN
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe
 from mooring.inventory.admit import Admitted
@@ -59,6 +60,9 @@ def _suggest_edit(problem: Problem, where: Where, config: ServerConfig | Broken 
     # Nobody edits the files in the state folder: Mooring writes them.
     if problem.path is None or problem.path.startswith(f"{where.state}/"):
         return lead_with_command(problem.hint, suggest_retry(problem.server))
+    # An editor would be refused, too.
+    if problem.hint.startswith(LET_IN):
+        return problem.hint.removeprefix(LET_IN)
     edit = suggest_editor(problem.path) if config is None else suggest_edit(config)
     return make_fix(edit, problem.hint)
 
