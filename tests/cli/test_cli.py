@@ -457,7 +457,7 @@ def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && {MOORING} mcp list"
     done = subprocess.run(["sh", "-c", script], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
     assert done.returncode == 2
-    assert done.stderr == "mooring: The folder you stand in no longer exists; name another with --cwd.\n"
+    assert done.stderr == "mooring: The current folder no longer exists; name another with --cwd.\n"
 
 
 def test_an_interrupt_ends_with_130_and_no_traceback(home: Home) -> None:

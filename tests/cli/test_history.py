@@ -56,7 +56,7 @@ def test_calls_are_shown_in_local_time_and_chosen_by_when_they_were_made(
     time.tzset()
     try:
         cli.home.configure(demo=DEMO)
-        assert cli("history").err == "No calls were made yet.\n"
+        assert cli("history").err == "No calls have been made yet.\n"
         assert cli("call", "demo.echo", "text=x").code == 0
         [line] = cli("history", "--since", "1h").out.splitlines()
         [call] = cli("history", "--since", "today", "--json").data["calls"]

@@ -75,7 +75,7 @@ def test_a_tool_that_is_held_back_is_not_taken_for_another_servers(cli: Cli, tmp
         (["demo.echo"], "Missing: text."),
         (["demo.add", "a=1", "a=2", "b=3"], "a is given 2 times, but takes one value."),
         (["demo.slow", "seconds=700"], "seconds must be at most 600, not 700."),
-        (["demo.echo", "text"], "'text' is no argument; write it as name=value"),
+        (["demo.echo", "text"], "'text' has no name; write it as name=value"),
         (["actor.file", "titel=x"], "There is no parameter titel. Did you mean title?"),
         (["actor.file", "draft=maybe"], "draft must be yes or no, not 'maybe'."),
         (["actor.file", "level=hihg"], "level must be one of 'low' or 'high' (did you mean 'high'?), not 'hihg'."),

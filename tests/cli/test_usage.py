@@ -31,3 +31,9 @@ def test_a_wrong_word_is_one_sentence_with_what_to_type_instead(cli: Cli, typed:
     cli.home.configure(demo=DEMO)
     done = cli(*typed.split())
     assert (done.code, done.out, done.err) == (2, "", f"mooring: {says}\n")
+
+
+def test_a_misspelled_server_is_what_is_said_about_an_edit_without_a_terminal(cli: Cli) -> None:
+    cli.home.configure(demo=DEMO)
+    assert "No server is called 'demp'. Did you mean demo?" in cli("mcp", "edit", "demp").err
+    assert "Without a terminal no editor is opened: say what to change." in cli("mcp", "edit", "demo").err

@@ -44,7 +44,7 @@ def _group_words(words: Sequence[str]) -> dict[str, list[str]]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise ConfigError(f"{word!r} is no argument; write it as name=value, or give all of them with --args.")
+            raise ConfigError(f"{word!r} has no name; write it as name=value, or give all of them with --args.")
         typed.setdefault(key, []).append(value)
     return typed
 

@@ -176,7 +176,7 @@ def parse_pairs(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise ConfigError(f"{word!r} is no argument; write it as name=value.")
+            raise ConfigError(f"{word!r} has no name; write it as name=value.")
         if key in pairs:
             raise ConfigError(f"{key} is given twice, but takes one value.")
         pairs[key] = value

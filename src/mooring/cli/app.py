@@ -13,14 +13,14 @@ from mooring.errors import MooringError, UnknownServer
 
 TABLE: Table = {
     "chat": ("mooring.cli.chat:command", "Talk to all servers: pick a tool, fill in what it needs."),
-    "mcp": ("mooring.cli.mcp.group:group", "See and judge the configured MCP servers."),
+    "mcp": ("mooring.cli.mcp.group:group", "See, approve and change the configured MCP servers."),
     "tools": ("mooring.cli.tools:command", "The tools of all servers, or of one."),
     "call": ("mooring.cli.call:command", "Call a tool."),
     "resources": ("mooring.cli.resources:command", "The resources of all servers, or of one."),
     "read": ("mooring.cli.read:command", "Read a resource."),
     "prompts": ("mooring.cli.prompts:command", "The prompts of all servers, or of one."),
     "prompt": ("mooring.cli.prompt:command", "Fill in a prompt and show its messages."),
-    "watch": ("mooring.cli.watch:command", "Tell of each change of a resource, or of what a tool answers."),
+    "watch": ("mooring.cli.watch:command", "Print each change of a resource, or of what a tool returns."),
     "serve": ("mooring.cli.serve:command", "Offer all servers to other programs as one MCP server."),
     "backends": ("mooring.cli.backends:command", "Who can answer in a chat: versions, logins, what is missing."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),

@@ -76,7 +76,7 @@ class Globals(msgspec.Struct):
         try:
             folder = os.path.abspath(self.cwd or os.curdir)
         except FileNotFoundError:  # the shell's own folder was deleted
-            raise ConfigError("The folder you stand in no longer exists; name another with --cwd.") from None
+            raise ConfigError("The current folder no longer exists; name another with --cwd.") from None
         if not os.path.isdir(folder):
             raise ConfigError(f"{self.cwd} is not a folder; --cwd takes the folder to look from.")
         return folder
@@ -115,13 +115,13 @@ def _option(*names: str, key: str, help: str, metavar: str, many: bool = False) 
 
 
 _GLOBALS = (
-    _option("--cwd", key="cwd", help="Look from this folder instead of the one you stand in.", metavar="DIR"),
+    _option("--cwd", key="cwd", help="Look from this folder instead of the current one.", metavar="DIR"),
     _flag("--no-project", key="project", help="Leave the project's files out.", convert=lambda _: False),
     _option("--config", key="configs", help="Also read this file, before all others.", metavar="FILE", many=True),
     _flag("--demo", key="demo", help="Use the bundled demo server alone."),
     _flag("--json", key="json", help="Print data instead of text."),
-    _flag("-q", "--quiet", key="quiet", help="Say less."),
-    _flag("-v", "--verbose", key="verbose", help="Say more."),
+    _flag("-q", "--quiet", key="quiet", help="Print less."),
+    _flag("-v", "--verbose", key="verbose", help="Print more."),
 )
 
 

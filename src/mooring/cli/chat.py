@@ -26,9 +26,9 @@ FORMATS = ("text", "json", "stream-json")
 @click.option("--agent", metavar="NAME", shell_complete=complete_agent, help="Who answers; see mooring agents.")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
 @click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most so often in a turn.")
-@click.option("-c", "--continue", "newest", is_flag=True, help="Go on with the last conversation of this folder.")
-@click.option("-r", "--resume", metavar="ID", shell_complete=complete_session, help="Go on with this conversation.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most N times in a turn.")
+@click.option("-c", "--continue", "newest", is_flag=True, help="Continue the last conversation of this folder.")
+@click.option("-r", "--resume", metavar="ID", shell_complete=complete_session, help="Continue this conversation.")
 @click.option("--plain", is_flag=True, help="Lines instead of a screen; there is no other chat yet.")
 @permission_options
 @click.pass_context

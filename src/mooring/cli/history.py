@@ -16,7 +16,7 @@ from mooring.permissions.audit import AuditEntry, CallOutcome, read_log
 @click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="How many, the latest last.")
 @click.option("--server", metavar="NAME", help="Only calls of this server.", shell_complete=complete_server)
 @click.option("--tool", metavar="TOOL", help="Only calls of this tool, by its own name.")
-@click.option("--outcome", type=click.Choice(get_args(CallOutcome)), help="Only calls that ended so.")
+@click.option("--outcome", type=click.Choice(get_args(CallOutcome)), help="Only calls with this outcome.")
 @click.option("--since", metavar="TIME", help=f"Only calls since then: {EXAMPLES}.")
 @click.pass_context
 def command(
@@ -36,7 +36,7 @@ def command(
     elif entries:
         print_columns([_make_cells(entry) for entry in entries])
     else:
-        click.echo("No calls match." if _has_filter(ctx) else "No calls were made yet.", err=True)
+        click.echo("No calls match." if _has_filter(ctx) else "No calls have been made yet.", err=True)
 
 
 def _has_filter(ctx: click.Context) -> bool:

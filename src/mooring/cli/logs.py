@@ -16,9 +16,14 @@ from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
 
 @click.command("logs", cls=Command)
 @click.argument("name", metavar="SERVER", shell_complete=complete_server)
-@click.option("-f", "--follow", "following", is_flag=True, help="Go on with each line as it is written.")
+@click.option("-f", "--follow", "following", is_flag=True, help="Print each new line as it is written.")
 @click.option(
-    "-n", "--lines", type=click.IntRange(0), default=DEFAULT_LINES, metavar="LINES", help="So many of the last lines."
+    "-n",
+    "--lines",
+    type=click.IntRange(0),
+    default=DEFAULT_LINES,
+    metavar="LINES",
+    help="How many of the last lines to print.",
 )
 @click.pass_context
 def command(ctx: click.Context, name: str, following: bool, lines: int) -> None:

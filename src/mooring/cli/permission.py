@@ -15,10 +15,10 @@ def permission_options(command: F) -> F:
     """Add the options that `take_permissions` reads to a command."""
     for option in (
         click.option("--dangerously-skip-permissions", "skip", is_flag=True, help="The same as bypass: ask nothing."),
-        click.option("--permission-mode", "mode", type=click.Choice(MODES), help="For tools that no rule speaks of."),
+        click.option("--permission-mode", "mode", type=click.Choice(MODES), help="For tools that no rule covers."),
         click.option("--deny", multiple=True, metavar="RULE", help="Never call these: github.delete_*"),
         click.option(
-            "--allow", multiple=True, metavar="RULE", help="Call these unasked: github.get_* or git.run(log *)"
+            "--allow", multiple=True, metavar="RULE", help="Call these without asking: github.get_* or git.run(log *)"
         ),
     ):
         command = option(command)

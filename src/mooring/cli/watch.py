@@ -19,16 +19,16 @@ from mooring.display.text import safe
 
 @click.command("watch", cls=Command)
 @click.argument("words", nargs=-1, metavar="SERVER URI|TOOL [NAME=VALUE]...", shell_complete=complete_watched)
-@click.option("--interval", type=float, metavar="S", help="Look every so many seconds, at least 1.")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="End after so many changes.")
+@click.option("--interval", type=float, metavar="S", help="Look every S seconds, at least 1.")
+@click.option("--count", type=click.IntRange(1), metavar="N", help="End after N changes.")
 @server_options
 @click.pass_context
 def command(
     ctx: click.Context, /, words: tuple[str, ...], interval: float | None, count: int | None, **server: Any
 ) -> None:
-    """Print a line for each change of a resource, or of what a tool answers, until Ctrl+C.
+    """Print a line for each change of a resource, or of what a tool returns, until Ctrl+C.
 
-    --count ends it well, with exit code 0; --timeout ends it after so many seconds, with exit code 5.
+    --count ends it well, with exit code 0; --timeout ends it after that many seconds, with exit code 5.
 
     \b
     mooring watch demo demo://clock

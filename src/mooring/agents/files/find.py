@@ -40,7 +40,7 @@ class FoundAgents(Struct, frozen=True):
         if len(alike) == 1:
             return self.by_name[alike[0]]
         near = alike or nearest(name, self.by_name)
-        guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring agents` lists those there are."
+        guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring agents` lists them."
         raise ConfigError(f"There is no agent named {name!r}. {guess}")
 
     def list_shadowed(self, name: str) -> list[AgentDefinition]:

@@ -30,13 +30,13 @@ from mooring.permissions.trust import Verdict
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
 _NAMES = click.argument("names", nargs=-1, shell_complete=complete_server)
-_ALL = click.option("--all", "everything", is_flag=True, help="Every project server not yet judged.")
+_ALL = click.option("--all", "everything", is_flag=True, help="Every project server that you haven't decided about.")
 
 
 @click.command("approve", cls=Command)
 @_NAMES
 @_ALL
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; what would be started is printed all the same.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; what would be started is printed anyway.")
 @click.option("--digest", metavar="DIGEST", help="Approve what was printed with this digest, and nothing else.")
 @OWNER_OPTION
 @click.pass_context

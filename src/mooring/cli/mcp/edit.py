@@ -81,6 +81,8 @@ def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_t
     elif is_on_terminal():
         done = _edit_text(options, name, tool, scope)
     else:
+        # First of all whether there is such a server: nothing else matters if its name is misspelled.
+        options.inventory().find(name)
         example = f"For example: mooring mcp edit {quote_argument(name)} --timeout 60"
         raise HintedUsageError("Without a terminal no editor is opened: say what to change.", example, ctx)
     _finish(ctx, done, no_test)

@@ -39,6 +39,6 @@ group = LazyGroup(
         "auth": "login",
         "unauth": "logout",
     },
-    help="See, judge and change the configured MCP servers.",
+    help="See, approve and change the configured MCP servers.",
     no_args_is_help=True,
 )

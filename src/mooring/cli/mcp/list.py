@@ -38,7 +38,7 @@ NOTHING = """No MCP servers are configured here.
 
 @click.command("list", cls=Command)
 @click.option("--all", "everything", is_flag=True, help="Also show shadowed definitions.")
-@click.option("--check", is_flag=True, help="Connect to every server; exits 1 if one is not there.")
+@click.option("--check", is_flag=True, help="Connect to every server; exits 1 if one is unavailable.")
 @click.option("--timeout", type=SOME_SECONDS, metavar="S", help="With --check: seconds for all.")
 @click.pass_context
 def command(ctx: click.Context, everything: bool, check: bool, timeout: float | None) -> None:

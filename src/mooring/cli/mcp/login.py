@@ -29,7 +29,7 @@ from mooring.display.text import safe
 @click.command("login", cls=Command)
 @click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
 @click.option("--url", metavar="URL", help="The address of a server that is not configured.")
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="Ask for this right, too.")
+@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="Also ask for this right.")
 @click.option("--no-browser", is_flag=True, help="Show the page's address, and open nothing.")
 @timeout_option
 @click.pass_context

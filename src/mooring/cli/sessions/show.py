@@ -15,7 +15,7 @@ from mooring.display.text import safe, short_path
 @click.command("show", cls=Command)
 @click.argument("id", required=False, shell_complete=complete_session)
 @click.option("--all", "is_all", is_flag=True, help="List the conversations of all folders.")
-@click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="List at most so many.")
+@click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="List at most this many.")
 @click.pass_context
 def command(ctx: click.Context, /, id: str | None, is_all: bool, lines: int) -> None:
     """The conversations of this folder, the last one first, or with an ID all that was said in one.
