@@ -259,7 +259,7 @@ async def agent(
 ) -> AsyncIterator[Agent]:
     """A model that uses everything a host offers:
 
-        async with mooring.open() as host, mooring.agent(host, "anthropic:claude-sonnet-5") as agent:
+        async with mooring.open() as host, mooring.agent(host, "anthropic:claude-sonnet-5-5") as agent:
             done = await agent.run("Which of my repositories has the most open issues?")
             print(done.text)
 

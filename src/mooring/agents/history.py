@@ -50,7 +50,7 @@ class ModelMessage(Struct, frozen=True, tag="model"):
 
     blocks: tuple[ReplyBlock, ...]
     model: str
-    """The provider and the model, as in `anthropic:claude-sonnet-5`. Only that provider gets its opaque parts back."""
+    """As in `anthropic:claude-sonnet-5-5`. Only that provider gets its opaque parts back."""
 
     @property
     def calls(self) -> tuple[CallBlock, ...]:

@@ -55,7 +55,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The provider and the model, as in `anthropic:claude-sonnet-5`."""
+        """The provider and the model, as in `anthropic:claude-sonnet-5-5`."""
 
     @property
     def schemas(self) -> str | None:
