@@ -10,10 +10,11 @@ from msgspec import Struct
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import find_agents
 from mooring.core.config import Scope
+from mooring.core.problem import Problem
 from mooring.core.question import Ask, Yes
 from mooring.core.where import Viewpoint
 from mooring.display.text import quote_argument
-from mooring.errors import ConfigError, MooringError, NotApproved
+from mooring.errors import ConfigError, MooringError, NotApproved, TimedOut
 from mooring.host.host import Host
 from mooring.inventory.admit import Admitted, admit
 
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
 
 
 class BroughtServers(Struct, frozen=True):
-    """The servers of one agent that are there now, and a sentence about each that is not."""
+    """The servers of one agent that are there now, and why the others are not."""
 
     names: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    lacks: tuple[Problem, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The same about those that are not there, as sentences for the model."""
+        return tuple(f"{lack.message}; {lack.hint}." for lack in self.lacks)
 
 
 def load_servers_of_agent(viewpoint: Viewpoint, name: str) -> "Inventory":
@@ -65,13 +71,14 @@ class AgentServers:
         Raises: ConfigError if they can't be understood at all; what `ask` raises.
         """
         admitted = await self._admit(definition)
-        notes = [_explain(definition, name, refused.error) for name, refused in admitted.refused.items()]
+        lacks = [_explain(definition, name, refused.error) for name, refused in admitted.refused.items()]
         async with self._host.bring(admitted.wanted) as names:
             taken = [name for name in admitted.wanted if name not in names]
-            notes += [_note(definition, name, "another server of that name is configured") for name in taken]
+            lacks += [_explain_taken(definition, name) for name in taken]
             errors = await self._host.ready(seconds, servers=names)
-            notes += [_note(definition, name, f"it can't be used now: {error}") for name, error in errors.items()]
-            yield BroughtServers(names, tuple(notes))
+            failed = {name: error for name, error in errors.items() if not _is_late(error, seconds)}
+            lacks += [_explain_failure(definition, name, error) for name, error in failed.items()]
+            yield BroughtServers(names, tuple(lacks))
 
     async def _admit(self, definition: AgentDefinition) -> Admitted:
         """Which of the servers may be started; the person is asked about those that nobody has decided about."""
@@ -103,13 +110,27 @@ class AgentServers:
         return True
 
 
-def _explain(definition: AgentDefinition, name: str, error: MooringError) -> str:
+def _is_late(error: MooringError, seconds: float | None) -> bool:
+    """Whether a server only took longer than anybody waits: it goes on connecting, and its tools come later."""
+    return seconds is not None and isinstance(error, TimedOut)
+
+
+def _explain(definition: AgentDefinition, name: str, error: MooringError) -> Problem:
     if not isinstance(error, NotApproved):
-        return _note(definition, name, str(error).rstrip("."))
+        return _explain_failure(definition, name, error)
     why = f"{definition.origin.path} comes with the project, and nobody approved this server"
     command = f"mooring mcp approve --agent {quote_argument(definition.name)} {quote_argument(name)}"
-    return _note(definition, name, f"{why}; to look and decide: {command}")
+    return _make_lack(definition, name, why, f"to look and decide: {command}")
 
 
-def _note(definition: AgentDefinition, name: str, why: str) -> str:
-    return f"The server {name} of the agent {definition.name} was left out: {why}."
+def _explain_taken(definition: AgentDefinition, name: str) -> Problem:
+    return _make_lack(definition, name, "another server of that name is configured", "give it another name there")
+
+
+def _explain_failure(definition: AgentDefinition, name: str, error: MooringError) -> Problem:
+    why = f"it can't be used now: {str(error).rstrip('.')}"
+    return _make_lack(definition, name, why, f"its entry is in {definition.origin.path or 'the definition'}")
+
+
+def _make_lack(definition: AgentDefinition, name: str, why: str, hint: str) -> Problem:
+    return Problem(None, f"The server {name} of the agent {definition.name} was left out: {why}", hint)

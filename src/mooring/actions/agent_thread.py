@@ -54,7 +54,7 @@ async def open_thread(
         sub_agents.registry = registry
         async with registry:
             thread.tools = registry
-            yield OpenedThread(thread, registry, brought.notes)
+            yield OpenedThread(thread, registry, brought)
 
 
 def _add_servers(options: AgentOptions, brought: BroughtServers) -> AgentOptions:

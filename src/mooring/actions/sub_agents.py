@@ -42,8 +42,8 @@ class OpenedThread(Struct, frozen=True):
 
     thread: AgentThread
     registry: Registry
-    notes: tuple[str, ...] = ()
-    """What it has to do without."""
+    brought: BroughtServers = BroughtServers()
+    """The servers that it has of its own, and those that it has to do without."""
 
 
 OpenThread: TypeAlias = Callable[
@@ -87,7 +87,7 @@ class SubAgents:
             place = replace(self._place, depth=self._place.depth + 1, part_of=self.registry)
             try:
                 async with self._open_thread(self._host, model, options, reporter, place) as opened:
-                    yield SubAgent(opened.thread, opened.notes)
+                    yield SubAgent(opened.thread, opened.brought.notes)
             finally:
                 journal.close()
 

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 class Agent:
     """A model that uses a host's tools, in one conversation. `mooring.agent` makes one."""
 
-    def __init__(self, backend: AgentBackend, registry: Registry) -> None:
+    def __init__(self, backend: AgentBackend, registry: Registry, lacks: tuple[Problem, ...] = ()) -> None:
         self.backend = backend
         self.registry = registry
+        self.lacks = lacks
+        """Why servers of its own are not there."""
         self._busy = False
 
     def __repr__(self) -> str:
@@ -155,7 +157,8 @@ async def open_agent(
     try:
         async with open_thread(host, model, options, reporter, place, tell) as opened:
             prepare = partial(_look_again, options, opened.registry)
-            yield Agent(AgentBackend(opened.thread, HostServers(host, options.switch), prepare), opened.registry)
+            backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
+            yield Agent(backend, opened.registry, opened.brought.lacks)
     finally:
         await model.close()
 
@@ -186,7 +189,8 @@ async def open_kept_agent(
     on_problem: Callable[[Problem], None],
     tell: Callable[[ConversationEvent], None] | None = None,
 ) -> AsyncIterator[Agent]:
-    """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept.
+    """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept, and
+    which servers of its own the agent goes without.
 
     Raises: as `open_agent` and `open_session`.
     """
@@ -204,6 +208,8 @@ async def open_kept_agent(
         kept = replace(options, journal=opened.journal, past=_make_past(opened))
         async with open_agent(host, model, kept, tell=tell) as agent:
             opened.journal.list_loaded = lambda: agent.registry.loaded
+            for lack in agent.lacks:
+                on_problem(lack)
             yield agent
 
 

@@ -164,8 +164,30 @@ def test_the_servers_of_a_repositorys_agent_are_approved_by_the_name_of_the_agen
     assert (none.code, "The agent explore has no servers of its own." in none.err) == (2, True)
 
 
-def _write_agent(name: str, actor: Actor) -> str:
-    servers = json.dumps({"own": actor.entry})
+def test_whoever_starts_an_agent_is_told_which_servers_of_its_own_it_goes_without(home: Home, tmp_path: Path) -> None:
+    home.write("project/.claude/agents/theirs.md", _write_agent("theirs", Actor(tmp_path / "theirs.json")))
+    with FakeModel([Say("Hello.")]) as fake:
+        done = ask_command(home, fake, "-p", "Hello", "--agent", "theirs")
+    assert (done.code, done.out) == (0, "Hello.\n")
+    assert done.err.startswith("Warning: The server own of the agent theirs was left out: ")
+    assert done.err.endswith("; to look and decide: mooring mcp approve --agent theirs own\n")
+    assert "mooring mcp approve --agent theirs own." in fake.requests[0].system
+
+
+def test_a_server_of_an_agent_that_only_starts_slowly_is_not_said_to_be_left_out(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "mine.json")
+    slowly = ["-c", 'sleep 3; exec "$0" "$@"', actor.entry["command"], *actor.entry["args"]]
+    home.write(
+        "home/.claude/agents/mine.md", _write_agent("mine", actor, {**actor.entry, "command": "sh", "args": slowly})
+    )
+    with FakeModel([Say("Hello.")]) as fake:
+        done = ask_command(home, fake, "-p", "Hello", "--agent", "mine")
+    assert (done.code, done.err) == (0, "")
+    assert "left out" not in fake.requests[0].system
+
+
+def _write_agent(name: str, actor: Actor, entry: Any = None) -> str:
+    servers = json.dumps({"own": entry or actor.entry})
     return f"---\nname: {name}\ndescription: Counts.\nmcpServers: {servers}\n---\nYou count."
 
 
