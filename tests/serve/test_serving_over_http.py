@@ -149,8 +149,10 @@ async def test_the_token_is_made_once_shown_once_and_kept_private(home: Home) ->
         path = home.home / ".local/state/mooring/serve-token"
         assert path.read_text().strip() == token
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert server.said[-1].endswith(f"kept in {path}.")
     async with serving(home) as server:
         assert server.token == token
+        assert server.said[-1] == f"Clients have to send the token in {path}."
         assert not any(token in line for line in server.said)
         assert token not in read_command_line(server.pid)
 

@@ -116,19 +116,7 @@ async def run_headless(
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
     takes = () if model is None else model.takes
     named = TurnInput("") if used else await expand_mentions(host, request.prompt, takes, deadline)
-    errors: list[str] = []
-    ends: list[TurnDone] = []
-
-    def take(event: TurnEvent) -> None:
-        on_event(event)
-        match event:
-            case TurnFailed(parent=None, retry_in=None):
-                errors.append(event.error)
-            case TurnDone(parent=None):
-                ends.append(event)
-            case _:
-                pass
-
+    outcome = _Outcome(on_event)
     async with _open_backend(host, model, name, options, request, on_problem) as answering:
         backend: Backend
         if isinstance(answering, Agent):
@@ -137,8 +125,27 @@ async def run_headless(
         else:
             backend = answering
         said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
-        await backend.turn(said, take)
-    return _make_answer(ends[-1], errors)
+        await backend.turn(said, outcome.take)
+    return _make_answer(outcome.ends[-1], outcome.errors)
+
+
+class _Outcome:
+    """How a turn ended, read off what it told; everything is passed on."""
+
+    def __init__(self, pass_on: Callable[[TurnEvent], None]) -> None:
+        self.errors: list[str] = []
+        self.ends: list[TurnDone] = []
+        self._pass_on = pass_on
+
+    def take(self, event: TurnEvent) -> None:
+        self._pass_on(event)
+        match event:
+            case TurnFailed(parent=None, retry_in=None):
+                self.errors.append(event.error)
+            case TurnDone(parent=None):
+                self.ends.append(event)
+            case _:
+                pass
 
 
 async def _add_used(

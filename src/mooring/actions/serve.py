@@ -35,6 +35,8 @@ class Listening(Struct, frozen=True):
 
     url: str
     new_token: str | None
+    token_path: str
+    """The file that keeps the token, whether or not one is asked for."""
 
     def __repr__(self) -> str:
         return f"<Listening on {self.url}>"
@@ -83,7 +85,8 @@ async def serve_on_http(
 
     if not token and not address.is_loopback:
         raise ConfigError(f"--no-token is for this machine alone, and {address.host} can be reached from others.")
-    access = load_token(f"{host.where.state}/serve-token") if token else None
+    token_path = f"{host.where.state}/serve-token"
+    access = load_token(token_path) if token else None
     options = make_serve_options(host, terms, browser=address.is_loopback)
     server = HttpServer(address, access, options)
     try:
@@ -91,7 +94,8 @@ async def serve_on_http(
     except OSError as error:
         raise ConfigError(f"Cannot listen on {address.host}:{address.port}: {error.strerror or error}.") from error
     try:
-        yield Listening(str(server.address), access.text if access is not None and access.is_new else None)
+        new_token = access.text if access is not None and access.is_new else None
+        yield Listening(str(server.address), new_token, token_path)
     finally:
         await server.__aexit__(None, None, None)
 

@@ -14,6 +14,7 @@ from mooring.actions.serve import Listening, ServeTerms, parse_address, serve_on
 from mooring.cli.adhoc import address_options, make_setup
 from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, say
 from mooring.cli.permission import permission_options, take_permissions
+from mooring.display.text import safe
 from mooring.host.shown import NameStyle
 
 _GC_THRESHOLDS = (5000, 5, 2)
@@ -100,11 +101,11 @@ def _announce(options: Globals, listening: Listening, token: bool) -> None:
     if listening.new_token is not None:
         # The only time that it is shown. It has to be, or nobody could connect.
         say(f"Clients have to send the header: Authorization: Bearer {listening.new_token}", err=True)
-        say("This is shown once; the token is kept in your state folder, in serve-token.", err=True)
+        say(f"This is shown once; the token is kept in {safe(listening.token_path)}.", err=True)
     elif not token:
         say("Warning: without a token, any program on this machine can call your tools.", err=True)
     elif not options.quiet:
-        say("Clients have to send the token in your state folder, in serve-token.", err=True)
+        say(f"Clients have to send the token in {safe(listening.token_path)}.", err=True)
 
 
 def _collect_sooner() -> None:
