@@ -179,6 +179,34 @@ async def test_a_program_that_is_killed_in_its_first_turn_starts_anew(home: Home
 
 
 @patient
+async def test_a_program_that_is_killed_before_it_saved_anything_says_so_once_and_starts_anew(home: Home) -> None:
+    with make_model(reply_as_told) as model:
+        async with talk(home, model) as conversation:
+            turn = asyncio.ensure_future(conversation.say("Stream."))
+            await conversation.wait_for(TextPiece)
+            [pid] = list_programs()
+            os.kill(int(pid), signal.SIGKILL)
+            await turn
+            forget_sessions(home)
+            events = await conversation.say("Work.")
+            later = await conversation.say("Work.")
+        model.release("stream")
+    [failure] = pick(events, TurnFailed)
+    assert failure.error == "Claude Code ended before it saved the conversation, so it starts over without it."
+    assert failure.retry_in == 0
+    assert (text_of(events), ending_of(events).reason) == ("Fine.", "finished")
+    assert (text_of(later), pick(later, TurnFailed)) == ("Fine.", [])
+    lost, new = conversation.sessions
+    assert lost != new
+
+
+def forget_sessions(home: Home) -> None:
+    """Have it as if the program was killed a moment earlier: it saves a session some time after it names it."""
+    for saved in (home.home / ".claude" / "projects").rglob("*.jsonl"):
+        saved.unlink()
+
+
+@patient
 async def test_a_later_conversation_goes_on_by_the_session_that_it_is_given(home: Home) -> None:
     with make_model(reply_as_told) as model:
         async with talk(home, model) as first:

@@ -1,34 +1,16 @@
-"""The real OpenCode: installed before the first test, and after each test none of its processes is left."""
+"""Tests with the real OpenCode: after each module of them, none of its processes is left."""
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator
 
 import pytest
 from opencode_talk import DEMO, OpenCodeHome, Stage, play
 from tests.models import FakeModel
-from tests.peers import install
 from tests.peers.processes import marked
 
 SETTLING = 5.0
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Install here, where it may take minutes and be seen: not in a test, which has its time."""
-    if session.config.option.collectonly or not session.items:
-        return
-    capture = session.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        try:
-            install.install_backends(_say)
-        except install.CannotInstall as error:
-            raise pytest.UsageError(str(error)) from None
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 @pytest.fixture(scope="module", autouse=True)

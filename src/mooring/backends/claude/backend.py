@@ -18,9 +18,12 @@ from mooring.errors import MooringError, ServerDied
 STOP_TIMEOUT: Final = 5.0
 """How many seconds the program may take to end a turn that is canceled, before it is ended itself."""
 
+_NO_SESSION: Final = "No conversation found"
+_SESSION_LOST: Final = "Claude Code ended before it saved the conversation, so it starts over without it."
+
 
 class ClaudeBackend:
-    """One conversation with Claude Code. If its program dies, the next turn starts it again, with what was said."""
+    """One conversation with Claude Code. If its program dies, the next turn starts it again, with what was said and saved."""
 
     name = "claude"
 
@@ -97,8 +100,29 @@ class ClaudeBackend:
         return session
 
     async def _start_session(self) -> ClaudeSession:
+        """Start the program with what was said so far, or with nothing if it kept none of that. Raises: MooringError."""
+        try:
+            return await self._start_program()
+        except ServerDied as error:
+            if not self._is_session_lost(error):
+                raise
+        self._session_id = None
+        self._bridge.reporter.fail(_SESSION_LOST, 0.0)
+        return await self._start_program()
+
+    async def _start_program(self) -> ClaudeSession:
         start = ProgramStart(self._program, await self._write_servers(), self._session_id, self._note_session)
         return await start_session(self._bridge, self._options, start)
+
+    def _is_session_lost(self, error: ServerDied) -> bool:
+        """Whether the program ended because it has nothing of the session that this conversation began.
+
+        It names a session first and writes it a moment later. One that is killed in between leaves a name that no
+        program takes, so every later turn would fail. A session that the person wants to resume is another matter:
+        if that is gone, they have to know.
+        """
+        is_own = self._session_id != self._options.resume
+        return is_own and any(_NO_SESSION in line for line in error.stderr)
 
     async def _end_session(self) -> None:
         session, self._session = self._session, None
