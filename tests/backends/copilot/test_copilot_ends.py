@@ -117,6 +117,54 @@ async def test_a_program_that_dies_in_a_turn_ends_it_with_the_cause_and_the_next
     assert len(set(copilot.sessions)) == 1
 
 
+def wait_unless_told_to_work(request: ModelRequest) -> Reply:
+    # The prompt of a turn that was cut off comes again, in one message with the next.
+    return Say("Fine.") if "Work." in request.last_user_text else [Say("Wait"), Hold("never")]
+
+
+async def kill_in_first_turn(copilot: Talk) -> None:
+    turn = asyncio.create_task(copilot.say("Wait for me."))
+    await copilot.wait_for(TextPiece)
+    os.kill(copilot.pid, signal.SIGKILL)
+    assert ending_of(await turn).reason == "failed"
+
+
+@patient
+async def test_a_program_that_is_killed_in_its_first_turn_answers_the_next(home: Home) -> None:
+    async with make_model(wait_unless_told_to_work) as fake, talk(home, fake) as copilot:
+        await kill_in_first_turn(copilot)
+        assert text_of(await copilot.say("Work.")) == "Fine."
+
+
+@patient
+async def test_a_program_that_is_killed_before_it_saved_anything_says_so_once_and_starts_anew(home: Home) -> None:
+    async with make_model(wait_unless_told_to_work) as fake, talk(home, fake) as copilot:
+        await kill_in_first_turn(copilot)
+        forget_sessions(home)
+        events = await copilot.say("Work.")
+        later = await copilot.say("Work.")
+    [failure] = pick(events, TurnFailed)
+    assert failure.error == "Copilot ended before it saved the conversation, so it starts over without it."
+    assert failure.retry_in == 0
+    assert (text_of(events), ending_of(events).reason) == ("Fine.", "finished")
+    assert (text_of(later), pick(later, TurnFailed)) == ("Fine.", [])
+
+
+def forget_sessions(home: Home) -> None:
+    """Have it as if the program was killed a moment earlier: it saves what was said up to a second later."""
+    for saved in home.folder.rglob("session-state/*/events.jsonl"):
+        saved.unlink()
+
+
+@patient
+async def test_a_program_that_is_killed_before_its_first_turn_answers_it(home: Home) -> None:
+    async with make_model(lambda request: Say("Fine.")) as fake, talk(home, fake) as copilot:
+        await copilot.backend._start
+        os.kill(copilot.pid, signal.SIGKILL)
+        events = await copilot.say("Work.")
+    assert (text_of(events), pick(events, TurnFailed)) == ("Fine.", [])
+
+
 @patient
 async def test_a_program_that_dies_between_turns_is_started_again(home: Home) -> None:
     async with make_model(lambda request: Say("Noted.")) as fake, talk(home, fake) as copilot:

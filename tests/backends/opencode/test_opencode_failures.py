@@ -64,6 +64,23 @@ def test_a_killed_program_ends_the_turn_with_the_cause_and_the_next_turn_knows_w
         asyncio.run(live(make_home(tmp_path, model), model))
 
 
+def test_a_program_that_is_killed_in_its_first_turn_answers_the_next(tmp_path: Path) -> None:
+    async def live(home: OpenCodeHome, model: FakeModel) -> None:
+        async with talking(home) as talk:
+            turn, task = talk.begin(do([Say("Beginning"), Hold("killed")]))
+            await turn.wait_for(TextPiece)
+            os.kill(talk.pid, signal.SIGKILL)
+            async with asyncio.timeout(PATIENCE):
+                await task
+            model.release("killed")
+            assert turn.done.reason == "failed"
+            again = await talk.say(do([Say("Fine.")]))
+            assert (again.text, again.failures) == ("Fine.", [])
+
+    with FakeModel(play, skip_asides=True) as model:
+        asyncio.run(live(make_home(tmp_path, model), model))
+
+
 def test_a_program_that_is_killed_in_a_call_leaves_it_finished_once(tmp_path: Path) -> None:
     async def live(home: OpenCodeHome) -> None:
         async with talking(home, servers="native") as talk:

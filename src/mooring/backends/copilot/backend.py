@@ -25,6 +25,9 @@ ABORT_TIMEOUT: Final = 5.0
 EXIT_TIMEOUT: Final = 2.0
 """Seconds until a program that closed its connection has exited."""
 
+_NO_SESSION: Final = "Session not found"
+_SESSION_LOST: Final = f"{NAME} ended before it saved the conversation, so it starts over without it."
+
 
 async def open_copilot(bridge: AgentBridge, options: BackendOptions) -> "CopilotBackend":
     """A conversation with Copilot. The program is being started when this returns.
@@ -107,6 +110,8 @@ class CopilotBackend:
             await self._update_servers(session)
             idle = self._idle = asyncio.get_running_loop().create_future()
             await session.send(write_prompt(said), attachments=write_attachments(said) or None)
+        # Not before: of a session in which nothing was said, the program saves nothing.
+        self._session_id = session.session_id
         return idle
 
     async def _wait_until_idle(self, idle: "asyncio.Future[None]") -> None:
@@ -176,25 +181,39 @@ class CopilotBackend:
         try:
             self._has_other_servers = False
             self._servers = await list_servers(self._bridge, options.servers)
-            permissions = self._permissions
-            handlers = SessionHandlers(self._take_event, permissions.decide, permissions.prefer_question)
             async with self._explain_failures():
-                self._session = await open_session(
-                    self._program.client,
-                    self._bridge,
-                    options,
-                    self._variables,
-                    self._servers,
-                    handlers,
-                    self._session_id,
-                )
+                self._session = await self._resume_or_create(self._program.client)
                 for name in self._off:
                     await sdk.disable_server(self._session, name)
         except BaseException:
             await self._drop_program()
             raise
-        self._session_id = self._session.session_id
         options.on_session(self._session.session_id)
+
+    async def _resume_or_create(self, client: Any) -> Any:
+        """The session with what was said so far, or a new one if the program saved none of that."""
+        try:
+            return await self._open_on(client, self._session_id)
+        except sdk.list_failures() as error:
+            if not self._is_session_lost(error):
+                raise
+        self._session_id = None
+        self._bridge.reporter.fail(_SESSION_LOST, 0.0)
+        return await self._open_on(client, None)
+
+    async def _open_on(self, client: Any, resume: str | None) -> Any:
+        permissions = self._permissions
+        handlers = SessionHandlers(self._take_event, permissions.decide, permissions.prefer_question)
+        return await open_session(client, self._bridge, self._options, self._variables, self._servers, handlers, resume)
+
+    def _is_session_lost(self, error: Exception) -> bool:
+        """Whether the program has nothing of the session that this conversation began.
+
+        It saves a session some time after its first prompt. One that is killed before that leaves a name that no
+        program takes, so every later turn would fail. A session that the person wants to resume is another matter: if
+        that is gone, they have to know.
+        """
+        return self._session_id != self._options.resume and _NO_SESSION in str(error)
 
     async def _drop_program(self) -> None:
         """End the program. What was said is on disk, and the next session goes on with it."""
