@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from bridging import Person, Talk, make_server, open_host, read_history, talking, try_call
 
-from mooring.backends.bridge.bridge import ServerTool
+from mooring.backends.bridge.bridge import McpTool
 from mooring.core.hello import EraName
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import DeniedCall, ToolFinished, TurnDone
@@ -17,7 +17,7 @@ from mooring.errors import Denied
 from mooring.wire.session.session import Session
 from support import DEMO, Home
 
-ADD = ServerTool("box", "add")
+ADD = McpTool("box", "add")
 ONE = {"a": 1, "b": 2}
 
 

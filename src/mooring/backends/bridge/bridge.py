@@ -39,7 +39,7 @@ _INBOUND: Final = 1024
 """How many requests of one agent are worked on at a time."""
 
 
-class ServerTool(Struct, frozen=True):
+class McpTool(Struct, frozen=True):
     """A tool of a server: the name in the configuration, and the server's own name for the tool."""
 
     server: str
@@ -247,7 +247,7 @@ class AgentBridge:
 
     # --- permissions ----------------------------------------------------------------------------------------------
 
-    async def permit(self, tool: ServerTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> None:
+    async def permit(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> None:
         """Have a call decided by the gate, at the agent's request, asking the person if they have to be asked.
 
         A yes for a server's tool covers one call with these arguments through `list_endpoints`, until the turn ends;
@@ -257,7 +257,7 @@ class AgentBridge:
         Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
         """
         try:
-            if isinstance(tool, ServerTool):
+            if isinstance(tool, McpTool):
                 await self._permit_server_tool(tool, arguments, call_id)
             else:
                 await self._permit_own_tool(tool, arguments, call_id)
@@ -265,7 +265,7 @@ class AgentBridge:
             self.reporter.note_denied(call_id, error)
             raise
 
-    async def _permit_server_tool(self, tool: ServerTool, arguments: Mapping[str, Any], call_id: str) -> None:
+    async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:
             entry = await self._conversation.find((tool.server, tool.tool))
             call, verdict = await self._conversation.calls.permit(entry, arguments)

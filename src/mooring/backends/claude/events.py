@@ -17,7 +17,7 @@ from claude_agent_sdk import (
 from msgspec import Struct, ValidationError, convert
 
 from mooring.agents.local.todo import TodoItem
-from mooring.backends.bridge.bridge import AgentBridge, OwnTool, ServerTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.claude.names import find_tool
 from mooring.core.content import Image, Text
 from mooring.core.outcome import Part
@@ -95,7 +95,7 @@ class ClaudeEvents:
 
     def _start_tool(self, id: str, name: str, arguments: Mapping[str, Any], parent: str | None) -> None:
         match find_tool(self._bridge, name):
-            case ServerTool(server, tool):
+            case McpTool(server, tool):
                 self._reporter.start_tool(id, name, server, tool, arguments, parent=parent)
             case OwnTool():
                 self._reporter.start_tool(id, name, None, name, arguments, parent=parent)

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from mooring.backends.bridge.bridge import AgentBridge, OwnTool, ServerTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 
 _PREFIX: Final = "mcp__"
 
 
-def find_tool(bridge: AgentBridge, name: str) -> ServerTool | OwnTool:
+def find_tool(bridge: AgentBridge, name: str) -> McpTool | OwnTool:
     """The tool that Claude Code means. A server that it was not given is none of ours: its tools are its own."""
     server_name, mark, tool = name.removeprefix(_PREFIX).partition("__")
     if not name.startswith(_PREFIX) or not mark:
@@ -15,7 +15,7 @@ def find_tool(bridge: AgentBridge, name: str) -> ServerTool | OwnTool:
     server = bridge.find_server(server_name)
     if server is None:
         return OwnTool(name)
-    return ServerTool(server, bridge.find_tool(server, tool))
+    return McpTool(server, bridge.find_tool(server, tool))
 
 
 def write_tool(bridge: AgentBridge, server: str, tool: str) -> str:

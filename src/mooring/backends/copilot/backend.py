@@ -13,7 +13,7 @@ from mooring.backends.copilot.events import CopilotEvents
 from mooring.backends.copilot.permission import CopilotPermissions
 from mooring.backends.copilot.program import NAME, RunningCopilot, explain_end, find_program, start_program
 from mooring.backends.copilot.said import SessionIdle, TodosChanged, read_event, read_todos
-from mooring.backends.copilot.servers import BLANKS, GivenServers, list_servers, read_status
+from mooring.backends.copilot.servers import BLANKS, SessionServers, list_servers, read_status
 from mooring.backends.copilot.session import SessionHandlers, open_session
 from mooring.core.content import Audio, Image, Text
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
@@ -55,7 +55,7 @@ class CopilotBackend:
         self._program: RunningCopilot | None = None
         self._session: Any = None
         self._session_id = options.resume
-        self._servers = GivenServers()
+        self._servers = SessionServers()
         self._off: set[str] = set()
         """Servers that were disabled for this conversation alone."""
         self._has_other_servers = False

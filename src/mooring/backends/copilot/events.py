@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mooring.backends.bridge.bridge import AgentBridge, ServerTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool
 from mooring.backends.copilot.names import find_tool
 from mooring.backends.copilot.said import (
     AgentStarted,
@@ -39,7 +39,7 @@ class CopilotEvents:
         self._reporter = bridge.reporter
         self._parents: dict[str, str] = {}
         """The call that each sub-agent works for, by the id of the sub-agent."""
-        self._calls: dict[str, ServerTool] = {}
+        self._calls: dict[str, McpTool] = {}
         """The calls of this turn that are of servers' tools, by their ids."""
         self._told: set[str] = set()
         """Messages and thoughts of this turn that came in pieces."""
@@ -114,13 +114,13 @@ class CopilotEvents:
         self._calls[id] = found
         self._reporter.start_tool(id, name, found.server, found.tool, arguments, parent=parent)
 
-    def _find_server_tool(self, call: CallStarted) -> ServerTool | None:
+    def _find_server_tool(self, call: CallStarted) -> McpTool | None:
         if call.mcp_server_name is None or call.mcp_tool_name is None:
             return find_tool(self._bridge, call.tool_name)
         server = self._bridge.find_server(call.mcp_server_name)
-        return None if server is None else ServerTool(server, self._bridge.find_tool(server, call.mcp_tool_name))
+        return None if server is None else McpTool(server, self._bridge.find_tool(server, call.mcp_tool_name))
 
-    def find_call(self, id: str | None) -> ServerTool | None:
+    def find_call(self, id: str | None) -> McpTool | None:
         """The tool of a server that a call is of, if the call has been told and is one."""
         return self._calls.get(id or "")
 

@@ -6,13 +6,13 @@ from typing import Any, TypeAlias
 
 from msgspec import json
 
-from mooring.backends.bridge.bridge import AgentBridge, OwnTool, ServerTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.copilot.events import CopilotEvents
 from mooring.backends.copilot.names import find_tool
 from mooring.backends.copilot.sdk import allow_once, answer_nothing, reject
 from mooring.errors import Denied, MooringError
 
-WantedCall: TypeAlias = tuple[ServerTool | OwnTool, Mapping[str, Any]]
+WantedCall: TypeAlias = tuple[McpTool | OwnTool, Mapping[str, Any]]
 _DecisionKey: TypeAlias = tuple[str, str, bytes]
 
 
@@ -57,7 +57,7 @@ class CopilotPermissions:
         return allow_once() if refusal is None else reject(refusal)
 
     def _find_decision(
-        self, tool: ServerTool | OwnTool, arguments: Mapping[str, Any], call_id: str
+        self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], call_id: str
     ) -> "asyncio.Task[str | None]":
         """What becomes of a call. For a file outside of the folder, the program asks twice about the same call."""
         key = (call_id, repr(tool), json.encode(arguments, order="sorted"))
@@ -68,7 +68,7 @@ class CopilotPermissions:
         self._decisions[key] = decision
         return decision
 
-    async def _ask_gate(self, tool: ServerTool | OwnTool, arguments: Mapping[str, Any], call_id: str) -> str | None:
+    async def _ask_gate(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], call_id: str) -> str | None:
         """`None` if the call may be made; otherwise what the model is told."""
         try:
             await self._bridge.permit(tool, arguments, call_id=call_id)
@@ -114,7 +114,7 @@ class CopilotPermissions:
         # The request has the name that the model uses; what the program would show to people has the tool's own.
         shown = invocation.get("prompt_request")
         written = getattr(shown, "tool_name", None) or request.tool_name.removeprefix(f"{request.server_name}-")
-        return ServerTool(server, self._bridge.find_tool(server, written)), arguments
+        return McpTool(server, self._bridge.find_tool(server, written)), arguments
 
 
 def _as_mapping(arguments: Any) -> Mapping[str, Any]:

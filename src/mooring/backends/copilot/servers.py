@@ -31,7 +31,7 @@ replaces a variable's value that is the name of another variable. Nothing turns 
 _NAME: Final = re.compile(r"\w+")
 
 
-class GivenServers(Struct, frozen=True):
+class SessionServers(Struct, frozen=True):
     """The servers of one session, by the name that Copilot knows them by."""
 
     configs: Mapping[str, Mapping[str, Any]] = {}
@@ -42,18 +42,18 @@ class GivenServers(Struct, frozen=True):
     """Those that it can't have."""
 
     def __repr__(self) -> str:
-        return f"<GivenServers {sorted(self.configs)}>"
+        return f"<SessionServers {sorted(self.configs)}>"
 
 
-async def list_servers(bridge: AgentBridge, way: ServersWay) -> GivenServers:
+async def list_servers(bridge: AgentBridge, way: ServersWay) -> SessionServers:
     """The servers that a session is to have now."""
     if way == "shared":
         endpoints = bridge.list_endpoints()
         configs = {endpoint.name: write_endpoint(endpoint) for endpoint in endpoints}
-        return GivenServers(configs, {endpoint.name: endpoint.server for endpoint in endpoints})
+        return SessionServers(configs, {endpoint.name: endpoint.server for endpoint in endpoints})
     native, left_out = await bridge.list_native()
     configs = {server.name: write_native(server) for server in native}
-    return GivenServers(configs, {server.name: server.server for server in native}, left_out)
+    return SessionServers(configs, {server.name: server.server for server in native}, left_out)
 
 
 def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:

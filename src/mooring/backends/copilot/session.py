@@ -10,7 +10,7 @@ from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.copilot.agents import write_agents
 from mooring.backends.copilot.environment import CopilotVariables
-from mooring.backends.copilot.servers import GivenServers
+from mooring.backends.copilot.servers import SessionServers
 from mooring.core.where import here
 from mooring.errors import FileError
 
@@ -46,7 +46,7 @@ async def open_session(
     bridge: AgentBridge,
     options: BackendOptions,
     variables: CopilotVariables,
-    servers: GivenServers,
+    servers: SessionServers,
     handlers: SessionHandlers,
     resume: str | None,
 ) -> Any:
@@ -63,7 +63,7 @@ async def open_session(
 
 
 def build_settings(
-    bridge: AgentBridge, options: BackendOptions, variables: CopilotVariables, servers: GivenServers
+    bridge: AgentBridge, options: BackendOptions, variables: CopilotVariables, servers: SessionServers
 ) -> dict[str, Any]:
     """What a session is opened with. Raises: FileError."""
     settings: dict[str, Any] = {

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.backends.bridge.bridge import ServerTool
+from mooring.backends.bridge.bridge import McpTool
 from mooring.backends.opencode.rules import ASK_ALWAYS
 from mooring.core.glob import GlobSet
 
 MAIN_AGENT: Final = "build"
 """The agent that a person talks to, unless they name another."""
 
-KnownTools: TypeAlias = Mapping[str, Sequence[ServerTool]]
+KnownTools: TypeAlias = Mapping[str, Sequence[McpTool]]
 """The tools of each server that are known so far, by what OpenCode calls the server."""
 
 OWN_TOOLS: Final[Mapping[str, frozenset[str]]] = {
@@ -65,7 +65,7 @@ def _write_server_tools(selection: ToolSelection, known: KnownTools) -> dict[str
     return permissions
 
 
-def _selects(selection: ToolSelection, tool: ServerTool) -> bool:
+def _selects(selection: ToolSelection, tool: McpTool) -> bool:
     spelled = (f"{tool.server}.{tool.tool}", f"mcp__{tool.server}__{tool.tool}")
     # Where telling would take too long the answer is `None`: then a deny denies, and an allow doesn't allow.
     if GlobSet(selection.denied_servers).matches(*spelled) is not False:

@@ -17,7 +17,7 @@ from mooring.backends.opencode.said import (
     PermissionWanted,
     QuestionsWanted,
 )
-from mooring.backends.opencode.servers import GivenServers
+from mooring.backends.opencode.servers import OpenCodeServers
 from mooring.core.question import Yes
 from mooring.errors import Denied, ModelError, MooringError
 
@@ -32,7 +32,7 @@ class _Refused(Struct, frozen=True):
 class TurnAnswers:
     """Answers the questions of one turn, each in a task of its own: a person may take long for one of them."""
 
-    def __init__(self, bridge: AgentBridge, api: OpenCodeApi, servers: GivenServers, reading: TurnReading) -> None:
+    def __init__(self, bridge: AgentBridge, api: OpenCodeApi, servers: OpenCodeServers, reading: TurnReading) -> None:
         self._bridge = bridge
         self._api = api
         self._servers = servers

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Final
 
-from mooring.backends.bridge.bridge import AgentBridge, OwnTool, ServerTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.api import OpenCodeApi, open_api
 from mooring.backends.opencode.config import write_env
@@ -13,7 +13,7 @@ from mooring.backends.opencode.models import ModelWindows, read_models
 from mooring.backends.opencode.own_config import OwnNames, find_names
 from mooring.backends.opencode.program import NAME, RunningProgram, explain_end, start_program
 from mooring.backends.opencode.said import AgentEvent, read_event
-from mooring.backends.opencode.servers import GivenServers, list_known_tools
+from mooring.backends.opencode.servers import OpenCodeServers, list_known_tools
 from mooring.discovery.untyped import as_mapping
 from mooring.errors import ModelError
 
@@ -28,7 +28,9 @@ TakeEvent = Callable[[AgentEvent], None]
 class RunningAgent:
     """A running OpenCode with everything that belongs to it. `launch_agent` makes one."""
 
-    def __init__(self, program: RunningProgram, api: OpenCodeApi, servers: GivenServers, stack: AsyncExitStack) -> None:
+    def __init__(
+        self, program: RunningProgram, api: OpenCodeApi, servers: OpenCodeServers, stack: AsyncExitStack
+    ) -> None:
         self.program = program
         self.api = api
         self.servers = servers
@@ -50,7 +52,7 @@ class RunningAgent:
         assert self._following is not None
         return self._following
 
-    def find_tool(self, written: str) -> ServerTool | OwnTool:
+    def find_tool(self, written: str) -> McpTool | OwnTool:
         """The tool that it means by a name."""
         return self.servers.find_tool(written)
 
@@ -117,7 +119,7 @@ async def _start(bridge: AgentBridge, options: BackendOptions, path: str, own: O
     stack = AsyncExitStack()
     stack.push_async_callback(program.close)
     api = await stack.enter_async_context(open_api(program, options.cwd))
-    return RunningAgent(program, api, GivenServers(bridge, options, api), stack)
+    return RunningAgent(program, api, OpenCodeServers(bridge, options, api), stack)
 
 
 async def _start_program(options: BackendOptions, path: str, env: Mapping[str, str]) -> RunningProgram:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from mooring.backends.bridge.bridge import OwnTool, ServerTool
+from mooring.backends.bridge.bridge import McpTool, OwnTool
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode.models import ModelWindows
 from mooring.backends.opencode.said import (
@@ -35,13 +35,13 @@ from mooring.discovery.untyped import as_mapping
 LONGEST_ERROR: Final = 2000
 
 
-class Catalog(Protocol):
+class AgentCatalog(Protocol):
     """What a turn has to look up."""
 
     @property
     def models(self) -> ModelWindows: ...
 
-    def find_tool(self, written: str) -> ServerTool | OwnTool: ...
+    def find_tool(self, written: str) -> McpTool | OwnTool: ...
 
 
 class ReadCall(Struct, frozen=True):
@@ -50,7 +50,7 @@ class ReadCall(Struct, frozen=True):
     id: str
     session: str
     name: str
-    tool: ServerTool | OwnTool
+    tool: McpTool | OwnTool
     arguments: Mapping[str, Any]
 
 
@@ -67,7 +67,7 @@ class TurnReading:
     Each event names a session. Those of other conversations, which share OpenCode's database, are none of ours.
     """
 
-    def __init__(self, session: str, reporter: AgentReporter, catalog: Catalog, prompts: set[str]) -> None:
+    def __init__(self, session: str, reporter: AgentReporter, catalog: AgentCatalog, prompts: set[str]) -> None:
         """`prompts` are the ids of what the person said before; this turn adds its own."""
         self._reporter = reporter
         self._catalog = catalog
@@ -228,7 +228,7 @@ class TurnReading:
         tool = self._catalog.find_tool(part.tool)
         given = arguments if isinstance(arguments, dict) else {}
         known.set_result(ReadCall(part.id, part.session, part.tool, tool, given))
-        server, name = (tool.server, tool.tool) if isinstance(tool, ServerTool) else (None, tool.name)
+        server, name = (tool.server, tool.tool) if isinstance(tool, McpTool) else (None, tool.name)
         self._reporter.start_tool(part.id, part.tool, server, name, given, parent=self._parents[part.session])
 
     def _finish(self, part: Part, output: str, attachments: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, OwnTool, ServerTool
+from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, McpTool, OwnTool
 from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import KnownTools
@@ -36,7 +36,7 @@ _STATUS: Final[Mapping[str, ServerStatusWord]] = {
 }
 
 
-class GivenServers:
+class OpenCodeServers:
     """The servers that one running OpenCode was given."""
 
     def __init__(self, bridge: AgentBridge, options: BackendOptions, api: OpenCodeApi) -> None:
@@ -122,7 +122,7 @@ class GivenServers:
 
     # --- names --------------------------------------------------------------------------------------------------------
 
-    def find_tool(self, written: str) -> ServerTool | OwnTool:
+    def find_tool(self, written: str) -> McpTool | OwnTool:
         """The tool that OpenCode means: it joins the names of the server and the tool by `_`."""
         candidates = [name for name in self._given if written.startswith(f"{name}_")]
         # `a_b` may have the tool `c`, and `a` the tool `b_c`: whoever has it is meant.
@@ -133,9 +133,9 @@ class GivenServers:
                 return tool
         return tools[0] if tools else OwnTool(written)
 
-    def _split(self, written: str, name: str) -> ServerTool:
+    def _split(self, written: str, name: str) -> McpTool:
         server = self._bridge.find_server(name) or name
-        return ServerTool(server, self._bridge.find_tool(server, written[len(name) + 1 :]))
+        return McpTool(server, self._bridge.find_tool(server, written[len(name) + 1 :]))
 
     def is_served(self, tool: OwnTool) -> bool:
         """Whether Mooring checks a tool of OpenCode where it gets there: it reads resources through our servers."""
@@ -148,8 +148,7 @@ async def list_known_tools(bridge: AgentBridge, way: ServersWay) -> KnownTools:
     if way == "native":
         servers, _ = await bridge.list_native()
     return {
-        server.name: [ServerTool(server.server, tool) for tool in bridge.list_tools(server.server)]
-        for server in servers
+        server.name: [McpTool(server.server, tool) for tool in bridge.list_tools(server.server)] for server in servers
     }
 
 
