@@ -1,11 +1,9 @@
 """What Copilot's program is given: a provider or a login, and servers as they are. None of it needs the program."""
 
 from math import inf
-from pathlib import Path
 
 from mooring.backends.bridge.native import NativeAddress, NativeProgram, NativeServer
 from mooring.backends.copilot.environment import CopilotVariables
-from mooring.backends.copilot.program import find_program
 from mooring.backends.copilot.servers import BLANKS, read_status, write_native
 
 BYOK = {"COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:1/v1", "COPILOT_PROVIDER_API_KEY": "k"}
@@ -67,13 +65,3 @@ def test_statuses_have_our_words() -> None:
     words = ("connected", "pending", "failed", "needs-auth", "disabled", "stopped", "not_configured", "new word")
     expected = ["connected", "pending", "failed", "needs-auth", "disabled", "disabled", "disabled", "unknown"]
     assert [read_status(word) for word in words] == expected
-
-
-def test_the_program_is_found_where_a_person_names_it_and_along_the_path(
-    tmp_path: Path,
-) -> None:
-    program = tmp_path / "copilot"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    assert find_program(CopilotVariables({"COPILOT_CLI_PATH": str(program)})) == str(program)
-    assert find_program(CopilotVariables({"PATH": str(tmp_path)})) == str(program)

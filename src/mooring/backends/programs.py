@@ -8,12 +8,15 @@ from typing import Final
 from msgspec import Struct
 
 from mooring.core.backend_name import ProgramName
+from mooring.errors import ConfigError
 from mooring.files import which
 
 
 class ProgramFacts(Struct, frozen=True, kw_only=True):
     """One program, and the library that Mooring speaks to it with, if there is one."""
 
+    label: str
+    """What people call it."""
     program: str
     install: str
     """The command that installs the program."""
@@ -46,8 +49,10 @@ _PROVIDER_KEYS: Final = (
 
 PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
     "claude": ProgramFacts(
+        label="Claude Code",
         program="claude",
-        install="pip install 'mooring[claude]'",
+        # Its library brings the program; not for every platform.
+        install="npm install -g @anthropic-ai/claude-code",
         library="claude_agent_sdk",
         extra="claude",
         keys=(
@@ -65,6 +70,7 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
         reads_instructions=False,
     ),
     "copilot": ProgramFacts(
+        label="Copilot",
         program="copilot",
         install="npm install -g @github/copilot",
         library="copilot",
@@ -80,19 +86,34 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
             "GITHUB_TOKEN",
         ),
     ),
-    "opencode": ProgramFacts(program="opencode", install="npm install -g opencode-ai", keys=_PROVIDER_KEYS),
+    "opencode": ProgramFacts(
+        label="OpenCode", program="opencode", install="npm install -g opencode-ai", keys=_PROVIDER_KEYS
+    ),
 }
 
 
 def find_program(name: ProgramName, env: Mapping[str, str]) -> str | None:
     """The path of a program, where its person or PATH has it; for Claude, the one that its library brings."""
     facts = PROGRAM_FACTS[name]
-    named = env.get(facts.path_variable or "", "")
-    if named:
-        return named
     bundled = _find_bundled(facts.library) if name == "claude" else None
+    if bundled is not None:
+        return bundled
+    named = env.get(facts.path_variable or "")
     # Not looked for in the working folder: that may be a repository.
-    return bundled or which(facts.program, env.get("PATH", os.defpath), "/")
+    return which(named or facts.program, env.get("PATH", os.defpath), "/")
+
+
+def require_program(name: ProgramName, env: Mapping[str, str]) -> str:
+    """The path of a program. Raises: ConfigError if it isn't installed, or the library that Mooring needs for it."""
+    facts = PROGRAM_FACTS[name]
+    if not has_library(name):
+        raise ConfigError(
+            f"Mooring can't talk to {facts.label} yet.", f"Install what it needs: pip install 'mooring[{facts.extra}]'"
+        )
+    path = find_program(name, env)
+    if path is None:
+        raise ConfigError(f"{facts.label} is not installed.", f"Install it: {facts.install}")
+    return path
 
 
 def has_library(name: ProgramName) -> bool:

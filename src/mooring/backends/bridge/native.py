@@ -1,16 +1,21 @@
 """The approved, enabled servers in full, for an agent that starts and reaches them itself."""
 
+import math
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.config import InProcess, ServerConfig
+from mooring.core.turn import ServerStatus
+from mooring.display.text import safe
 from mooring.errors import ConfigError
 from mooring.host.handover import hand_over
 from mooring.host.host import Host
 from mooring.servers.launch.prepare import Launch
 
+LONGEST_TIMEOUT: Final = 2**31 - 1
+"""In milliseconds: a timer of JavaScript that is set for longer goes off at once."""
 NativeTransport: TypeAlias = Literal["http", "sse"]
 
 
@@ -55,10 +60,20 @@ class NativeServer(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """A server that can't be given to an agent, and why, in one sentence. Make it safe."""
+    """A server that can't be given to an agent, and why, in one sentence. Make it safe, as `describe_left_out` does."""
 
     server: str
     reason: str
+
+
+def describe_left_out(left_out: LeftOut) -> ServerStatus:
+    """The status of a server that an agent can't have."""
+    return ServerStatus(left_out.server, "failed", safe(left_out.reason))
+
+
+def write_milliseconds(seconds: float) -> int:
+    """A timeout as programs in JavaScript take it; no limit is the longest that they know."""
+    return LONGEST_TIMEOUT if math.isinf(seconds) else min(math.ceil(seconds * 1000), LONGEST_TIMEOUT)
 
 
 async def make_native(host: Host, server: str, name: str) -> NativeServer:

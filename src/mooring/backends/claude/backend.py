@@ -8,8 +8,10 @@ from typing import Any, Final
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.native import LeftOut, NativeServer
 from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.bridge.program import describe_lost_session
 from mooring.backends.claude.command import build_environment
 from mooring.backends.claude.events import TurnResult
+from mooring.backends.claude.program import NAME
 from mooring.backends.claude.servers import find_hindrance, merge_statuses, write_endpoint, write_native
 from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
 from mooring.core.turn import EmitTurnEvent, ServerStatus, TurnInput
@@ -19,11 +21,10 @@ STOP_TIMEOUT: Final = 5.0
 """How many seconds the program may take to end a turn that is canceled, before it is ended itself."""
 
 _NO_SESSION: Final = "No conversation found"
-_SESSION_LOST: Final = "Claude Code ended before it saved the conversation, so it starts over without it."
 
 
 class ClaudeBackend:
-    """One conversation with Claude Code. If its program dies, the next turn starts it again, with what was said and saved."""
+    """One conversation with Claude Code. If its program dies, the next turn starts it again, with what it saved."""
 
     name = "claude"
 
@@ -100,14 +101,14 @@ class ClaudeBackend:
         return session
 
     async def _start_session(self) -> ClaudeSession:
-        """Start the program with what was said so far, or with nothing if it kept none of that. Raises: MooringError."""
+        """Start the program with what was said so far, or with nothing if it saved none of that."""
         try:
             return await self._start_program()
         except ServerDied as error:
             if not self._is_session_lost(error):
                 raise
         self._session_id = None
-        self._bridge.reporter.fail(_SESSION_LOST, 0.0)
+        self._bridge.reporter.fail(describe_lost_session(NAME), 0.0)
         return await self._start_program()
 
     async def _start_program(self) -> ClaudeSession:

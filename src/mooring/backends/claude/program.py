@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import DecodeError, json
 
+from mooring.backends.programs import PROGRAM_FACTS
 from mooring.errors import MooringError, ServerDied
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader, write_input
@@ -16,7 +17,7 @@ from mooring.wire.stdio.lines import Lines
 Answerer: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Answers one kind of request that the program makes."""
 
-NAME: Final = "Claude Code"
+NAME: Final = PROGRAM_FACTS["claude"].label
 LONGEST_MESSAGE: Final = 64 * 1024 * 1024
 """In bytes. A message repeats a tool's whole result, which may have images in it."""
 EXIT_GRACE: Final = 5.0

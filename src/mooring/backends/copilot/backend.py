@@ -6,15 +6,18 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.bridge.program import describe_lost_session, explain_end
 from mooring.backends.copilot import sdk
 from mooring.backends.copilot.environment import CopilotVariables
 from mooring.backends.copilot.events import CopilotEvents
 from mooring.backends.copilot.permission import CopilotPermissions
-from mooring.backends.copilot.program import NAME, RunningCopilot, explain_end, find_program, start_program
+from mooring.backends.copilot.program import NAME, RunningCopilot, start_program
 from mooring.backends.copilot.said import SessionIdle, TodosChanged, read_event, read_todos
 from mooring.backends.copilot.servers import BLANKS, SessionServers, list_servers, read_status
 from mooring.backends.copilot.session import SessionHandlers, open_session
+from mooring.backends.programs import require_program
 from mooring.core.content import Audio, Image, Text
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
 from mooring.display.text import safe
@@ -26,7 +29,6 @@ EXIT_TIMEOUT: Final = 2.0
 """Seconds until a program that closed its connection has exited."""
 
 _NO_SESSION: Final = "Session not found"
-_SESSION_LOST: Final = f"{NAME} ended before it saved the conversation, so it starts over without it."
 
 
 async def open_copilot(bridge: AgentBridge, options: BackendOptions) -> "CopilotBackend":
@@ -35,10 +37,8 @@ async def open_copilot(bridge: AgentBridge, options: BackendOptions) -> "Copilot
     Raises: ConfigError if the program or its library isn't installed.
     """
     env = {**options.env, **BLANKS} if options.servers == "native" else options.env
-    variables = CopilotVariables(env)
-    sdk.check_sdk()
-    find_program(variables)
-    return CopilotBackend(bridge, options, variables)
+    require_program("copilot", env)
+    return CopilotBackend(bridge, options, CopilotVariables(env))
 
 
 class CopilotBackend:
@@ -119,7 +119,7 @@ class CopilotBackend:
         assert program is not None, "a session has a program"
         await asyncio.wait((idle, program.child.exited), return_when=asyncio.FIRST_COMPLETED)
         if not idle.done():
-            raise explain_end(program.child)
+            raise explain_end(NAME, program.child)
 
     def _end_turn(self, reason: EndOfTurn) -> None:
         self._idle = None
@@ -198,7 +198,7 @@ class CopilotBackend:
             if not self._is_session_lost(error):
                 raise
         self._session_id = None
-        self._bridge.reporter.fail(_SESSION_LOST, 0.0)
+        self._bridge.reporter.fail(describe_lost_session(NAME), 0.0)
         return await self._open_on(client, None)
 
     async def _open_on(self, client: Any, resume: str | None) -> Any:
@@ -232,7 +232,7 @@ class CopilotBackend:
                 # The connection is closed a moment before the exit is known.
                 await asyncio.wait((program.child.exited,), timeout=EXIT_TIMEOUT if _is_gone(error) else 0)
                 if not program.is_running:
-                    raise explain_end(program.child) from error
+                    raise explain_end(NAME, program.child) from error
             raise ModelError(NAME, _explain_error(sdk.describe_failure(error))) from error
 
     # --- servers --------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ class CopilotBackend:
             listed = await session.rpc.mcp.list()
         found = {server.name: server for server in listed.servers}
         statuses = [self._describe(name, found.get(name)) for name in self._servers.configs]
-        statuses += [ServerStatus(left.server, "failed", safe(left.reason)) for left in self._servers.left_out]
+        statuses += map(describe_left_out, self._servers.left_out)
         named = {status.name for status in statuses}
         return [*statuses, *(status for status in await self._bridge.status() if status.name not in named)]
 

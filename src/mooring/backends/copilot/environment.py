@@ -37,30 +37,21 @@ class CopilotVariables:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         """`env` has the keys that Copilot needs, too."""
-        self._env = env
-
-    @property
-    def path(self) -> str:
-        """Where the person says that the program is; empty if they don't."""
-        return self._env.get("COPILOT_CLI_PATH", "")
-
-    @property
-    def search_path(self) -> str:
-        return self._env.get("PATH", os.defpath)
+        self.env = env
 
     @property
     def model(self) -> str | None:
-        return self._env.get("COPILOT_MODEL") or None
+        return self.env.get("COPILOT_MODEL") or None
 
     @property
     def home(self) -> str:
         """The folder of Copilot's own configuration."""
-        return self._env.get("COPILOT_HOME") or os.path.join(self._env.get("HOME", ""), ".copilot")
+        return self.env.get("COPILOT_HOME") or os.path.join(self.env.get("HOME", ""), ".copilot")
 
     @property
     def has_provider(self) -> bool:
         """Whether models of a provider of the person's own are used, instead of GitHub's."""
-        return bool(self._env.get(f"{_PROVIDER}BASE_URL"))
+        return bool(self.env.get(f"{_PROVIDER}BASE_URL"))
 
     def make_environment(self) -> dict[str, str]:
         """The program's whole environment.
@@ -69,7 +60,7 @@ class CopilotVariables:
         don't inherit them.
         """
         left_out = (*_UNWANTED, *LOGIN_VARIABLES) if self.has_provider else _UNWANTED
-        kept = {name: value for name, value in self._env.items() if name not in left_out}
+        kept = {name: value for name, value in self.env.items() if name not in left_out}
         return {name: value for name, value in kept.items() if not name.startswith(_PROVIDER)}
 
     def make_provider(self) -> dict[str, Any] | None:
@@ -81,16 +72,16 @@ class CopilotVariables:
             return None
         provider: dict[str, Any] = {"type": "openai", **self._read(_KINDS_OF_TEXT)}
         provider |= {name: int(text) for name, text in self._read(_KINDS_OF_NUMBER).items() if text.isdecimal()}
-        version = self._env.get(f"{_PROVIDER}AZURE_API_VERSION")
+        version = self.env.get(f"{_PROVIDER}AZURE_API_VERSION")
         if version:
             provider["azure"] = {"api_version": version}
-        headers = self._env.get(f"{_PROVIDER}HEADERS")
+        headers = self.env.get(f"{_PROVIDER}HEADERS")
         if headers:
             provider["headers"] = _read_headers(headers)
         return provider
 
     def _read(self, names: Mapping[str, str]) -> dict[str, str]:
-        found = {name: self._env.get(f"{_PROVIDER}{variable}", "") for variable, name in names.items()}
+        found = {name: self.env.get(f"{_PROVIDER}{variable}", "") for variable, name in names.items()}
         return {name: text for name, text in found.items() if text}
 
 

@@ -1,4 +1,4 @@
-"""Copilot's program: found, started by the guard on a port of loopback, and ended."""
+"""Copilot's program: started by the guard on a port of loopback, and ended."""
 
 import asyncio
 import os
@@ -10,21 +10,16 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from mooring.backends.bridge.program import explain_end, wait_until_listening
 from mooring.backends.copilot.environment import CopilotVariables
-from mooring.backends.copilot.sdk import check_sdk, load_sdk, make_client
+from mooring.backends.copilot.sdk import load_sdk, make_client
+from mooring.backends.programs import PROGRAM_FACTS, require_program
 from mooring.display.text import safe
-from mooring.errors import ConfigError, ModelError
-from mooring.files import which
-from mooring.process.child import LOST, Child
-from mooring.process.output import OutputReader
+from mooring.errors import ModelError
+from mooring.process.child import Child
 from mooring.process.programs import Guard
 
-NAME: Final = "Copilot"
-INSTALL: Final = "npm install -g @github/copilot"
-START_TIMEOUT: Final = 120.0
-"""Seconds until it has to listen: the first start unpacks 235 MB, and a machine may be busy."""
-LONGEST_CAUSE: Final = 500
-"""How many characters of what it wrote last are worth showing."""
+NAME: Final = PROGRAM_FACTS["copilot"].label
 
 _LISTENING: Final = re.compile(rb"listening on port (\d+)")
 
@@ -47,17 +42,35 @@ class RunningCopilot(Struct, frozen=True):
         await self.child.close(0)
 
 
-def find_program(variables: CopilotVariables) -> str:
-    """The path of Copilot's program. Raises: ConfigError if it isn't installed."""
-    # Not looked for in the working folder: that may be a repository.
-    found = which(variables.path or "copilot", variables.search_path, "/")
-    if found is None:
-        raise ConfigError("Copilot is not installed.", f"Install it: {INSTALL}")
-    return _skip_loader(os.path.realpath(found))
+async def start_program(guard: Guard, variables: CopilotVariables, cwd: str) -> RunningCopilot:
+    """Start Copilot's program and connect to it.
+
+    The library would start it by itself, and then nothing would end it if this process is killed. So it is told to
+    connect to one that listens already, with a token that nobody else knows.
+
+    Raises: ConfigError if the program or the library isn't installed; SpawnError; ModelError if it ends at once, or
+    never listens.
+    """
+    path = _skip_loader(require_program("copilot", variables.env))
+    token = token_urlsafe(32)
+    argv = [path, "--headless", "--no-auto-update", "--log-level", "none", "--port", "0"]
+    if variables.has_provider:
+        argv.append("--no-auto-login")
+    env = {**variables.make_environment(), "COPILOT_CONNECTION_TOKEN": token}
+    child = await guard.spawn(argv, env=env, cwd=cwd)
+    try:
+        port, _ = await asyncio.gather(wait_until_listening(child, NAME, _LISTENING), load_sdk())
+        client = make_client(int(port), token)
+        await _connect(client, child)
+    except BaseException:
+        child.end(0, 0)
+        raise
+    return RunningCopilot(child, client)
 
 
-def _skip_loader(path: str) -> str:
+def _skip_loader(found: str) -> str:
     """The program itself, where a path leads to npm's script that does nothing but start it."""
+    path = os.path.realpath(found)
     if not path.endswith(".js"):
         return path
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -68,73 +81,11 @@ def _skip_loader(path: str) -> str:
     return next((program for program in (beside, inside) if os.access(program, os.X_OK)), path)
 
 
-async def start_program(guard: Guard, variables: CopilotVariables, cwd: str) -> RunningCopilot:
-    """Start Copilot's program and connect to it.
-
-    The library would start it by itself, and then nothing would end it if this process is killed. So it is told to
-    connect to one that listens already, with a token that nobody else knows.
-
-    Raises: ConfigError if the program or the library isn't installed; SpawnError; ModelError if it ends at once, or
-    never listens.
-    """
-    check_sdk()
-    path = find_program(variables)
-    token = token_urlsafe(32)
-    argv = [path, "--headless", "--no-auto-update", "--log-level", "none", "--port", "0"]
-    if variables.has_provider:
-        argv.append("--no-auto-login")
-    env = {**variables.make_environment(), "COPILOT_CONNECTION_TOKEN": token}
-    child = await guard.spawn(argv, env=env, cwd=cwd)
-    try:
-        port, _ = await asyncio.gather(_wait_for_port(child), load_sdk())
-        client = make_client(port, token)
-        await _connect(client, child)
-    except BaseException:
-        child.end(0, 0)
-        raise
-    child.discard_stdout()
-    return RunningCopilot(child, client)
-
-
-async def _wait_for_port(child: Child) -> int:
-    found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    printed = bytearray()
-
-    def take(data: bytes) -> None:
-        printed.extend(data)
-        listening = _LISTENING.search(printed)
-        if listening and not found.done():
-            found.set_result(int(listening[1]))
-
-    reader = OutputReader(child, take)
-    try:
-        await asyncio.wait((found, child.exited), timeout=START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        reader.stop()
-    if not found.done():
-        raise explain_end(child)
-    return found.result()
-
-
 async def _connect(client: Any, child: Child) -> None:
     try:
         await client.start()
     except (RuntimeError, OSError) as error:
         if child.exited.done():
-            raise explain_end(child) from error
-        raise ModelError(NAME, f"its program can't be used: {safe(str(error))}", f"Update it: {INSTALL}") from error
-
-
-def explain_end(child: Child) -> ModelError:
-    """Why the program is of no use any more: how it ended and what it wrote last, or that it never listened."""
-    if not child.exited.done():
-        return ModelError(NAME, f"its program did not listen within {START_TIMEOUT:g} s.", "Try it: copilot --version")
-    lines = [line.strip() for line in child.stderr_tail.splitlines() if line.strip()]
-    last = f": {safe(lines[-1][:LONGEST_CAUSE])}" if lines else "."
-    return ModelError(NAME, f"its program {_describe_exit(child.exited.result())}{last}")
-
-
-def _describe_exit(code: int) -> str:
-    if code == LOST:
-        return "was ended, because the process that keeps it is gone"
-    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            raise explain_end(NAME, child) from error
+        hint = f"Update it: {PROGRAM_FACTS['copilot'].install}"
+        raise ModelError(NAME, f"its program can't be used: {safe(str(error))}", hint) from error

@@ -3,18 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
-
-from mooring.errors import ConfigError
-
-INSTALL = "pip install 'mooring[copilot]'"
-
-
-def check_sdk() -> None:
-    """Raises: ConfigError if the library isn't installed."""
-    if find_spec("copilot") is None:
-        raise ConfigError("Mooring can't talk to Copilot yet.", f"Install what it needs: {INSTALL}")
 
 
 async def load_sdk() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.answers import TurnAnswers
@@ -13,9 +14,10 @@ from mooring.backends.opencode.launch import RunningAgent, launch_agent
 from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
 from mooring.backends.opencode.plugins import check_plugins
-from mooring.backends.opencode.program import NAME, find_program
+from mooring.backends.opencode.program import NAME
 from mooring.backends.opencode.reading import TurnReading
 from mooring.backends.opencode.said import AgentEvent
+from mooring.backends.programs import require_program
 from mooring.core.content import Text
 from mooring.core.outcome import Part
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
@@ -38,7 +40,7 @@ async def open_opencode(bridge: AgentBridge, options: BackendOptions) -> "OpenCo
 
     Raises: ConfigError if it isn't installed, an option is invalid, or the repository has plugins for it.
     """
-    path = find_program(options.env, options.cwd)
+    path = require_program("opencode", options.env)
     if options.model is not None and split_model(options.model) is None:
         hint = "Name both, as in anthropic/claude-sonnet-4-5; `opencode models` lists them."
         raise ConfigError(f"OpenCode needs a provider and a model, not {options.model!r}.", hint)
@@ -245,7 +247,7 @@ class OpenCodeBackend:
         if self._running is None or not self._running.is_running:
             servers, left_out = await self._bridge.list_native()
             pending = [ServerStatus(server.server, "pending") for server in servers]
-            return [*pending, *(ServerStatus(left.server, "unknown", left.reason) for left in left_out)]
+            return [*pending, *map(describe_left_out, left_out)]
         return await self._running.servers.status()
 
     async def switch(self, server: str, on: bool) -> None:

@@ -7,11 +7,12 @@ from typing import Final
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.bridge.program import explain_end
 from mooring.backends.opencode.api import OpenCodeApi, open_api
 from mooring.backends.opencode.config import write_env
 from mooring.backends.opencode.models import ModelWindows, read_models
 from mooring.backends.opencode.own_config import OwnNames, find_names
-from mooring.backends.opencode.program import NAME, RunningProgram, explain_end, start_program
+from mooring.backends.opencode.program import NAME, RunningProgram, start_program
 from mooring.backends.opencode.said import AgentEvent, read_event
 from mooring.backends.opencode.servers import OpenCodeServers, list_known_tools
 from mooring.discovery.untyped import as_mapping
@@ -60,7 +61,7 @@ class RunningAgent:
         """Why nothing more is heard of it."""
         if self.program.is_running:
             return ModelError(NAME, "its events ended.")
-        return explain_end(self.program.child)
+        return explain_end(NAME, self.program.child)
 
     async def follow(self) -> None:
         """Hear its events from now on. Raises: ModelError."""
