@@ -26,13 +26,16 @@ class ToolScope(Struct, frozen=True, dict=True):
     """Servers that the agent brought along: the scope around it knows nothing of them."""
 
     def allows_tool(self, entry: CatalogEntry) -> bool:
-        is_brought = entry.server in self.brought
-        if self.outer is not None and not is_brought and not self.outer.allows_tool(entry):
+        return self.allows_pair(entry.server, entry.tool, entry.name)
+
+    def allows_pair(self, server: str, tool: str, *shown: str) -> bool:
+        """Whether a tool of a server is in the scope, by its own name or one that it is shown by."""
+        is_brought = server in self.brought
+        if self.outer is not None and not is_brought and not self.outer.allows_pair(server, tool, *shown):
             return False
         if self.allow is None and not self.deny:
             return True
-        spelled = spell_plainly(entry.server, entry.tool)
-        return self._permits(f"{entry.server}.{entry.tool}", entry.name, *spelled)
+        return self._permits(f"{server}.{tool}", *shown, *spell_plainly(server, tool))
 
     def allows_server(self, name: str) -> bool:
         """Whether the globs cover all of a server: only then its resources are included."""

@@ -179,6 +179,22 @@ class AgentBridge:
         """The tool of a server that the agent means: many write `.` and other characters as `_`."""
         return find_written_tool(written, self.list_tools(server))
 
+    def read_tool(self, name: str, written: str) -> McpTool | None:
+        """The tool that the agent means by its names for a server and a tool; `None` if it wasn't given that server."""
+        server = self.find_server(name)
+        return None if server is None else McpTool(server, self.find_tool(server, written))
+
+    def split_tool(self, written: str, mark: str) -> McpTool | None:
+        """The tool that the agent means by the names of a server and a tool with a `mark` between; `None` if it is one
+        of its own.
+        """
+        places = [place for place in range(len(written)) if written.startswith(mark, place)]
+        read = [self.read_tool(written[:place], written[place + len(mark) :]) for place in reversed(places)]
+        found = [tool for tool in read if tool is not None]
+        # Both names may hold the mark: a tool that is known is more likely meant, and then the longer server.
+        known = [tool for tool in found if tool.tool in self.list_tools(tool.server)]
+        return next(iter([*known, *found]), None)
+
     def list_tools(self, server: str) -> Sequence[str]:
         """The tools of a server that are known now, by the server's own names."""
         return tuple(self._host.tools_by_server.get(server, ()))
@@ -264,6 +280,14 @@ class AgentBridge:
         except Denied as error:
             self.reporter.note_denied(call_id, error)
             raise
+
+    async def find_refusal(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> str:
+        """Have a call decided as `permit` does: why it may not be made, in words for the model; empty if it may."""
+        try:
+            await self.permit(tool, arguments, call_id=call_id)
+        except MooringError as error:
+            return error.for_model or str(error)
+        return ""
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:

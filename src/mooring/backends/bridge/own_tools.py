@@ -7,6 +7,7 @@ hold for every agent alike. What none of the local tools does is always asked ab
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product, starmap
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, json
@@ -127,8 +128,9 @@ class OwnTools:
     def _assess_looking(self, arguments: Arguments) -> Sequence[LocalAccess]:
         """A search: without a folder it is in the working folder, and its pattern may lead out of there."""
         folders = _list_texts(arguments, _PATH) or ["."]
-        starts = [_find_start(pattern) for pattern in _list_texts(arguments, _PATTERN)]
-        outside = [os.path.join(folder, start) for folder in folders for start in starts if start]
+        patterns = _list_texts(arguments, _PATTERN)
+        starts = filter(None, map(_find_start, patterns))
+        outside = starmap(os.path.join, product(folders, starts))
         return [self._assess_path(path) for path in (*folders, *outside)]
 
     def _assess_path(self, written: str) -> LocalAccess:

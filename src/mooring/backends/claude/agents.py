@@ -6,9 +6,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
+from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.selection import select_tools_of
 from mooring.backends.claude.names import write_tool
-from mooring.core.glob import GlobSet
 
 _ANY: Final = "*"
 _PROVIDER: Final = "anthropic/"
@@ -55,21 +56,14 @@ def select_tools(bridge: AgentBridge, servers: Iterable[str], selection: ToolSel
     """What a definition selects of the tools that are known now."""
     selected: list[str] = []
     denied: list[str] = sorted(selection.denied_own)
+    scope = apply_selection(selection)
     for server in servers:
-        known = bridge.list_tools(server)
-        fitting = [tool for tool in known or [_ANY] if _selects(selection, server, tool)]
-        if len(fitting) == len(known or [_ANY]):
+        tools = select_tools_of(bridge, server, scope)
+        if tools is None:
             selected.append(write_tool(bridge, server, _ANY))
             continue
-        selected += [write_tool(bridge, server, tool) for tool in fitting]
-        denied += [write_tool(bridge, server, tool) for tool in known or [_ANY] if tool not in fitting]
+        rest = set(bridge.list_tools(server) or (_ANY,)).difference(tools)
+        selected += [write_tool(bridge, server, tool) for tool in tools]
+        denied += [write_tool(bridge, server, tool) for tool in sorted(rest)]
     own = None if selection.own is None else tuple(sorted(selection.own))
     return ClaudeTools(own, tuple(selected), tuple(denied))
-
-
-def _selects(selection: ToolSelection, server: str, tool: str) -> bool:
-    spelled = f"{server}.{tool}", f"mcp__{server}__{tool}"
-    # `None`, where it would take too long to tell, denies and does not allow.
-    if GlobSet(selection.denied_servers).matches(*spelled) is not False:
-        return False
-    return selection.servers is None or GlobSet(selection.servers).matches(*spelled) is True

@@ -5,19 +5,16 @@ from typing import Final
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 
 _PREFIX: Final = "mcp__"
+_MARK: Final = "__"
 
 
 def find_tool(bridge: AgentBridge, name: str) -> McpTool | OwnTool:
     """The tool that Claude Code means. A server that it was not given is none of ours: its tools are its own."""
-    server_name, mark, tool = name.removeprefix(_PREFIX).partition("__")
-    if not name.startswith(_PREFIX) or not mark:
+    if not name.startswith(_PREFIX):
         return OwnTool(name)
-    server = bridge.find_server(server_name)
-    if server is None:
-        return OwnTool(name)
-    return McpTool(server, bridge.find_tool(server, tool))
+    return bridge.split_tool(name.removeprefix(_PREFIX), _MARK) or OwnTool(name)
 
 
 def write_tool(bridge: AgentBridge, server: str, tool: str) -> str:
     """What Claude Code calls a tool of a server; `*` stands for all of them."""
-    return f"{_PREFIX}{bridge.name_server(server)}__{tool}"
+    return f"{_PREFIX}{bridge.name_server(server)}{_MARK}{tool}"

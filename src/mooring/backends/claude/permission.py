@@ -40,10 +40,11 @@ class PermissionRequests:
                 # The question is the call: nobody has to permit that it is asked.
                 answered = await answer_questions(self._bridge.ask, arguments)
                 return PermissionResultAllow(updated_input=answered)
-            await self._bridge.permit(find_tool(self._bridge, name), arguments, call_id=context.tool_use_id)
         except MooringError as error:
-            return PermissionResultDeny(message=error.for_model or str(error))
-        return PermissionResultAllow()
+            return PermissionResultDeny(message=str(error))
+        tool = find_tool(self._bridge, name)
+        refusal = await self._bridge.find_refusal(tool, arguments, call_id=context.tool_use_id)
+        return PermissionResultDeny(message=refusal) if refusal else PermissionResultAllow()
 
 
 async def _ask_always(call: Mapping[str, Any], id: str | None, context: Any) -> dict[str, Any]:

@@ -1,17 +1,20 @@
 """The servers of a conversation as Claude Code's configuration, and what it says of them as statuses."""
 
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
-from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer
+from mooring.backends.bridge.native import (
+    LeftOut,
+    NativeAddress,
+    NativeProgram,
+    NativeServer,
+    describe_left_out,
+    write_milliseconds,
+)
 from mooring.core.turn import ServerStatus, ServerStatusWord
 from mooring.display.text import safe
-
-LONGEST_TIMEOUT: Final = 2**31 - 1
-"""In milliseconds: a timer of JavaScript that is set for longer goes off at once."""
 
 _NO_REGISTRATION: Final = "Dynamic Client Registration"
 _VARIABLE: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
@@ -49,7 +52,7 @@ def write_native(server: NativeServer, cwd: str, inherited: Collection[str]) -> 
         case NativeAddress(url, headers, transport):
             entry = {"type": transport, "url": url, "headers": dict(headers)}
     if server.timeout is not None:
-        entry["timeout"] = _write_milliseconds(server.timeout)
+        entry["timeout"] = write_milliseconds(server.timeout)
     return entry
 
 
@@ -64,10 +67,6 @@ def _write_program(program: NativeProgram, cwd: str, inherited: Collection[str])
     return {"type": "stdio", "command": command, "args": args, "env": dict(program.env)}
 
 
-def _write_milliseconds(seconds: float) -> int:
-    return LONGEST_TIMEOUT if math.isinf(seconds) else min(math.ceil(seconds * 1000), LONGEST_TIMEOUT)
-
-
 def merge_statuses(
     bridge: AgentBridge,
     configured: Iterable[ServerStatus],
@@ -78,7 +77,7 @@ def merge_statuses(
     """Every configured server: as Claude Code sees it if it was given it, else why it was not."""
     statuses = {status.name: status for status in configured}
     for each in left_out:
-        statuses[each.server] = ServerStatus(each.server, "failed", safe(each.reason))
+        statuses[each.server] = describe_left_out(each)
     for entry in said:
         server = bridge.find_server(str(entry.get("name")))
         if server is not None:

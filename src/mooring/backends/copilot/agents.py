@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
+from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import AgentBridge
-from mooring.core.glob import GlobSet
+from mooring.backends.bridge.selection import select_tools_of
 
 OWN_TOOLS: Final[Mapping[str, frozenset[str]]] = {
     "bash": frozenset({"Bash"}),
@@ -48,24 +49,9 @@ def select_tools(bridge: AgentBridge, servers: Sequence[str], selection: ToolSel
     if selection == ToolSelection():
         return None
     selected = [tool for tool, names in OWN_TOOLS.items() if any(map(selection.has_own, names))]
+    scope = apply_selection(selection)
     for server in servers:
-        selected += _select_server_tools(bridge, server, selection)
+        tools = select_tools_of(bridge, server, scope)
+        name = bridge.name_server(server)
+        selected += [f"{name}/{tool}" for tool in (("*",) if tools is None else tools)]
     return selected
-
-
-def _select_server_tools(bridge: AgentBridge, server: str, selection: ToolSelection) -> list[str]:
-    name = bridge.name_server(server)
-    known = bridge.list_tools(server)
-    fitting = [tool for tool in known if _selects(selection, server, tool)]
-    # Without a list, what it lists later may be used if the whole server may.
-    if len(fitting) == len(known) and _selects(selection, server, "*"):
-        return [f"{name}/*"]
-    return [f"{name}/{tool}" for tool in fitting]
-
-
-def _selects(selection: ToolSelection, server: str, tool: str) -> bool:
-    spelled = f"{server}.{tool}", f"mcp__{server}__{tool}"
-    # `None`, where it would take too long to tell, denies and does not allow.
-    if GlobSet(selection.denied_servers).matches(*spelled) is not False:
-        return False
-    return selection.servers is None or GlobSet(selection.servers).matches(*spelled) is True

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool
-from mooring.backends.copilot.names import find_tool
 from mooring.backends.copilot.said import (
     AgentStarted,
     CallEnded,
@@ -25,6 +24,8 @@ from mooring.backends.copilot.said import (
 )
 from mooring.core.turn import Todo, TokenUsage
 
+NAME_MARK: Final = "-"
+"""What is between a server and its tool in the names that Copilot's model uses: `deepwiki-ask_question`."""
 _DENIED: Final = "denied"
 """The code of calls that were not made because somebody, or something, said no."""
 _STATUSES: Final[Mapping[str, Any]] = {"in_progress": "in_progress", "done": "completed"}
@@ -116,9 +117,8 @@ class CopilotEvents:
 
     def _find_server_tool(self, call: CallStarted) -> McpTool | None:
         if call.mcp_server_name is None or call.mcp_tool_name is None:
-            return find_tool(self._bridge, call.tool_name)
-        server = self._bridge.find_server(call.mcp_server_name)
-        return None if server is None else McpTool(server, self._bridge.find_tool(server, call.mcp_tool_name))
+            return self._bridge.split_tool(call.tool_name, NAME_MARK)
+        return self._bridge.read_tool(call.mcp_server_name, call.mcp_tool_name)
 
     def find_call(self, id: str | None) -> McpTool | None:
         """The tool of a server that a call is of, if the call has been told and is one."""

@@ -7,10 +7,8 @@ from typing import Any, TypeAlias
 from msgspec import json
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
-from mooring.backends.copilot.events import CopilotEvents
-from mooring.backends.copilot.names import find_tool
+from mooring.backends.copilot.events import NAME_MARK, CopilotEvents
 from mooring.backends.copilot.sdk import allow_once, answer_nothing, reject
-from mooring.errors import Denied, MooringError
 
 WantedCall: TypeAlias = tuple[McpTool | OwnTool, Mapping[str, Any]]
 _DecisionKey: TypeAlias = tuple[str, str, bytes]
@@ -22,7 +20,7 @@ class CopilotPermissions:
     def __init__(self, bridge: AgentBridge, events: CopilotEvents) -> None:
         self._bridge = bridge
         self._events = events
-        self._decisions: dict[_DecisionKey, asyncio.Task[str | None]] = {}
+        self._decisions: dict[_DecisionKey, asyncio.Task[str]] = {}
         self._is_open = False
 
     def begin_turn(self) -> None:
@@ -40,7 +38,7 @@ class CopilotPermissions:
 
         By itself it doesn't ask about tools that only read, and whether they do is what their server says.
         """
-        tool = find_tool(self._bridge, wanted.get("toolName", ""))
+        tool = self._bridge.split_tool(wanted.get("toolName", ""), NAME_MARK)
         return None if tool is None else {"permissionDecision": "ask"}
 
     async def decide(self, request: Any, invocation: Mapping[str, Any]) -> Any:
@@ -54,29 +52,19 @@ class CopilotPermissions:
         except asyncio.CancelledError:
             # Only by the end of the turn: the library never cancels what it asks.
             return answer_nothing()
-        return allow_once() if refusal is None else reject(refusal)
+        return reject(refusal) if refusal else allow_once()
 
     def _find_decision(
         self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], call_id: str
-    ) -> "asyncio.Task[str | None]":
+    ) -> "asyncio.Task[str]":
         """What becomes of a call. For a file outside of the folder, the program asks twice about the same call."""
         key = (call_id, repr(tool), json.encode(arguments, order="sorted"))
         known = self._decisions.get(key)
         if known is not None and call_id:
             return known
-        decision = asyncio.get_running_loop().create_task(self._ask_gate(tool, arguments, call_id))
+        decision = asyncio.get_running_loop().create_task(self._bridge.find_refusal(tool, arguments, call_id=call_id))
         self._decisions[key] = decision
         return decision
-
-    async def _ask_gate(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], call_id: str) -> str | None:
-        """`None` if the call may be made; otherwise what the model is told."""
-        try:
-            await self._bridge.permit(tool, arguments, call_id=call_id)
-        except Denied as denied:
-            return denied.for_model or str(denied)
-        except MooringError as error:
-            return str(error)
-        return None
 
     # --- what is asked for ----------------------------------------------------------------------------------------
 
@@ -91,8 +79,10 @@ class CopilotPermissions:
                 return self._read_server_call(request, invocation)
             case "hook":
                 # The question that `prefer_question` asked for.
-                tool = self._events.find_call(request.tool_call_id) or find_tool(self._bridge, request.tool_name)
-                return tool or OwnTool(request.tool_name), _as_mapping(request.tool_args)
+                name = request.tool_name
+                told = self._events.find_call(request.tool_call_id)
+                tool = told or self._bridge.split_tool(name, NAME_MARK) or OwnTool(name)
+                return tool, _as_mapping(request.tool_args)
             case "shell":
                 return OwnTool("bash"), {"command": request.full_command_text}
             case "read":
@@ -107,14 +97,11 @@ class CopilotPermissions:
                 return OwnTool(str(kind)), request.to_dict()
 
     def _read_server_call(self, request: Any, invocation: Mapping[str, Any]) -> WantedCall:
-        arguments = _as_mapping(request.args)
-        server = self._bridge.find_server(request.server_name)
-        if server is None:
-            return OwnTool(request.tool_name), arguments
         # The request has the name that the model uses; what the program would show to people has the tool's own.
         shown = invocation.get("prompt_request")
         written = getattr(shown, "tool_name", None) or request.tool_name.removeprefix(f"{request.server_name}-")
-        return McpTool(server, self._bridge.find_tool(server, written)), arguments
+        tool = self._bridge.read_tool(request.server_name, written) or OwnTool(request.tool_name)
+        return tool, _as_mapping(request.args)
 
 
 def _as_mapping(arguments: Any) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
-from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer
+from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer, write_milliseconds
 from mooring.core.backend_name import ServersWay
 from mooring.core.turn import ServerStatusWord
 
@@ -63,7 +63,7 @@ def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:
         "url": endpoint.url,
         "headers": dict(endpoint.headers),
         "tools": ["*"],
-        "timeout": _write_timeout(_DAY),
+        "timeout": write_milliseconds(_DAY),
     }
 
 
@@ -72,7 +72,8 @@ def write_native(server: NativeServer) -> dict[str, Any]:
     config = _write_connection(server.connection)
     config["tools"] = ["*"] if server.tools is None else list(server.tools)
     if server.timeout is not None:
-        config["timeout"] = _write_timeout(server.timeout)
+        # It knows no way to say that there is no limit.
+        config["timeout"] = write_milliseconds(_DAY if isinf(server.timeout) else server.timeout)
     return config
 
 
@@ -99,11 +100,6 @@ def _keep_dollars(text: str) -> str:
 def _keep_value(text: str) -> str:
     """The same, for the value of a variable."""
     return f"${{MOORING_NOTHING}}{text}" if _NAME.fullmatch(text) else _keep_dollars(text)
-
-
-def _write_timeout(seconds: float) -> int:
-    """In milliseconds, as Copilot counts. It knows no way to say that there is no limit."""
-    return round(1000 * (_DAY if isinf(seconds) else seconds))
 
 
 def read_status(word: str) -> ServerStatusWord:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
+from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import McpTool
 from mooring.backends.opencode.rules import ASK_ALWAYS
-from mooring.core.glob import GlobSet
 
 MAIN_AGENT: Final = "build"
 """The agent that a person talks to, unless they name another."""
@@ -56,21 +56,14 @@ def write_permissions(selection: ToolSelection, known: KnownTools) -> dict[str, 
 def _write_server_tools(selection: ToolSelection, known: KnownTools) -> dict[str, str]:
     if selection.servers is None and not selection.denied_servers:
         return {}
+    scope = apply_selection(selection)
     permissions: dict[str, str] = {}
     for name, tools in known.items():
         # A tool that is not known yet stays hidden from an agent that may use only some.
         permissions[f"{name}_*"] = "deny"
-        selected = [tool for tool in tools if _selects(selection, tool)]
+        selected = [tool for tool in tools if scope.allows_pair(tool.server, tool.tool)]
         permissions.update((write_tool(name, tool.tool), "ask") for tool in selected)
     return permissions
-
-
-def _selects(selection: ToolSelection, tool: McpTool) -> bool:
-    spelled = (f"{tool.server}.{tool.tool}", f"mcp__{tool.server}__{tool.tool}")
-    # Where telling would take too long the answer is `None`: then a deny denies, and an allow doesn't allow.
-    if GlobSet(selection.denied_servers).matches(*spelled) is not False:
-        return False
-    return selection.servers is None or GlobSet(selection.servers).matches(*spelled) is True
 
 
 def write_tool(name: str, tool: str) -> str:

@@ -19,7 +19,7 @@ from mooring.backends.opencode.said import (
 )
 from mooring.backends.opencode.servers import OpenCodeServers
 from mooring.core.question import Yes
-from mooring.errors import Denied, ModelError, MooringError
+from mooring.errors import ModelError
 
 
 class _Refused(Struct, frozen=True):
@@ -89,7 +89,8 @@ class TurnAnswers:
     async def _decide(self, wanted: PermissionWanted) -> str:
         """Why a call may not be made, in words for the model; empty if it may."""
         if wanted.tool is None:
-            return await self._permit(wanted.id, OwnTool(wanted.permission), wanted.metadata)
+            tool = OwnTool(wanted.permission)
+            return await self._bridge.find_refusal(tool, wanted.metadata, call_id=wanted.id)
         call = await self._reading.wait_for_call(wanted.tool)
         if call.id not in self._decisions:
             self._decisions[call.id] = asyncio.get_running_loop().create_task(self._decide_call(call))
@@ -98,16 +99,7 @@ class TurnAnswers:
     async def _decide_call(self, call: ReadCall) -> str:
         if isinstance(call.tool, OwnTool) and self._servers.is_served(call.tool):
             return ""
-        return await self._permit(call.id, call.tool, call.arguments)
-
-    async def _permit(self, id: str, tool: Any, arguments: Mapping[str, Any]) -> str:
-        try:
-            await self._bridge.permit(tool, arguments, call_id=id)
-        except Denied as error:
-            return error.for_model or str(error)
-        except MooringError as error:
-            return str(error)
-        return ""
+        return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id)
 
     async def _send_refusals(self, session: str) -> None:
         """Refuse what is to be refused, once nothing else of the session is undecided.

@@ -1,13 +1,19 @@
 """Mooring's servers as OpenCode has them: given to its running server, under names that lead back to ours."""
 
 import asyncio
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, McpTool, OwnTool
-from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer
+from mooring.backends.bridge.native import (
+    LeftOut,
+    NativeAddress,
+    NativeProgram,
+    NativeServer,
+    describe_left_out,
+    write_milliseconds,
+)
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import KnownTools
 from mooring.backends.opencode.api import OpenCodeApi
@@ -21,8 +27,6 @@ from mooring.errors import ConfigError, ModelError
 
 CALL_TIMEOUT: Final = 24 * 60 * 60
 """Seconds that a call through Mooring may take: it has limits of its own, and a person may have to answer first."""
-LONGEST_TIMEOUT: Final = 2**31 - 1
-"""Milliseconds. A timer of JavaScript that is set to more goes off at once."""
 GIVING_TIMEOUT: Final = 45.0
 """Seconds that a turn waits for OpenCode to connect to a server. A slower one joins when it is there."""
 RESOURCE_TOOLS: Final = frozenset({"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"})
@@ -87,7 +91,7 @@ class OpenCodeServers:
         """The status of each server as OpenCode says it. Raises: ModelError."""
         found = as_mapping(await self._api.get("/mcp"))
         known = [self._describe(name, as_mapping(found.get(name))) for name in self._given]
-        return [*known, *(ServerStatus(left.server, "unknown", left.reason) for left in self._left_out)]
+        return [*known, *map(describe_left_out, self._left_out)]
 
     def _describe(self, name: str, said: Mapping[str, Any]) -> ServerStatus:
         server = self._bridge.find_server(name) or name
@@ -124,18 +128,7 @@ class OpenCodeServers:
 
     def find_tool(self, written: str) -> McpTool | OwnTool:
         """The tool that OpenCode means: it joins the names of the server and the tool by `_`."""
-        candidates = [name for name in self._given if written.startswith(f"{name}_")]
-        # `a_b` may have the tool `c`, and `a` the tool `b_c`: whoever has it is meant.
-        candidates.sort(key=len, reverse=True)
-        tools = [self._split(written, name) for name in candidates]
-        for tool in tools:
-            if tool.tool in self._bridge.list_tools(tool.server):
-                return tool
-        return tools[0] if tools else OwnTool(written)
-
-    def _split(self, written: str, name: str) -> McpTool:
-        server = self._bridge.find_server(name) or name
-        return McpTool(server, self._bridge.find_tool(server, written[len(name) + 1 :]))
+        return self._bridge.split_tool(written, "_") or OwnTool(written)
 
     def is_served(self, tool: OwnTool) -> bool:
         """Whether Mooring checks a tool of OpenCode where it gets there: it reads resources through our servers."""
@@ -185,10 +178,5 @@ def write_native(server: NativeServer, withheld: Sequence[str] = ()) -> dict[str
             if any(name.lower() == "authorization" for name in headers):
                 config["oauth"] = False
     if server.timeout is not None:
-        config["timeout"] = _write_timeout(server.timeout)
+        config["timeout"] = write_milliseconds(server.timeout)
     return config
-
-
-def _write_timeout(seconds: float) -> int:
-    """In milliseconds, with no limit as the longest there is."""
-    return LONGEST_TIMEOUT if math.isinf(seconds) else min(max(1, round(seconds * 1000)), LONGEST_TIMEOUT)
