@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from claude_talk import KEY, MarkedHome, Person, Talk, ending_of, last_words, make_model, patient, pick, talk, text_of
+from claude_talk import MarkedHome, last_words, talk
+from tests.backends.program_talk import KEY, Person, Talk, ending_of, make_model, patient, pick, text_of, wait_for_end
 from tests.models import Call, Hold, ModelRequest, Reply, Say
 
-from conftest import wait_for_end
 from mooring.core.question import Allow
 from mooring.core.turn import QuestionAsked, TextPiece, ToolFinished, TurnDone, TurnFailed
 from mooring.testing.site import ReceivedRequest, Site
@@ -165,15 +165,19 @@ async def test_a_program_that_is_killed_between_turns_is_started_again(home: Hom
     assert "Remember the anchor." in said(model.requests[-1])
 
 
+async def kill_in_first_turn(conversation: Talk) -> None:
+    turn = asyncio.ensure_future(conversation.say("Stream."))
+    await conversation.wait_for(TextPiece)
+    [pid] = list_programs()
+    os.kill(int(pid), signal.SIGKILL)
+    assert ending_of(await turn).reason == "failed"
+
+
 @patient
 async def test_a_program_that_is_killed_in_its_first_turn_starts_anew(home: Home) -> None:
     with make_model(reply_as_told) as model:
         async with talk(home, model) as conversation:
-            turn = asyncio.ensure_future(conversation.say("Stream."))
-            await conversation.wait_for(TextPiece)
-            [pid] = list_programs()
-            os.kill(int(pid), signal.SIGKILL)
-            assert ending_of(await turn).reason == "failed"
+            await kill_in_first_turn(conversation)
             assert text_of(await conversation.say("Work.")) == "Fine."
         model.release("stream")
 
@@ -182,11 +186,7 @@ async def test_a_program_that_is_killed_in_its_first_turn_starts_anew(home: Home
 async def test_a_program_that_is_killed_before_it_saved_anything_says_so_once_and_starts_anew(home: Home) -> None:
     with make_model(reply_as_told) as model:
         async with talk(home, model) as conversation:
-            turn = asyncio.ensure_future(conversation.say("Stream."))
-            await conversation.wait_for(TextPiece)
-            [pid] = list_programs()
-            os.kill(int(pid), signal.SIGKILL)
-            await turn
+            await kill_in_first_turn(conversation)
             forget_sessions(home)
             events = await conversation.say("Work.")
             later = await conversation.say("Work.")
@@ -233,9 +233,9 @@ SCRIPT = """
 import asyncio, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
-from claude_talk import Person, talk
+from claude_talk import MarkedHome, talk
+from tests.backends.program_talk import Person
 from mooring.core.question import Allow
-from claude_talk import MarkedHome
 
 class Model:
     anthropic_url = {url!r}
@@ -328,6 +328,6 @@ async def test_nothing_of_one_conversation_reaches_another(home: Home, tmp_path:
     for events, word in zip(told, [*words.values()] * 2, strict=True):
         assert text_of(events) == f"Kept {word}."
     for name, person in people.items():
-        assert [question.arguments for question in person.questions] == [{"text": words[name]}] * 2
+        assert [question.arguments for question in person.asked] == [{"text": words[name]}] * 2
     assert one.sessions != two.sessions
     assert KEY not in repr(told)

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from claude_talk import Person, ending_of, make_model, patient, pick, talk, text_of
+from claude_talk import talk
+from tests.backends.program_talk import Person, ending_of, make_model, patient, pick, text_of
 from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 
 from mooring.core.question import Allow, Answer, Form, No, Permission, Question, Yes
@@ -79,7 +80,7 @@ async def test_rules_decide_without_a_question(home: Home) -> None:
     with make_caller(ADD, ("mcp__demo__echo", {"text": "hi"})) as model:
         async with talk(home, model, person=person, rules=rules) as conversation:
             events = await conversation.say("Add.")
-    assert person.questions == []
+    assert person.asked == []
     ended = {event.tool: (event.success, event.denied) for event in pick(events, ToolFinished)}
     assert ended == {"add": (True, False), "echo": (False, True)}
 
@@ -107,7 +108,7 @@ async def test_a_command_is_asked_about_as_bash_and_a_no_keeps_it_from_running(h
     with make_caller(("Bash", {"command": f"touch {marker}", "description": "make a file"})) as model:
         async with talk(home, model, person=person) as conversation:
             events = await conversation.say("Make it.")
-    [question] = person.questions
+    [question] = person.asked
     assert isinstance(question, Permission)
     assert (question.server, question.tool) == (None, "Bash")
     assert not marker.exists()
@@ -132,7 +133,7 @@ async def test_a_question_of_the_model_reaches_the_person_and_the_answer_the_mod
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
     question = {"question": "Which color?", "header": "Color", "multiSelect": False, "options": options}
 
-    def answer(asked: Question) -> Answer:
+    async def answer(asked: Question) -> Answer:
         assert isinstance(asked, Form)
         [field, _] = asked.schema["properties"]
         return Yes({field: "Blue"})
@@ -141,7 +142,7 @@ async def test_a_question_of_the_model_reaches_the_person_and_the_answer_the_mod
     with make_caller(("AskUserQuestion", {"questions": [question]})) as model:
         async with talk(home, model, person=person) as conversation:
             events = await conversation.say("Paint it.")
-    [asked] = person.questions
+    [asked] = person.asked
     assert "Which color?" in asked.message
     [result] = model.requests[-1].all_results
     assert "Blue" in result.text
@@ -153,14 +154,14 @@ async def test_a_question_of_the_model_reaches_the_person_and_the_answer_the_mod
 async def test_a_question_of_a_server_in_a_call_reaches_the_person(home: Home, servers: str) -> None:
     home.configure(demo=DEMO)
 
-    def answer(asked: Question) -> Answer:
+    async def answer(asked: Question) -> Answer:
         return Yes({"answer": "blue"}) if isinstance(asked, Form) else Allow()
 
     person = Person(answer)
     with make_caller(("mcp__demo__ask", {"question": "Which color?"})) as model:
         async with talk(home, model, person=person, servers=servers) as conversation:
             await conversation.say("Ask.")
-    permission, form = person.questions
+    permission, form = person.asked
     assert isinstance(permission, Permission)
     assert isinstance(form, Form)
     assert (form.server, form.message) == ("demo", "Which color?")

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_talk import Person, make_model, patient, talk, text_of
+from claude_talk import talk
+from tests.backends.program_talk import Person, make_model, patient, text_of
 from tests.models import Call, ModelRequest, Reply, Say
 
 from mooring.core.question import Allow

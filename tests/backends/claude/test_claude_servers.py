@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from claude_talk import Person, Talk, make_model, patient, pick, talk
+from claude_talk import talk
+from tests.backends.program_talk import Person, Talk, make_model, patient, pick
 from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 from tests.wire.test_sse import Old
 

@@ -1,7 +1,8 @@
 """What a turn of Claude Code tells: text, thoughts, calls, plans, sub-agents, tokens and failures."""
 
 import pytest
-from claude_talk import KEY, Person, ending_of, last_words, make_model, patient, pick, talk, text_of
+from claude_talk import last_words, talk
+from tests.backends.program_talk import KEY, Person, ending_of, make_model, patient, pick, text_of
 from tests.models import Call, Fail, ModelRequest, Reply, Say, Think, Usage
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
@@ -102,7 +103,7 @@ async def test_a_plan_is_told_whenever_it_is_written(home: Home) -> None:
             events = await conversation.say("Plan it.")
     [plan] = pick(events, PlanChanged)
     assert plan.steps == (Todo("Look", "completed"), Todo("Fix"))
-    assert person.questions == []
+    assert person.asked == []
 
 
 @patient

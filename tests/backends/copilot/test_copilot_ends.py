@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_talk import (
+from copilot_talk import find_pid, make_caller, make_environment, talk
+from tests.backends.program_talk import (
     Person,
     Talk,
     ending_of,
-    make_caller,
-    make_environment,
+    list_processes,
     make_model,
     patient,
     pick,
-    talk,
     text_of,
+    wait_for_end,
 )
 from tests.models import Call, Hold, ModelRequest, Reply, Say
 
-from conftest import list_processes, wait_for_end
 from mooring.core.question import Allow, Answer, Question
 from mooring.core.turn import QuestionAsked, TextPiece, ToolFinished, ToolStarted, TurnFailed
 from support import DEMO, Home
@@ -82,14 +81,14 @@ async def test_a_turn_is_canceled_in_a_stream_a_call_or_a_question_and_the_next_
         await cancel_when(copilot, "question", lambda: copilot.wait_for(QuestionAsked))
         assert len(pick(copilot.events, ToolFinished)) == 1
         assert text_of(await copilot.say("And now?")) == "Here."
-        assert copilot.pid == pid
+        assert find_pid(copilot) == pid
 
 
 async def warm_up(copilot: Talk) -> int:
     """Have the program started by a first turn; its process."""
     await copilot.say("Hello.")
     copilot.events.clear()
-    return copilot.pid
+    return find_pid(copilot)
 
 
 @patient
@@ -101,14 +100,14 @@ async def test_a_program_that_dies_in_a_turn_ends_it_with_the_cause_and_the_next
 
     async with make_model(reply) as fake, talk(home, fake) as copilot:
         await copilot.say("My boat is called Petrel.")
-        killed = copilot.pid
+        killed = find_pid(copilot)
         copilot.events.clear()
         turn = asyncio.create_task(copilot.say("Wait for me."))
         await copilot.wait_for(TextPiece)
         os.kill(killed, signal.SIGKILL)
         events = await turn
         after = await copilot.say("What is it called?")
-        assert copilot.pid != killed
+        assert find_pid(copilot) != killed
     [failure] = pick(events, TurnFailed)
     assert "Copilot: its program was ended by signal 9" in failure.error
     assert ending_of(events).reason == "failed"
@@ -125,7 +124,7 @@ def wait_unless_told_to_work(request: ModelRequest) -> Reply:
 async def kill_in_first_turn(copilot: Talk) -> None:
     turn = asyncio.create_task(copilot.say("Wait for me."))
     await copilot.wait_for(TextPiece)
-    os.kill(copilot.pid, signal.SIGKILL)
+    os.kill(find_pid(copilot), signal.SIGKILL)
     assert ending_of(await turn).reason == "failed"
 
 
@@ -160,7 +159,7 @@ def forget_sessions(home: Home) -> None:
 async def test_a_program_that_is_killed_before_its_first_turn_answers_it(home: Home) -> None:
     async with make_model(lambda request: Say("Fine.")) as fake, talk(home, fake) as copilot:
         await copilot.backend._start
-        os.kill(copilot.pid, signal.SIGKILL)
+        os.kill(find_pid(copilot), signal.SIGKILL)
         events = await copilot.say("Work.")
     assert (text_of(events), pick(events, TurnFailed)) == ("Fine.", [])
 
@@ -169,7 +168,7 @@ async def test_a_program_that_is_killed_before_its_first_turn_answers_it(home: H
 async def test_a_program_that_dies_between_turns_is_started_again(home: Home) -> None:
     async with make_model(lambda request: Say("Noted.")) as fake, talk(home, fake) as copilot:
         await copilot.say("My boat is called Petrel.")
-        os.kill(copilot.pid, signal.SIGKILL)
+        os.kill(find_pid(copilot), signal.SIGKILL)
         after = await copilot.say("What is it called?")
     assert text_of(after) == "Noted."
     assert any("Petrel" in message.text for message in fake.requests[-1].messages)
@@ -213,7 +212,8 @@ async def test_nothing_crosses_between_two_conversations_at_once(tmp_path: Path,
 CONVERSE = """
 import asyncio, sys
 from pathlib import Path
-from copilot_talk import Person, talk
+from copilot_talk import talk
+from tests.backends.program_talk import Person
 from mooring.core.question import Allow
 from mooring.core.turn import ToolStarted
 from support import Home

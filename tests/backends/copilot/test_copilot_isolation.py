@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_talk import make_model, patient, talk
+from copilot_talk import talk
+from tests.backends.program_talk import make_model, patient
 from tests.models import Say
 
 from support import Home

@@ -4,7 +4,8 @@ import os
 from typing import Any
 
 import pytest
-from copilot_talk import Person, ending_of, make_caller, patient, pick, talk, text_of
+from copilot_talk import make_caller, talk
+from tests.backends.program_talk import Person, ending_of, patient, pick, text_of
 
 from mooring.core.question import Allow, No, Permission
 from mooring.core.turn import QuestionAsked, ToolFinished
@@ -56,7 +57,7 @@ async def test_rules_decide_without_a_question(home: Home, servers: Any) -> None
         talk(home, fake, person=person, servers=servers, rules=rules) as copilot,
     ):
         events = await copilot.say("Call them.")
-    assert person.questions == []
+    assert person.asked == []
     finished = {event.tool: event for event in pick(events, ToolFinished)}
     assert finished["add"].success
     assert finished["note"].denied
@@ -78,7 +79,7 @@ async def test_its_own_tools_are_judged_as_ours_and_asked_about_once(home: Home)
     )
     async with make_caller(*calls) as fake, talk(home, fake, person=person) as copilot:
         events = await copilot.say("Do all of it.")
-    asked = [question for question in person.questions if isinstance(question, Permission)]
+    asked = [question for question in person.asked if isinstance(question, Permission)]
     assert sorted(question.tool for question in asked) == ["Bash", "Edit", "Edit", "Read"]
     assert [event.success for event in pick(events, ToolFinished)] == [True] * 6
     assert (made.read_text(), inside.read_text()) == ("new", "ocean")
@@ -98,7 +99,7 @@ async def test_an_own_tool_that_is_refused_does_nothing(home: Home) -> None:
     async with make_caller(*calls) as fake, talk(home, fake, person=person, rules=rules) as copilot:
         events = await copilot.say("Do it.")
     assert [event.denied for event in pick(events, ToolFinished)] == [True, True]
-    assert len(person.questions) == 1
+    assert len(person.asked) == 1
     assert not target.exists()
 
 

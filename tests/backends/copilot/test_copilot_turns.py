@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from copilot_talk import Person, ending_of, make_caller, make_model, patient, pick, talk, text_of
+from copilot_talk import make_caller, talk
+from tests.backends.program_talk import Person, ending_of, make_model, patient, pick, text_of
 from tests.models import Call, Fail, ModelRequest, Reply, Say, Think
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
