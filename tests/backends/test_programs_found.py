@@ -16,7 +16,7 @@ def write_program(path: Path, script: str = "") -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["copilot", "opencode"])
+@pytest.mark.parametrize("name", ["claude", "copilot", "opencode"])
 def test_a_program_is_found_along_the_path(tmp_path: Path, name: ProgramName) -> None:
     program = write_program(tmp_path / name)
     assert find_program(name, {"PATH": str(tmp_path)}) == str(program)
