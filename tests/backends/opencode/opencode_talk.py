@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import msgspec
+from tests.backends.bridging import Person
 from tests.models import FakeModel, ModelRequest, Reply, Say
 from tests.models.script import Part
 from tests.peers import install
@@ -94,18 +95,6 @@ class OpenCodeHome(Home):
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
             **self.own_env,
         }
-
-
-class Person:
-    """Answers every question, and keeps what it was asked."""
-
-    def __init__(self, answer: Answer | Callable[[Question], Awaitable[Answer]] | None = None) -> None:
-        self.answer = answer or Allow("once")
-        self.asked: list[Question] = []
-
-    async def ask(self, question: Question) -> Answer:
-        self.asked.append(question)
-        return await self.answer(question) if callable(self.answer) else self.answer
 
 
 class Turn:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from opencode_talk import DEMO, PATIENCE, OpenCodeHome, do, play, talking
+from opencode_talk import DEMO, PATIENCE, OpenCodeHome, Talk, Turn, do, play, talking
 from tests.models import Call, FakeModel, Hold, Say
 from tests.peers.processes import marked
 
@@ -43,17 +43,23 @@ def make_home(folder: Path, model: FakeModel) -> OpenCodeHome:
     return home
 
 
+async def kill_in_turn(talk: Talk, model: FakeModel) -> Turn:
+    """Kill the program while the model speaks."""
+    turn, task = talk.begin(do([Say("Beginning"), Hold("killed")]))
+    await turn.wait_for(TextPiece)
+    os.kill(talk.pid, signal.SIGKILL)
+    async with asyncio.timeout(PATIENCE):
+        await task
+    model.release("killed")
+    assert turn.done.reason == "failed"
+    return turn
+
+
 def test_a_killed_program_ends_the_turn_with_the_cause_and_the_next_turn_knows_what_was_said(tmp_path: Path) -> None:
     async def live(home: OpenCodeHome, model: FakeModel) -> None:
         async with talking(home) as talk:
             await talk.say(do([Say("The word is heron.")]))
-            turn, task = talk.begin(do([Say("Beginning"), Hold("killed")]))
-            await turn.wait_for(TextPiece)
-            os.kill(talk.pid, signal.SIGKILL)
-            async with asyncio.timeout(PATIENCE):
-                await task
-            model.release("killed")
-            assert turn.done.reason == "failed"
+            turn = await kill_in_turn(talk, model)
             assert turn.failures == ["OpenCode: its program was ended by signal 9."]
             again = await talk.say(do([Call("demo_add", {"a": 1, "b": 2})]))
             assert again.find_finished("add").success
@@ -67,13 +73,7 @@ def test_a_killed_program_ends_the_turn_with_the_cause_and_the_next_turn_knows_w
 def test_a_program_that_is_killed_in_its_first_turn_answers_the_next(tmp_path: Path) -> None:
     async def live(home: OpenCodeHome, model: FakeModel) -> None:
         async with talking(home) as talk:
-            turn, task = talk.begin(do([Say("Beginning"), Hold("killed")]))
-            await turn.wait_for(TextPiece)
-            os.kill(talk.pid, signal.SIGKILL)
-            async with asyncio.timeout(PATIENCE):
-                await task
-            model.release("killed")
-            assert turn.done.reason == "failed"
+            await kill_in_turn(talk, model)
             again = await talk.say(do([Say("Fine.")]))
             assert (again.text, again.failures) == ("Fine.", [])
 
