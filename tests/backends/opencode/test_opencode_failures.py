@@ -81,6 +81,20 @@ def test_a_program_that_is_killed_in_its_first_turn_answers_the_next(tmp_path: P
         asyncio.run(live(make_home(tmp_path, model), model))
 
 
+def test_a_program_that_is_killed_between_turns_is_started_again(tmp_path: Path) -> None:
+    async def live(home: OpenCodeHome, model: FakeModel) -> None:
+        async with talking(home) as talk:
+            await talk.say(do([Say("The word is heron.")]))
+            os.kill(talk.pid, signal.SIGKILL)
+            # Without a pause: it may not have been noticed yet when the turn begins.
+            again = await talk.say(do([Say("Fine.")]))
+            assert (again.text, again.failures) == ("Fine.", [])
+            assert "The word is heron." in [message.text for message in model.requests[-1].messages]
+
+    with FakeModel(play, skip_asides=True) as model:
+        asyncio.run(live(make_home(tmp_path, model), model))
+
+
 def test_a_program_that_is_killed_in_a_call_leaves_it_finished_once(tmp_path: Path) -> None:
     async def live(home: OpenCodeHome) -> None:
         async with talking(home, servers="native") as talk:

@@ -29,6 +29,8 @@ class OpenCodeApi:
         self._session = session
         self._url = url
         self._parameters = {"directory": folder}
+        self.is_reachable = True
+        """Whether no request found the connection cut: on loopback, that is the end of the server."""
 
     async def get(self, path: str) -> Any:
         """Raises: ModelError."""
@@ -52,6 +54,8 @@ class OpenCodeApi:
             async with request as response:
                 answer = await response.read()
         except (aiohttp.ClientError, TimeoutError) as error:
+            if not isinstance(error, TimeoutError):
+                self.is_reachable = False
             # The words of aiohttp may repeat the request's headers, and with them the password.
             raise ModelError(NAME, f"did not answer {method} {path}: {type(error).__name__}.") from None
         if response.status >= 400:

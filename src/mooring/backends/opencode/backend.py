@@ -60,6 +60,8 @@ class OpenCodeBackend:
         self._path = path
         self._session = options.resume
         self._is_session_found = False
+        self._has_begun = False
+        """Whether OpenCode has taken what the person said in this turn."""
         self._prompts: set[str] = set()
         """The ids of what the person said."""
         self._running: RunningAgent | None = None
@@ -150,6 +152,16 @@ class OpenCodeBackend:
         if self._ending is not None:
             await asyncio.shield(self._ending)
         running = await self._ensure_running()
+        try:
+            return await self._ask(running, said)
+        except ModelError:
+            if running.is_running or self._has_begun:
+                raise
+            # It died before the turn, and that was not noticed yet: nothing of the turn is lost.
+            return await self._ask(await self._ensure_running(), said)
+
+    async def _ask(self, running: RunningAgent, said: TurnInput) -> TurnReading:
+        self._has_begun = False
         if self._options.model is not None:
             check_model(self._options.model, running.models)
         session = await self._find_session(running)
@@ -159,6 +171,7 @@ class OpenCodeBackend:
 
         def take(event: AgentEvent) -> None:
             reading.take(event)
+            self._has_begun = reading.has_begun
             if reading.has_begun:
                 answers.take(event)
 
@@ -179,7 +192,7 @@ class OpenCodeBackend:
     async def _wait_for_end(self, running: RunningAgent, reading: TurnReading, prompting: asyncio.Task[Any]) -> None:
         """Raises: ModelError if OpenCode refused the prompt, or if nothing more is heard of it."""
         await asyncio.wait((prompting, running.lost), return_when=asyncio.FIRST_COMPLETED)
-        if running.lost.done():
+        if not running.is_running:
             prompting.cancel()
             await asyncio.wait((prompting, running.program.child.exited), timeout=EXIT_TIMEOUT)
             await self._drop()
@@ -223,6 +236,8 @@ class OpenCodeBackend:
         try:
             await running.api.get(f"/session/{session}")
         except ModelError as error:
+            if not running.is_running:
+                raise
             raise ConfigError(f"OpenCode has no session {safe(session)}: {error}") from None
         self._is_session_found = True
 

@@ -44,8 +44,9 @@ class RunningAgent:
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked anything: the program runs, and its events are heard."""
-        return self.program.is_running and self._following is not None and not self._following.done()
+        """Whether it can be asked anything: the program runs, its events are heard, and requests reach it."""
+        is_heard = self._following is not None and not self._following.done()
+        return self.program.is_running and is_heard and self.api.is_reachable
 
     @property
     def lost(self) -> asyncio.Task[None]:
