@@ -8,7 +8,7 @@ import mooring
 import mooring.testing
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.hello import EraName
+from mooring.core.hello import EraHint, EraName
 from mooring.core.question import Allow, Answer, Question
 from mooring.core.turn import TurnEvent
 from mooring.errors import MooringError
@@ -59,7 +59,7 @@ async def connect(
     endpoint: AgentEndpoint, era: EraName = "handshake", client: Client | None = None
 ) -> AsyncIterator[Session]:
     """What an agent's program does with an endpoint."""
-    opened = await open_url(endpoint.url, headers=endpoint.headers, known=era, client=client)
+    opened = await open_url(endpoint.url, headers=endpoint.headers, hint=EraHint(era), client=client)
     async with opened as session:
         yield session
 

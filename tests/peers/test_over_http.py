@@ -14,6 +14,7 @@ from install import python
 
 import mooring
 from mooring.core.content import Text
+from mooring.core.hello import EraHint
 from mooring.wire.session.remote import open_url
 
 STARTING = 15.0
@@ -101,7 +102,7 @@ async def test_the_newest_sdk_is_spoken_to_in_either_era(era):
     port = free_port()
     async with (
         running(newest.command(port), port) as origin,
-        await open_url(origin + newest.path, known=era) as session,
+        await open_url(origin + newest.path, hint=EraHint(era)) as session,
     ):
         assert session.era == era
         assert (await session.call_tool("add", {"a": 40, "b": 2})).structured == {"result": 42}
