@@ -219,3 +219,11 @@ async def test_a_permitted_call_of_an_agent_in_the_native_way_is_on_record_with_
 
 def list_permissions(person: Person) -> list[Permission]:
     return [question for question in person.asked if isinstance(question, Permission)]
+
+
+async def test_a_refusal_without_words_is_still_a_refusal(home: Home) -> None:
+    async with working(home, Person(No())) as (talk, _):
+        refusal = await talk.bridge.find_refusal(ADD, ONE, call_id="1")
+        assert refusal is not None
+    async with working(home, Person(Allow())) as (talk, _):
+        assert await talk.bridge.find_refusal(ADD, ONE, call_id="1") is None

@@ -81,3 +81,4 @@ async def test_joined_names_mean_the_tool_that_there_is(home: Home, mark: str) -
         assert bridge.split_tool(f"a{mark}unknown", mark) == McpTool("a", "unknown")
         assert bridge.split_tool(f"nobody{mark}d", mark) is None
         assert bridge.split_tool("bash", mark) is None
+        assert bridge.split_tool(mark * 1_000_000, mark) is None

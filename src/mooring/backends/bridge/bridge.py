@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from mooring.backends.bridge.grants import CallGrants
-from mooring.backends.bridge.names import AgentNames, find_written_tool
+from mooring.backends.bridge.names import LONGEST, AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
 from mooring.backends.bridge.own_tools import OwnTools
 from mooring.backends.bridge.record import AgentRecord
@@ -188,7 +188,8 @@ class AgentBridge:
         """The tool that the agent means by the names of a server and a tool with a `mark` between; `None` if it is one
         of its own.
         """
-        places = [place for place in range(len(written)) if written.startswith(mark, place)]
+        # No server's name is longer, and a model may write anything.
+        places = [place for place in range(2 * LONGEST) if written.startswith(mark, place)]
         read = [self.read_tool(written[:place], written[place + len(mark) :]) for place in reversed(places)]
         found = [tool for tool in read if tool is not None]
         # Both names may hold the mark: a tool that is known is more likely meant, and then the longer server.
@@ -281,13 +282,13 @@ class AgentBridge:
             self.reporter.note_denied(call_id, error)
             raise
 
-    async def find_refusal(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> str:
-        """Have a call decided as `permit` does: why it may not be made, in words for the model; empty if it may."""
+    async def find_refusal(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> str | None:
+        """Have a call decided as `permit` does: why it may not be made, in words for the model; `None` if it may."""
         try:
             await self.permit(tool, arguments, call_id=call_id)
         except MooringError as error:
             return error.for_model or str(error)
-        return ""
+        return None
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:

@@ -44,7 +44,7 @@ class PermissionRequests:
             return PermissionResultDeny(message=str(error))
         tool = find_tool(self._bridge, name)
         refusal = await self._bridge.find_refusal(tool, arguments, call_id=context.tool_use_id)
-        return PermissionResultDeny(message=refusal) if refusal else PermissionResultAllow()
+        return PermissionResultAllow() if refusal is None else PermissionResultDeny(message=refusal)
 
 
 async def _ask_always(call: Mapping[str, Any], id: str | None, context: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class CopilotPermissions:
     def __init__(self, bridge: AgentBridge, events: CopilotEvents) -> None:
         self._bridge = bridge
         self._events = events
-        self._decisions: dict[_DecisionKey, asyncio.Task[str]] = {}
+        self._decisions: dict[_DecisionKey, asyncio.Task[str | None]] = {}
         self._is_open = False
 
     def begin_turn(self) -> None:
@@ -52,11 +52,11 @@ class CopilotPermissions:
         except asyncio.CancelledError:
             # Only by the end of the turn: the library never cancels what it asks.
             return answer_nothing()
-        return reject(refusal) if refusal else allow_once()
+        return allow_once() if refusal is None else reject(refusal)
 
     def _find_decision(
         self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], call_id: str
-    ) -> "asyncio.Task[str]":
+    ) -> "asyncio.Task[str | None]":
         """What becomes of a call. For a file outside of the folder, the program asks twice about the same call."""
         key = (call_id, repr(tool), json.encode(arguments, order="sorted"))
         known = self._decisions.get(key)

@@ -39,7 +39,7 @@ class TurnAnswers:
         self._reading = reading
         self._answering: set[asyncio.Task[None]] = set()
         self._undecided: dict[str, PermissionWanted] = {}
-        self._decisions: dict[str, asyncio.Task[str]] = {}
+        self._decisions: dict[str, asyncio.Task[str | None]] = {}
         """By the call: some tools ask twice about one, and the person is asked once."""
         self._refused: list[tuple[str, _Refused]] = []
 
@@ -80,14 +80,14 @@ class TurnAnswers:
     async def _answer_permission(self, wanted: PermissionWanted) -> None:
         refusal = await self._decide(wanted)
         is_open = self._undecided.pop(wanted.id, None) is not None
-        if refusal:
+        if refusal is not None:
             self._refused.append((wanted.session, _Refused(wanted.id, refusal)))
         elif is_open:
             await self._reply(wanted.id, {"reply": "once"})
         await self._send_refusals(wanted.session)
 
-    async def _decide(self, wanted: PermissionWanted) -> str:
-        """Why a call may not be made, in words for the model; empty if it may."""
+    async def _decide(self, wanted: PermissionWanted) -> str | None:
+        """Why a call may not be made, in words for the model; `None` if it may."""
         if wanted.tool is None:
             tool = OwnTool(wanted.permission)
             return await self._bridge.find_refusal(tool, wanted.metadata, call_id=wanted.id)
@@ -96,9 +96,9 @@ class TurnAnswers:
             self._decisions[call.id] = asyncio.get_running_loop().create_task(self._decide_call(call))
         return await self._decisions[call.id]
 
-    async def _decide_call(self, call: ReadCall) -> str:
+    async def _decide_call(self, call: ReadCall) -> str | None:
         if isinstance(call.tool, OwnTool) and self._servers.is_served(call.tool):
-            return ""
+            return None
         return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id)
 
     async def _send_refusals(self, session: str) -> None:
