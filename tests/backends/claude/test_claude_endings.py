@@ -122,7 +122,16 @@ async def test_a_turn_can_be_canceled_while_the_person_is_asked(home: Home) -> N
 def list_programs() -> list[str]:
     """The running programs of Claude Code that this test started."""
     mark = os.environ["MOORING_TEST"]
-    return [pid for pid in running(mark) if b"_bundled/claude" in read_command(pid)]
+    found = [pid for pid in running(mark) if b"_bundled/claude" in read_command(pid)]
+    # What it starts itself has its command line for a moment, until it has become another program.
+    return [pid for pid in found if find_parent(pid) not in found]
+
+
+def find_parent(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    except OSError:
+        return ""
 
 
 def read_command(pid: str) -> bytes:
