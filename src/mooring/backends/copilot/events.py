@@ -6,13 +6,13 @@ from typing import Any, Final
 from mooring.backends.bridge.bridge import AgentBridge, McpTool
 from mooring.backends.copilot.said import (
     AgentStarted,
-    CallEnded,
-    CallStarted,
+    CopilotCallEnded,
+    CopilotCallStarted,
+    CopilotSessionFailed,
     MessageComplete,
     ModelFailed,
     ReplyRetried,
     Said,
-    SessionFailed,
     SessionIdle,
     TextGrew,
     ThoughtComplete,
@@ -63,9 +63,9 @@ class CopilotEvents:
         match said:
             case TextGrew() | ThoughtGrew() | MessageComplete() | ThoughtComplete():
                 self._take_words(said, parent)
-            case CallStarted():
+            case CopilotCallStarted():
                 self._start_call(said, parent)
-            case CallEnded():
+            case CopilotCallEnded():
                 self._end_call(said, parent)
             case AgentStarted():
                 self._start_agent(said, agent)
@@ -73,7 +73,7 @@ class CopilotEvents:
                 self._reporter.use(said.model, read_usage(said), None, self._window, parent=parent)
             case WindowMeasured(limit):
                 self._window = limit if parent is None else self._window
-            case ModelFailed() | ReplyRetried() | SessionFailed():
+            case ModelFailed() | ReplyRetried() | CopilotSessionFailed():
                 self._take_failure(said, parent)
             case TodosChanged() | SessionIdle():
                 pass
@@ -105,7 +105,7 @@ class CopilotEvents:
 
     # --- what tools do --------------------------------------------------------------------------------------------
 
-    def _start_call(self, call: CallStarted, parent: str | None) -> None:
+    def _start_call(self, call: CopilotCallStarted, parent: str | None) -> None:
         arguments = call.arguments if isinstance(call.arguments, Mapping) else {}
         id, name = call.tool_call_id, call.tool_name
         found = self._find_server_tool(call)
@@ -115,7 +115,7 @@ class CopilotEvents:
         self._calls[id] = found
         self._reporter.start_tool(id, name, found.server, found.tool, arguments, parent=parent)
 
-    def _find_server_tool(self, call: CallStarted) -> McpTool | None:
+    def _find_server_tool(self, call: CopilotCallStarted) -> McpTool | None:
         if call.mcp_server_name is None or call.mcp_tool_name is None:
             return self._bridge.split_tool(call.tool_name, NAME_MARK)
         return self._bridge.read_tool(call.mcp_server_name, call.mcp_tool_name)
@@ -124,7 +124,7 @@ class CopilotEvents:
         """The tool of a server that a call is of, if the call has been told and is one."""
         return self._calls.get(id or "")
 
-    def _end_call(self, call: CallEnded, parent: str | None) -> None:
+    def _end_call(self, call: CopilotCallEnded, parent: str | None) -> None:
         error = call.error
         text = "" if call.result is None else call.result.content
         self._reporter.finish_tool(
@@ -144,14 +144,14 @@ class CopilotEvents:
 
     # --- what fails -----------------------------------------------------------------------------------------------
 
-    def _take_failure(self, said: ModelFailed | ReplyRetried | SessionFailed, parent: str | None) -> None:
+    def _take_failure(self, said: ModelFailed | ReplyRetried | CopilotSessionFailed, parent: str | None) -> None:
         match said:
             case ModelFailed():
                 self._model_error = _describe_model_error(said)
             case ReplyRetried(reason):
                 # It has waited already when it says so.
                 self._reporter.fail(self._model_error or reason or "The model failed.", 0.0, parent=parent)
-            case SessionFailed(message):
+            case CopilotSessionFailed(message):
                 self.error = message
 
 

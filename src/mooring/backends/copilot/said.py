@@ -50,7 +50,7 @@ class WindowMeasured(Struct, frozen=True, rename="camel"):
 # --- what tools do ----------------------------------------------------------------------------------------------------
 
 
-class CallStarted(Struct, frozen=True, rename="camel"):
+class CopilotCallStarted(Struct, frozen=True, rename="camel"):
     tool_call_id: str
     tool_name: str
     arguments: Any = None
@@ -58,7 +58,7 @@ class CallStarted(Struct, frozen=True, rename="camel"):
     mcp_tool_name: str | None = None
 
 
-class CallResult(Struct, frozen=True, rename="camel"):
+class CopilotCallResult(Struct, frozen=True, rename="camel"):
     content: str = ""
     structured_content: Any = None
 
@@ -68,10 +68,10 @@ class CallError(Struct, frozen=True, rename="camel"):
     code: str | None = None
 
 
-class CallEnded(Struct, frozen=True, rename="camel"):
+class CopilotCallEnded(Struct, frozen=True, rename="camel"):
     tool_call_id: str
     success: bool
-    result: CallResult | None = None
+    result: CopilotCallResult | None = None
     error: CallError | None = None
 
 
@@ -106,7 +106,7 @@ class ReplyRetried(Struct, frozen=True, rename="camel"):
     reason: str | None = None
 
 
-class SessionFailed(Struct, frozen=True, rename="camel"):
+class CopilotSessionFailed(Struct, frozen=True, rename="camel"):
     """The turn can't go on."""
 
     message: str
@@ -126,13 +126,13 @@ Said: TypeAlias = (
     | ThoughtComplete
     | TokensSpent
     | WindowMeasured
-    | CallStarted
-    | CallEnded
+    | CopilotCallStarted
+    | CopilotCallEnded
     | TodosChanged
     | AgentStarted
     | ModelFailed
     | ReplyRetried
-    | SessionFailed
+    | CopilotSessionFailed
     | SessionIdle
 )
 
@@ -143,13 +143,13 @@ _KINDS: Final[Mapping[str, type[Said]]] = {
     "assistant.reasoning": ThoughtComplete,
     "assistant.usage": TokensSpent,
     "session.usage_info": WindowMeasured,
-    "tool.execution_start": CallStarted,
-    "tool.execution_complete": CallEnded,
+    "tool.execution_start": CopilotCallStarted,
+    "tool.execution_complete": CopilotCallEnded,
     "session.todos_changed": TodosChanged,
     "subagent.started": AgentStarted,
     "model.call_failure": ModelFailed,
     "assistant.turn_retry": ReplyRetried,
-    "session.error": SessionFailed,
+    "session.error": CopilotSessionFailed,
     "session.idle": SessionIdle,
 }
 

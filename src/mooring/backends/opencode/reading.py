@@ -13,16 +13,16 @@ from mooring.backends.opencode.models import ModelWindows
 from mooring.backends.opencode.said import (
     AgentEvent,
     CallName,
-    Failure,
-    Message,
     MessageChanged,
+    OpenCodeFailure,
+    OpenCodeMessage,
+    OpenCodeSessionFailed,
     Part,
     PartChanged,
     PartGrew,
     PermissionReplied,
     PermissionWanted,
     QuestionsWanted,
-    SessionFailed,
     StateChanged,
     StepsChanged,
     Tokens,
@@ -75,7 +75,7 @@ class TurnReading:
         self._parents: dict[str, str | None] = {session: None}
         """Our session and those of sub-agents, each with the call that it works for."""
         self._session = session
-        self._replies: dict[str, Message] = {}
+        self._replies: dict[str, OpenCodeMessage] = {}
         self._texts: dict[str, _TextPart] = {}
         self._calls: dict[tuple[str, str], asyncio.Future[ReadCall]] = {}
         self._last_reply = ""
@@ -107,7 +107,7 @@ class TurnReading:
         if self.has_begun:
             self._tell(event)
 
-    def _note_prompt(self, message: Message) -> None:
+    def _note_prompt(self, message: OpenCodeMessage) -> None:
         if message.role == "user" and message.session == self._session and message.id not in self._prompts:
             self._prompts.add(message.id)
             self.has_begun = True
@@ -127,8 +127,8 @@ class TurnReading:
                     self._reporter.change_plan(tuple(steps), parent=self._parents[session])
             case StateChanged():
                 self._take_state(event)
-            case SessionFailed(session, error):
-                if session == self._session and isinstance(error, Failure):
+            case OpenCodeSessionFailed(session, error):
+                if session == self._session and isinstance(error, OpenCodeFailure):
                     self.failure = describe_failure(error)
             case PermissionWanted() | PermissionReplied() | QuestionsWanted():
                 pass  # whoever answers them takes them
@@ -137,13 +137,12 @@ class TurnReading:
         """Take the message that answers the prompt: it says whether the turn failed."""
         info = as_mapping(as_mapping(answer).get("info"))
         error = as_mapping(info.get("error"))
-        self.failure = (
-            describe_failure(Failure(str(error.get("name", "")), as_mapping(error.get("data")))) if error else ""
-        )
+        found = OpenCodeFailure(str(error.get("name", "")), as_mapping(error.get("data")))
+        self.failure = describe_failure(found) if error else ""
 
     # --- texts --------------------------------------------------------------------------------------------------------
 
-    def _take_message(self, message: Message) -> None:
+    def _take_message(self, message: OpenCodeMessage) -> None:
         if message.role != "assistant" or not self.belongs(message.session):
             return
         self._replies[message.id] = message
@@ -190,7 +189,7 @@ class TurnReading:
         if parent is None:
             self._said.append(text)
 
-    def _take_usage(self, part: Part, reply: Message) -> None:
+    def _take_usage(self, part: Part, reply: OpenCodeMessage) -> None:
         if part.tokens is None:
             return
         model = f"{reply.provider}/{reply.model}"
@@ -269,7 +268,7 @@ def count_tokens(tokens: Tokens) -> TokenUsage:
     )
 
 
-def describe_failure(failure: Failure) -> str:
+def describe_failure(failure: OpenCodeFailure) -> str:
     """Why a reply failed, in OpenCode's words."""
     message = failure.data.get("message")
     words = message if isinstance(message, str) and message else failure.name or "the reply failed"

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 # --- messages and their parts -----------------------------------------------------------------------------------------
 
 
-class Message(Struct, frozen=True):
+class OpenCodeMessage(Struct, frozen=True):
     """A message of a session, without its parts."""
 
     id: str
@@ -64,7 +64,7 @@ class Part(Struct, frozen=True):
 
 
 class MessageChanged(Struct, frozen=True):
-    info: Message
+    info: OpenCodeMessage
 
 
 class PartChanged(Struct, frozen=True):
@@ -102,7 +102,7 @@ class PermissionReplied(Struct, frozen=True):
     reply: str
 
 
-class Choice(Struct, frozen=True):
+class OpenCodeChoice(Struct, frozen=True):
     label: str
     description: str = ""
 
@@ -110,7 +110,7 @@ class Choice(Struct, frozen=True):
 class AgentQuestion(Struct, frozen=True):
     question: str
     header: str = ""
-    options: Sequence[Choice] = ()
+    options: Sequence[OpenCodeChoice] = ()
     multiple: bool = False
     custom: bool = True
 
@@ -146,14 +146,14 @@ class StateChanged(Struct, frozen=True):
     status: SessionState
 
 
-class Failure(Struct, frozen=True):
+class OpenCodeFailure(Struct, frozen=True):
     name: str = ""
     data: Mapping[str, Any] = {}
 
 
-class SessionFailed(Struct, frozen=True):
+class OpenCodeSessionFailed(Struct, frozen=True):
     session: str = field(name="sessionID", default="")
-    error: Failure | UnsetType = UNSET
+    error: OpenCodeFailure | UnsetType = UNSET
 
 
 AgentEvent: TypeAlias = (
@@ -165,7 +165,7 @@ AgentEvent: TypeAlias = (
     | QuestionsWanted
     | StepsChanged
     | StateChanged
-    | SessionFailed
+    | OpenCodeSessionFailed
 )
 
 _KINDS: Final[Mapping[str, type[AgentEvent]]] = {
@@ -177,7 +177,7 @@ _KINDS: Final[Mapping[str, type[AgentEvent]]] = {
     "question.asked": QuestionsWanted,
     "todo.updated": StepsChanged,
     "session.status": StateChanged,
-    "session.error": SessionFailed,
+    "session.error": OpenCodeSessionFailed,
 }
 
 
