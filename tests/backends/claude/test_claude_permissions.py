@@ -93,12 +93,12 @@ async def test_what_claude_code_takes_for_harmless_passes_our_rules_too(home: Ho
     with make_caller(("Read", {"file_path": str(secret)}), ("Read", {"file_path": str(public)})) as model:
         async with talk(home, model, rules=rules) as conversation:
             events = await conversation.say("Read both.")
-    first, second = pick(events, ToolFinished)
-    assert (first.success, first.denied) == (False, True)
-    assert second.success
+    # Claude Code reads both at once: whichever is judged first ends first.
+    ended = {each.arguments["file_path"]: (each.success, each.denied) for each in pick(events, ToolFinished)}
+    assert ended == {str(secret): (False, True), str(public): (True, False)}
     texts = [result.text for result in model.requests[-1].all_results]
     assert "canary-notes" not in "".join(texts)
-    assert "welcome" in texts[1]
+    assert [text for text in texts if "welcome" in text] != []
 
 
 @patient
