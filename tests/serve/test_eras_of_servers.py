@@ -201,12 +201,12 @@ async def test_a_program_that_starts_by_itself_starts_with_the_first_client(home
     assert text(await asyncio.to_thread(talk)) == era
 
 
-async def test_a_program_has_one_process_and_the_first_client_decides_its_era(home: Home) -> None:
+async def test_a_program_has_one_process_in_the_stateless_era_for_clients_of_both(home: Home) -> None:
     home.configure(box={"command": sys.executable, "args": [SERVER, "both"]})
     async with serving(home, *RAW) as server:
         session = await server.session()
         pid = text((await session.call("pid"))["result"])
-        for tool, wanted in (("era", "handshake"), ("pid", pid)):
+        for tool, wanted in (("era", "stateless"), ("pid", pid)):
             assert text((await session.call(tool))["result"]) == wanted
             assert text((await server.stateless("tools/call", {"name": tool}))["result"]) == wanted
     with pytest.raises(ProcessLookupError):

@@ -142,9 +142,10 @@ async def run_on_host(
 
 
 @asynccontextmanager
-async def open_for_clients(setup: Setup, names: Sequence[str]) -> AsyncIterator[Host]:
+async def open_for_clients(setup: Setup, names: Sequence[str], *, alone: bool = False) -> AsyncIterator[Host]:
     """An open host on the servers of these names, or on all, whose calls are made by other programs.
 
+    A program that is `alone` is waited for: it decides in which era servers of both are connected.
     Nobody typed those calls, so that the person's rules and mode decide, and each client is asked for itself. Changed
     files take effect while it is open.
 
@@ -159,7 +160,7 @@ async def open_for_clients(setup: Setup, names: Sequence[str]) -> AsyncIterator[
         rules=setup.permissions.rules,
         guard=setup.guard,
         reload=True,
-        awaits_client=True,
+        awaits_client=alone,
         remember=adhoc is None,
         adapt=partial(_adapt_for_clients, setup=setup, names=names, known=known),
         warn=setup.warn,

@@ -70,7 +70,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     on_unanswered: Callable[[Question], None] = _ignore_question
     """Called with what a server asked if there is no `ask`."""
     awaits_client: bool = False
-    """Whether no server starts by itself before a program is served, which decides the era it is connected in."""
+    """Whether no server starts by itself before there is a program to serve, which decides the era."""
     start_reserve: float = 0.0
     """See `Limits.reserve`."""
 

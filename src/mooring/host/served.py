@@ -63,9 +63,11 @@ def open_client(
     names: NameStyle = "full",
     search: bool = False,
     browser: bool = True,
+    alone: bool = True,
 ) -> "ServedClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
 
+    A client that is `alone` decides in which era servers of both are connected; others share these servers.
     With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
     come back to this machine, a login prefers a code for another device.
     """
@@ -78,6 +80,8 @@ def open_client(
         return Answerer(client.find_asker(), client.find_roots())
 
     conversation = parts.converse(permissions, client.ask, find_answerer=find_answerer)
+    if alone:
+        parts.meet_client(client.era)
     return ServedClient(parts, client, conversation, names=names, search=search, browser=browser)
 
 
@@ -110,7 +114,6 @@ class ServedClient:
         self._addresses: dict[str, Pair] = {}
         self._templates: dict[str, Pair] = {}
         self._subscribed: dict[str, Callable[[], None]] = {}
-        parts.meet_client(client.era)
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring client")
 
     async def close(self) -> None:
