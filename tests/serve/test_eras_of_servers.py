@@ -201,6 +201,15 @@ async def test_a_program_that_starts_by_itself_starts_with_the_first_client(home
     assert text(await asyncio.to_thread(talk)) == era
 
 
+async def test_over_http_a_program_that_starts_by_itself_waits_for_no_client(home: Home) -> None:
+    started = home.cwd / "started"
+    script = f"touch {started}; exec {sys.executable} {SERVER} both"
+    home.configure(box={"command": "sh", "args": ["-c", script], "lifecycle": "eager"})
+    async with serving(home, *RAW), asyncio.timeout(15):
+        while not await asyncio.to_thread(started.exists):  # noqa: ASYNC110 - nothing tells when a file appears
+            await asyncio.sleep(0.05)
+
+
 async def test_a_program_has_one_process_in_the_stateless_era_for_clients_of_both(home: Home) -> None:
     home.configure(box={"command": sys.executable, "args": [SERVER, "both"]})
     async with serving(home, *RAW) as server:
