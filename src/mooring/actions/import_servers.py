@@ -93,12 +93,14 @@ def _list_left_out(found: FoundServers) -> list[SkippedServer]:
 
 def _list_unread(inventory: Inventory, source: ImportSource) -> tuple[Problem, ...]:
     """The files of the source that could not be read: without them, "nothing to write" would be only half of it."""
-    unread = [problem for problem in inventory.problems if problem.hides_servers]
-    if source.word:
-        return tuple(problem for problem in unread if is_file_of(source.word, problem.path or ""))
-    # Every other tool's: what is imported comes into Mooring's own.
-    others = [problem for problem in unread if not is_file_of(OWN.tool, problem.path or "")]
-    return tuple(others)
+
+    def is_of_source(path: str) -> bool:
+        # Without a word, the source is every tool but Mooring, into whose file all is imported.
+        return is_file_of(source.word, path) if source.word else not is_file_of(OWN.tool, path)
+
+    return tuple(
+        problem for problem in inventory.problems if problem.hides_servers and is_of_source(problem.path or "")
+    )
 
 
 def _list_known(inventory: Inventory) -> Iterator[RankedDefinition]:

@@ -145,7 +145,8 @@ async def run_on_host(
 async def open_for_clients(setup: Setup, names: Sequence[str], *, alone: bool = False) -> AsyncIterator[Host]:
     """An open host on the servers of these names, or on all, whose calls are made by other programs.
 
-    A program that is `alone` is waited for: it decides in which era servers of both are connected.
+    With `alone`, there is one such program, and servers that start by themselves wait for it: its era decides how they
+    are connected.
     Nobody typed those calls, so that the person's rules and mode decide, and each client is asked for itself. Changed
     files take effect while it is open.
 

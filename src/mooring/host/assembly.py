@@ -204,7 +204,7 @@ class Assembly:
         return self._meaning
 
     def meet_client(self, era: EraName) -> None:
-        """Note the program that the servers are there for. It decides in which era servers of both are connected."""
+        """Note the only program that is served: its era decides how servers that speak both are connected."""
         if self.shared.client_era is None:
             self.shared.client_era = era
             if self.options.awaits_client:

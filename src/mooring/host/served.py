@@ -67,7 +67,7 @@ def open_client(
 ) -> "ServedClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
 
-    A client that is `alone` decides in which era servers of both are connected; others share these servers.
+    A client that is `alone` decides in which era servers that speak both are connected.
     With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
     come back to this machine, a login prefers a code for another device.
     """

@@ -21,20 +21,12 @@ from mooring.core.result import LogMessage
 from mooring.core.status import Status
 from mooring.errors import MooringError
 from mooring.servers.supervisor import Supervisor
+from mooring.servers.usage import ConfiguredServer
 from mooring.wire.session.session import Session
 
 
-class ServerOfBothEras(Protocol):
+class ServerOfBothEras(ConfiguredServer, Protocol):
     """What a second connection needs of its server."""
-
-    @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def config(self) -> ServerConfig: ...
 
     def open_beside(self, era: EraName, on_update: Callable[[str], None]) -> AbstractAsyncContextManager[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""

@@ -91,8 +91,7 @@ class Shared:
         self.on_unanswered = on_unanswered
         self.log_routes = LogRoutes()
         self.client_era: EraName | None = None
-        """The era of the program that the servers are there for, if it is one: they are connected in it, where they
-        offer it."""
+        """The era of the program that is served, if there is just one: servers that offer it are connected in it."""
         self.secrets = Secrets()
         self.store = SecretStore(defaults.where)
         self.login_secrets: dict[str, tuple[str, ...]] = {}

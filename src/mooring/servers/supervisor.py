@@ -25,9 +25,8 @@ from time import time
 from typing import Any, Protocol
 
 from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES, Breaker
-from mooring.core.config import ServerConfig
 from mooring.core.failure import Ending
-from mooring.core.limits import Limits, Timeout
+from mooring.core.limits import Timeout
 from mooring.core.result import LogMessage
 from mooring.core.status import Connected, Connecting, Failed, Idle, NeedsAuth, NeedsInput, Status, Unapproved
 from mooring.errors import (
@@ -46,24 +45,15 @@ from mooring.errors import (
 )
 from mooring.servers.pending import PendingConnection
 from mooring.servers.retry import MIN_GAP, compute_pause
-from mooring.servers.usage import Usage
+from mooring.servers.usage import ConfiguredServer, Usage
 from mooring.wire.session.session import Session
 
 _FINISH_INTERVAL = 0.1
 """Seconds between two looks at whether the last calls on a lost connection are done."""
 
 
-class SupervisedServer(Protocol):
+class SupervisedServer(ConfiguredServer, Protocol):
     """What a supervisor needs of its server."""
-
-    @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def config(self) -> ServerConfig: ...
 
     @property
     def may_install(self) -> bool:

@@ -8,7 +8,10 @@ from mooring.core.limits import Limits
 
 
 class ConfiguredServer(Protocol):
-    """A server's limits and definition, read again each time: a reload may change both."""
+    """A server's name, limits and definition, read again each time: a reload may change the last two."""
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def limits(self) -> Limits: ...
