@@ -73,11 +73,11 @@ WRITING = """\
 ## What is written
 
 Only keys that the tool itself has are written, in its own units and placeholders. *Cannot express* lists Mooring's keys
-for what is left out. `maxInFlight` and `maxMessageBytes` are only in Mooring's own files, and which tools another tool
-may use unasked (`autoApprove`) is never copied. *Variables* are left out where the tool fills in none: no secret takes
-the place of a reference. *Timeouts* are left out where the tool has none, or has one for both start and calls and the
-two differ. *Which transport* means that HTTP is written where HTTP and SSE would be tried, or the other way round. A
-definition whose command, arguments or address the tool cannot express is not written at all.
+for what is left out. `maxInFlight`, `maxMessageBytes` and `era` are only in Mooring's own files, and which tools
+another tool may use unasked (`autoApprove`) is never copied. *Variables* are left out where the tool fills in none: no
+secret takes the place of a reference. *Timeouts* are left out where the tool has none, or has one for both start and
+calls and the two differ. *Which transport* means that HTTP is written where HTTP and SSE would be tried, or the other
+way round. A definition whose command, arguments or address the tool cannot express is not written at all.
 
 Every byte outside the entry stays as it is, and a file that cannot be read is never written. Removing an entry that was
 added gives back the same file; if it was the only one, an empty container remains. Managed files, plugins and files in
@@ -188,7 +188,7 @@ SAMPLE_CONFIGS = (
     _sample("variables", Stdio(literal("x"), env={"OTHER": _VARIABLE})),
     _sample("program", Stdio(literal("x"), cwd=literal("/"), env_file=literal("/e")), disabled_by="x", required=True,
             start_timeout=5.0, call_timeout=60.0, idle_timeout=60.0, max_in_flight=1, max_message_bytes=1,
-            always_load=True, lifecycle="keep-alive"),
+            era="handshake", always_load=True, lifecycle="keep-alive"),
     _sample("allowed", Stdio(literal("x")), tools_allow=("t",)),
     _sample("blocked", Stdio(literal("x")), tools_deny=("t",)),
     _sample("address", Http(_URL, headers_helper=literal("h"), transport="http"), oauth=_LOGIN),
@@ -279,7 +279,7 @@ def _group(lost: dict[str, None]) -> dict[str, None]:
     for name, keys in GROUPS.items():
         if keys <= lost.keys():
             lost = {key: None for key in (*lost, name) if key not in keys}
-    return {key: None for key in lost if key not in ("maxInFlight", "maxMessageBytes", "address")}
+    return {key: None for key in lost if key not in ("maxInFlight", "maxMessageBytes", "era", "address")}
 
 
 def _lost(config: ServerConfig, format: Format) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ DEFINITIONS = st.builds(
     call_timeout=TIMES,
     idle_timeout=TIMES,
     max_in_flight=st.none() | st.just(3),
+    era=st.sampled_from([None, "handshake", "stateless"]),
     tools_allow=st.none() | TOOLS,
     tools_deny=TOOLS,
     oauth=LOGINS,
@@ -135,7 +136,7 @@ def says(config: ServerConfig) -> dict[str, Any]:
         }  # fmt: skip
     told |= {
         "transport": connection.transport, "disabled": not config.enabled, "required": config.required, "startTimeout": config.start_timeout,
-        "callTimeout": config.call_timeout, "idleTimeout": config.idle_timeout, "maxInFlight": config.max_in_flight,
+        "callTimeout": config.call_timeout, "idleTimeout": config.idle_timeout, "maxInFlight": config.max_in_flight, "era": config.era,
         "allowedTools": config.tools_allow, "blockedTools": config.tools_deny, "alwaysLoad": config.always_load, "lifecycle": config.lifecycle,
     }  # fmt: skip
     return told

@@ -77,13 +77,15 @@ async def test_one_request_at_a_time_is_sent_where_the_entry_says_so_and_all_at_
 
 
 def test_the_fields_are_shown_and_bad_ones_are_named(cli: Cli) -> None:
-    good = {"command": sys.executable, "maxInFlight": 1, "maxMessageBytes": 32 * MIB}
-    bad = {"command": sys.executable, "maxInFlight": 0, "maxMessageBytes": "lots"}
+    good = {"command": sys.executable, "maxInFlight": 1, "maxMessageBytes": 32 * MIB, "era": "handshake"}
+    bad = {"command": sys.executable, "maxInFlight": 0, "maxMessageBytes": "lots", "era": "latest"}
     cli.home.write("home/.config/mooring/mcp.json", {"mcpServers": {"good": good, "bad": bad}})
     shown = cli("mcp", "get", "good").out
     assert "1 at once" in shown
     assert "up to 32 MiB" in shown
+    assert "the handshake era alone" in shown
     assert cli("mcp", "get", "good", "--json").data["maxInFlight"] == 1
     warnings = cli("mcp", "doctor").out
     assert "`maxInFlight` should be a whole number from 1" in warnings
     assert "`maxMessageBytes` should be a whole number from 1" in warnings
+    assert "`era` should be handshake or stateless" in warnings

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from mooring.actions.list import Row, describe_winner, finite_seconds
 from mooring.core.config import Broken, Connection, Http, InProcess, ServerConfig, Stdio, list_inputs, list_templates
+from mooring.core.hello import EraName
 from mooring.core.template import Template, effect_of_unset, find_unset, is_bare_name, written_text
 from mooring.display.text import mask
 from mooring.inventory.load import Inventory, RowSource, describe_source
@@ -39,6 +40,7 @@ class Details(Struct, frozen=True, kw_only=True, rename="camel"):
     call_timeout: float | None = None
     max_in_flight: int | None = None
     max_message_bytes: int | None = None
+    era: EraName | None = None
     tools_allow: tuple[str, ...] | None = None
     tools_deny: tuple[str, ...] = ()
     oauth: bool = False
@@ -120,6 +122,7 @@ def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, 
         "call_timeout": finite_seconds(config.call_timeout),
         "max_in_flight": config.max_in_flight,
         "max_message_bytes": config.max_message_bytes,
+        "era": config.era,
         "tools_allow": config.tools_allow,
         "tools_deny": config.tools_deny,
         "oauth": config.oauth is not None and config.oauth.enabled,

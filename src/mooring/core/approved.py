@@ -56,8 +56,8 @@ class Approved(Struct, frozen=True):
         mine, theirs = self.config, other.config
         same_connection = mine.connection == theirs.connection and mine.oauth == theirs.oauth
         # A connection is made with these and keeps them for as long as it lives.
-        limits = mine.max_in_flight, mine.max_message_bytes
-        if limits != (theirs.max_in_flight, theirs.max_message_bytes):
+        kept = mine.max_in_flight, mine.max_message_bytes, mine.era
+        if kept != (theirs.max_in_flight, theirs.max_message_bytes, theirs.era):
             return False
         # A project's server gets less of the environment, so the same command is another program there.
         return same_connection and (self.folder, self.own) == (other.folder, other.own)

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.hello import EraName
 from mooring.core.problem import Problem
 from mooring.core.template import InputPart, Template
 
@@ -196,6 +197,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     """How many requests it is sent at once."""
     max_message_bytes: int | None = None
     """How large one message of it may be."""
+    era: EraName | None = None
+    """The only era of the protocol to speak with it, if it speaks that one; `None` for whichever suits."""
     tools_allow: tuple[str, ...] | None = None
     tools_deny: tuple[str, ...] = ()
     oauth: OAuth | None = None

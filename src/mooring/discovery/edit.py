@@ -369,6 +369,7 @@ class _EntryWriter:
         self._write_times()
         self._set("max_in_flight", config.max_in_flight)
         self._set("max_message_bytes", config.max_message_bytes)
+        self._set("era", config.era)
         if config.tools_allow is not None and self._has("tools_allow"):
             self.values["tools_allow"] = list(config.tools_allow)
         self._set("tools_deny", config.tools_deny)
@@ -478,6 +479,7 @@ _FIELDS: Mapping[str, Callable[[ServerConfig], Any]] = {
     "idleTimeout": lambda config: config.idle_timeout,
     "maxInFlight": lambda config: config.max_in_flight,
     "maxMessageBytes": lambda config: config.max_message_bytes,
+    "era": lambda config: config.era,
     "allowedTools": lambda config: None if config.tools_allow is None else (config.tools_allow,),
     "blockedTools": lambda config: config.tools_deny,
     "alwaysLoad": lambda config: config.always_load,

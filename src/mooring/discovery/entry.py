@@ -136,6 +136,7 @@ class _EntryReader:
             idle_timeout=self._time("idle_timeout"),
             max_in_flight=self._lenient("max_in_flight", values.read_count, None),
             max_message_bytes=self._lenient("max_message_bytes", values.read_count, None),
+            era=self._lenient("era", values.read_era, None),
             tools_allow=self._allowed_tools(),
             tools_deny=self._lenient("tools_deny", values.read_names, _NO_TEXTS)
             + _tools_under(policies, "always_deny"),

@@ -266,7 +266,7 @@ Slot: TypeAlias = Literal[
     "type", "command", "args", "env", "pass_env", "env_secrets", "env_file", "cwd",
     "url", "headers", "env_headers", "bearer", "bearer_env", "headers_helper",
     "enabled", "disabled", "required", "timeout", "start_timeout", "call_timeout", "idle_timeout",
-    "max_in_flight", "max_message_bytes",
+    "max_in_flight", "max_message_bytes", "era",
     "tools_allow", "tools_deny", "tools_policy", "oauth", "oauth_client_id", "oauth_scopes", "oauth_resource",
     "oauth_grant", "oauth_client_secret", "oauth_port", "always_load", "lifecycle", "auto_approve",
 ]  # fmt: skip

@@ -151,6 +151,12 @@ def read_lifecycle(value: Any) -> Any:
     return value
 
 
+def read_era(value: Any) -> Any:
+    if value not in ("handshake", "stateless"):
+        raise EntryRefused("should be handshake or stateless")
+    return value
+
+
 def read_approvals(value: Any) -> tuple[str, ...]:
     """The tools that another tool allows: all of them, none, one mode or pattern, or a list."""
     match value:
