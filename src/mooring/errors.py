@@ -607,6 +607,11 @@ class RpcError(ServerError):
         self.message = message
         self.data = data
 
+    def suggest_handshake(self) -> None:
+        """Add how a tool can ask in the middle of its work, which only the handshake era allows."""
+        self.hint = 'It can ask if its entry in Mooring\'s own mcp.json has `"era": "handshake"`.'
+        self.args = (f"{self}. {self.hint}", *self.args[1:])
+
 
 def _last_words(stderr: Sequence[str]) -> str:
     # Servers made with the Python SDK 1.2 to 1.6 end with an exception group. Python prints it in a frame of dashes,

@@ -11,6 +11,9 @@ import pytest
 from guarding import find_port, run_listening
 from install import mooring, python
 
+from mooring import Answer, Question, RpcError, Yes
+from mooring import open as open_host
+
 ASKED_CLIENT = Path(__file__).with_name("asked_client.py")
 ASKING = Path(__file__).parent / "servers" / "asking_2.py"
 CLIENT = Path(__file__).with_name("served_client.py")
@@ -44,6 +47,28 @@ def test_through_mooring_a_tool_that_asks_does_what_it_does_without(tmp_path: Pa
     assert seen[0] == seen[1]
     if mode == "legacy":
         assert seen[1]["said"] == "Hello Ada"
+
+
+def test_clients_of_both_eras_share_a_program_that_does_what_it_does_without(tmp_path: Path) -> None:
+    port, program = find_port(), [python("mcp-2.3"), str(ASKING)]
+    words = ["--server", shlex.join(program), "--names", "raw", "--permission-mode", "bypass", "--no-token"]
+    with run_listening([mooring(), "serve", "--http", f"127.0.0.1:{port}", *words], port):
+        for mode in ("auto", "legacy", "auto"):
+            straight = run_asked_client(tmp_path, mode, program)
+            assert run_asked_client(tmp_path, mode, [f"http://127.0.0.1:{port}/mcp"]) == straight
+            assert (straight["said"] == "Hello Ada") == (mode == "legacy")
+
+
+async def test_a_tool_that_asks_works_for_a_person_if_its_server_is_kept_to_the_handshake(tmp_path: Path) -> None:
+    async def answer(question: Question) -> Answer:
+        return Yes(content={"name": "Ada"})
+
+    program = {"command": python("mcp-2.3"), "args": [str(ASKING)]}
+    servers = {"either": program, "old": {**program, "era": "handshake"}}
+    async with open_host(cwd=tmp_path, servers=servers, ask=answer, policy="allow") as host:
+        with pytest.raises(RpcError, match=r'It can ask if its entry .* has `"era": "handshake"`'):
+            await host.call("either.greet")
+        assert (await host.call("old.greet")).text == "Hello Ada"
 
 
 def run_asked_client(folder: Path, mode: str, words: list[str]) -> dict[str, str]:

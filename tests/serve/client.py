@@ -1,5 +1,6 @@
 """A client of `mooring serve` for tests: a real process behind pipes, one JSON message a line, in either era."""
 
+import asyncio
 import json
 import os
 import queue
@@ -17,6 +18,8 @@ SECONDS = 30.0
 ALL = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 Json = dict[str, Any]
 Era = Literal["handshake", "stateless"]
+RAW = ("--names", "raw", "--permission-mode", "bypass")
+"""The tools under their own names, and nothing asked about them."""
 
 
 def accept(method: str, params: Json) -> Json:
@@ -186,3 +189,13 @@ class ServeClient:
             assert pipe is not None
             pipe.close()
         return code
+
+
+async def call_tools(home: Home, era: Era, *tools: str) -> list[Any]:
+    """What a client of an era gets from these tools, over stdin and stdout."""
+
+    def talk() -> list[Any]:
+        with ServeClient(home, *RAW, era=era) as client:
+            return [client.call(tool) for tool in tools]
+
+    return await asyncio.to_thread(talk)

@@ -1,64 +1,21 @@
-"""Servers that speak both eras, behind `mooring serve`: each client is passed on in its own, as if nothing was between."""
+"""Servers behind a URL that speak both eras, through `mooring serve`: each client is passed on in its own."""
 
 import asyncio
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from client import Era, ServeClient
+from client import RAW, call_tools
 from dual import STATIC, run_dual
-from web import WebServer, WebSession, events, serving
+from web import ask_in_rounds, ask_in_session, events, serving, text
 
 from support import Home
-
-SERVER = str(Path(__file__).parent / "server.py")
-RAW = ("--names", "raw", "--permission-mode", "bypass")
-
-
-def text(result: Any) -> Any:
-    return result["content"][0]["text"]
-
-
-async def call(home: Home, era: Era, *tools: str) -> list[Any]:
-    """What a client of an era gets from these tools, over stdin and stdout."""
-
-    def talk() -> list[Any]:
-        with ServeClient(home, *RAW, era=era) as client:
-            return [client.call(tool) for tool in tools]
-
-    return await asyncio.to_thread(talk)
-
-
-async def ask_in_session(session: WebSession, name: str) -> str:
-    """Call the tool that asks in the middle of its work, and answer with a name; returns what it made of that."""
-    async with await session.open("tools/call", {"name": "ask"}) as answer:
-        async for message in events(answer):
-            if message.get("method") == "elicitation/create":
-                reply = {"id": message["id"], "result": {"action": "accept", "content": {"name": name}}}
-                async with await session.post(reply):
-                    continue
-            if "result" in message:
-                return str(text(message["result"]))
-    raise AssertionError("the stream ended without an answer")
-
-
-async def ask_in_rounds(server: WebServer, name: str) -> str:
-    """Call the tool that answers with a question, and again with a name; returns what it made of that."""
-    asked = (await server.stateless("tools/call", {"name": "round"}))["result"]
-    responses = {key: {"action": "accept", "content": {"name": name}} for key in asked["inputRequests"]}
-    more = {"requestState": asked["requestState"], "inputResponses": responses}
-    return str(text((await server.stateless("tools/call", {"name": "round", **more}))["result"]))
-
-
-# --- a server behind a URL ------------------------------------------------------------------------------------------
 
 
 async def test_a_client_of_the_handshake_is_asked_in_the_middle_of_a_call(home: Home) -> None:
     async with run_dual() as server:
         home.configure(box={"url": server.url})
-        era, answer = await call(home, "handshake", "era", "ask")
+        era, answer = await call_tools(home, "handshake", "era", "ask")
     assert text(era) == "handshake"
     assert '"name": "Ada"' in text(answer)
     # One connection was enough, and nothing was asked in the other era.
@@ -69,7 +26,7 @@ async def test_a_client_of_the_handshake_is_asked_in_the_middle_of_a_call(home: 
 async def test_a_stateless_client_is_asked_between_two_rounds(home: Home) -> None:
     async with run_dual() as server:
         home.configure(box={"url": server.url})
-        era, answer = await call(home, "stateless", "era", "round")
+        era, answer = await call_tools(home, "stateless", "era", "round")
     assert text(era) == "stateless"
     assert '"name": "Ada"' in text(answer)
     assert {era for era, _ in server.heard} == {"stateless"}
@@ -136,11 +93,11 @@ async def test_a_changed_resource_is_reported_once_to_each_client_whatever_its_e
 async def test_a_server_without_the_era_of_a_client_is_bridged_and_asked_for_it_only_once(home: Home) -> None:
     async with run_dual("stateless") as server:
         home.configure(box={"url": server.url})
-        era, answer = await call(home, "handshake", "era", "round")
+        era, answer = await call_tools(home, "handshake", "era", "round")
         assert text(era) == "stateless"
         assert '"name": "Ada"' in text(answer)
         refused = server.count("handshake", "initialize")
-        assert text((await call(home, "handshake", "era"))[0]) == "stateless"
+        assert text((await call_tools(home, "handshake", "era"))[0]) == "stateless"
         assert server.count("handshake", "initialize") == refused == 1
 
 
@@ -167,70 +124,25 @@ async def test_a_session_that_the_server_forgot_is_begun_anew_in_the_same_era(ho
 async def test_what_was_served_in_the_handshake_era_is_called_in_the_stateless_one_afterwards(home: Home) -> None:
     async with run_dual() as server:
         home.configure(box={"url": server.url})
-        await call(home, "handshake", "era")
+        await call_tools(home, "handshake", "era")
         words = [sys.executable, "-m", "mooring", "call", "box.era"]
         done = await asyncio.create_subprocess_exec(*words, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE)
         said, _ = await done.communicate()
     assert said.decode().strip() == "stateless"
 
 
-# --- a server that is a program -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("era", ["handshake", "stateless"])
-async def test_a_program_is_started_in_the_era_of_its_client(home: Home, era: Era) -> None:
-    home.configure(box={"command": sys.executable, "args": [SERVER, "both"]})
-    spoken, answer = await call(home, era, "era", "form")
-    assert text(spoken) == era
-    assert "Ada" in text(answer)
-
-
-@pytest.mark.parametrize("era", ["handshake", "stateless"])
-async def test_a_program_that_starts_by_itself_starts_with_the_first_client(home: Home, era: Era) -> None:
-    home.configure(box={"command": sys.executable, "args": [SERVER, "both"], "lifecycle": "eager"})
-
-    def talk() -> Any:
-        client = ServeClient(home, *RAW, era=era)
-        try:
-            client.__enter__()
-            client.request("tools/list")
-            return client.call("era")
-        finally:
-            client.close()
-
-    assert text(await asyncio.to_thread(talk)) == era
-
-
-async def test_over_http_a_program_that_starts_by_itself_waits_for_no_client(home: Home) -> None:
-    started = home.cwd / "started"
-    script = f"touch {started}; exec {sys.executable} {SERVER} both"
-    home.configure(box={"command": "sh", "args": ["-c", script], "lifecycle": "eager"})
-    async with serving(home, *RAW), asyncio.timeout(15):
-        while not await asyncio.to_thread(started.exists):  # noqa: ASYNC110 - nothing tells when a file appears
-            await asyncio.sleep(0.05)
-
-
-async def test_a_program_has_one_process_in_the_stateless_era_for_clients_of_both(home: Home) -> None:
-    home.configure(box={"command": sys.executable, "args": [SERVER, "both"]})
-    async with serving(home, *RAW) as server:
-        session = await server.session()
-        pid = text((await session.call("pid"))["result"])
-        for tool, wanted in (("era", "stateless"), ("pid", pid)):
-            assert text((await session.call(tool))["result"]) == wanted
-            assert text((await server.stateless("tools/call", {"name": tool}))["result"]) == wanted
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid), 0)
-
-
-async def test_a_program_without_the_era_of_its_client_is_bridged_and_later_started_only_once(home: Home) -> None:
-    home.configure(box={"command": sys.executable, "args": [SERVER, "stateless"]})
-    for _ in range(2):
-        spoken, answer = await call(home, "handshake", "era", "form")
-        assert text(spoken) == "stateless"
-        assert "Ada" in text(answer)
-
-
 def home_serving(home: Home, url: str) -> Any:
     """`mooring serve --http` in front of a server behind a URL."""
     home.configure(box={"url": url})
     return serving(home, *RAW)
+
+
+async def test_a_server_that_takes_one_request_at_a_time_has_one_connection(home: Home) -> None:
+    async with run_dual() as box:
+        definition = {"url": box.url, "maxInFlight": 1}
+        home.write("home/.config/mooring/mcp.json", {"mcpServers": {"box": definition}})
+        async with serving(home, *RAW) as server:
+            await server.stateless("tools/call", {"name": "era"})
+            session = await server.session()
+            assert text((await session.call("era"))["result"]) == "stateless"
+    assert box.count("handshake", "initialize") == 0

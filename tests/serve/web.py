@@ -131,6 +131,32 @@ async def read_answer(answer: aiohttp.ClientResponse) -> Json:
     raise AssertionError("the stream ended without an answer")
 
 
+def text(result: Any) -> Any:
+    """The text of a result that is one text."""
+    return result["content"][0]["text"]
+
+
+async def ask_in_session(session: WebSession, name: str, tool: str = "ask") -> str:
+    """Call a tool that asks in the middle of its work, and answer with a name; returns what it made of that."""
+    async with await session.open("tools/call", {"name": tool}) as answer:
+        async for message in events(answer):
+            if message.get("method") == "elicitation/create":
+                reply = {"id": message["id"], "result": {"action": "accept", "content": {"name": name}}}
+                async with await session.post(reply):
+                    continue
+            if "result" in message:
+                return str(text(message["result"]))
+    raise AssertionError("the stream ended without an answer")
+
+
+async def ask_in_rounds(server: WebServer, name: str, tool: str = "round") -> str:
+    """Call a tool that answers with a question, and again with a name; returns what it made of that."""
+    asked = (await server.stateless("tools/call", {"name": tool}))["result"]
+    responses = {key: {"action": "accept", "content": {"name": name}} for key in asked["inputRequests"]}
+    more = {"requestState": asked["requestState"], "inputResponses": responses}
+    return str(text((await server.stateless("tools/call", {"name": tool, **more}))["result"]))
+
+
 @asynccontextmanager
 async def serving(home: Home, *words: str, env: Mapping[str, str] | None = None) -> AsyncIterator[WebServer]:
     """`mooring serve --http` on a free port, ended at the end."""

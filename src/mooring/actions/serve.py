@@ -87,7 +87,7 @@ async def serve_on_http(
         raise ConfigError(f"--no-token is for this machine alone, and {address.host} can be reached from others.")
     token_path = f"{host.where.state}/serve-token"
     access = load_token(token_path) if token else None
-    options = make_serve_options(host, terms, browser=address.is_loopback, alone=False)
+    options = make_serve_options(host, terms, browser=address.is_loopback)
     server = HttpServer(address, access, options)
     try:
         await server.__aenter__()
@@ -119,11 +119,10 @@ def parse_address(text: str) -> "ListenAddress":
     return ListenAddress(host.strip("[]") or "127.0.0.1", int(port))
 
 
-def make_serve_options(host: Host, terms: ServeTerms, *, browser: bool = True, alone: bool = True) -> ServeOptions:
+def make_serve_options(host: Host, terms: ServeTerms, *, browser: bool = True) -> ServeOptions:
     """What to serve every client with: one host for all, and permissions of its own for each.
 
-    `browser` says whether those of the clients are on this machine, where a login has to come back to; `alone`, whether
-    there is only one client.
+    `browser` says whether those of the clients are on this machine, where a login has to come back to.
     """
     open_upstream = partial(
         open_client,
@@ -132,7 +131,6 @@ def make_serve_options(host: Host, terms: ServeTerms, *, browser: bool = True, a
         names=terms.names,
         search=terms.search,
         browser=browser and not is_remote(os.environ),
-        alone=alone,
     )
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
     program = Implementation("mooring", version("mooring"))

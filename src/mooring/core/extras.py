@@ -49,7 +49,9 @@ def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | Non
     return CallExtras(checked_meta, checked_headers)
 
 
-def make_passed_extras(meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None, era: EraName) -> CallExtras:
+def make_passed_extras(
+    meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None, era: EraName | None
+) -> CallExtras:
     """The extras of a request that is passed on for another program. Raises: as `make_extras`."""
     return CallExtras(_check_meta(meta) if meta else None, None, capabilities, era)
 

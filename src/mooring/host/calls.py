@@ -98,7 +98,7 @@ class Calls:
         began = perf_counter()
         questions = route.server.questions
         answerer = self._answerer if self._find_answerer is None else self._find_answerer()
-        work = Work(questions, answerer.ask, copy_context(), answerer.list_roots)
+        work = Work(questions, answerer.ask, copy_context(), answerer.list_roots, extras.era)
         questions.working[work] = None
         # The same as `with work` and `AuditLog.record_work`, inline: with many calls in flight, either one is felt.
         try:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mooring.core.address import is_expansion
 from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.extras import CallExtras, make_passed_extras
+from mooring.core.hello import EraName
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.status import Connected, NeedsAuth
@@ -63,11 +64,9 @@ def open_client(
     names: NameStyle = "full",
     search: bool = False,
     browser: bool = True,
-    alone: bool = True,
 ) -> "ServedClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
 
-    A client that is `alone` decides in which era servers that speak both are connected.
     With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
     come back to this machine, a login prefers a code for another device.
     """
@@ -80,8 +79,7 @@ def open_client(
         return Answerer(client.find_asker(), client.find_roots())
 
     conversation = parts.converse(permissions, client.ask, find_answerer=find_answerer)
-    if alone:
-        parts.meet_client(client.era)
+    parts.meet_client(client.era)
     return ServedClient(parts, client, conversation, names=names, search=search, browser=browser)
 
 
@@ -131,7 +129,7 @@ class ServedClient:
     async def find_instructions(self) -> str:
         servers = self._servers
         if len(servers) == 1:
-            await self._parts.fleet.ready(servers, SHORT_PATIENCE, trusted=LATELY)
+            await self._parts.fleet.ready(servers, SHORT_PATIENCE, trusted=LATELY, era=self._client.era)
         known = {server.name: server.instructions for server in servers if server.instructions.strip()}
         if len(servers) == 1 and self._names == "raw":
             # Then this stands for that one server, in all that it says.
@@ -225,7 +223,7 @@ class ServedClient:
 
     async def _wait_for_tools(self) -> None:
         """Wait for servers whose tools are unknown: many clients ask for the list only once."""
-        await self._parts.fleet.ready(self._servers, PATIENCE, trusted=LATELY)
+        await self._parts.fleet.ready(self._servers, PATIENCE, trusted=LATELY, era=self._client.era)
 
     def _find_tools(self) -> dict[str, CatalogEntry]:
         """The tools by the names that this client is shown."""
@@ -270,7 +268,7 @@ class ServedClient:
         found = await self._conversation.permit_subscription(server, address, self._links.has(server, address))
         report = self._client.on_updated
         release = await self._parts.subscriptions.add(
-            found, address, lambda changed: report(uri if changed == address else changed), self._client.era
+            found, address, lambda changed: report(uri if changed == address else changed), self._era
         )
         if uri in self._subscribed:
             # The client asked twice at the same time.
@@ -387,8 +385,13 @@ class ServedClient:
 
         return _read_raw(await self._conversation.calls.do_for_server(server, LOG_IN, work))
 
+    @property
+    def _era(self) -> EraName | None:
+        """The era in which the client is passed on to servers that speak both; `None` if it is to be any."""
+        return self._client.era
+
     def _make_extras(self, terms: RequestTerms) -> CallExtras:
-        return make_passed_extras(terms.meta, terms.capabilities, self._client.era)
+        return make_passed_extras(terms.meta, terms.capabilities, self._era)
 
     # --- what happens unasked -------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from mooring.core.event import Event, Reloaded
 from mooring.core.extras import CallExtras
+from mooring.core.hello import EraName
 from mooring.core.limits import Timeout
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import Progress, Result
@@ -56,6 +57,14 @@ class ServedServer(ServedClient):
         # Disabled or removed meanwhile, it offers nothing; it may come back.
         found = self._parts.lookup.servers.get(self._server)
         return [] if found is None else [found]
+
+    @property
+    def _era(self) -> EraName | None:
+        found = self._servers
+        # A program is one process in the person's conversation, whichever agents take part in it. What the program asks
+        # goes to the person, so that the agent's own era gains nothing.
+        is_program = bool(found) and found[0].config.transport == "stdio"
+        return None if is_program else self._client.era
 
     def _close_conversation(self) -> None:
         """Leave the conversation open: it is the person's, not this client's."""

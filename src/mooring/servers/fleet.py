@@ -7,6 +7,7 @@ from time import time
 from mooring.core.approved import Approved
 from mooring.core.config import InProcess
 from mooring.core.failure import Failure
+from mooring.core.hello import EraName
 from mooring.core.offer import Offer
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
@@ -71,12 +72,16 @@ class Fleet:
         *,
         refresh: bool = False,
         trusted: float = 0.0,
+        era: EraName | None = None,
     ) -> dict[str, MooringError]:
-        """Connect the servers whose tools are unknown, or all of them, and return what failed; see `Host.ready`."""
+        """Connect the servers whose tools are unknown, or all of them, and return what failed; see `Host.ready`.
+
+        For somebody of an era, they are connected in that era if they speak both.
+        """
         asked = [server for server in servers if refresh or needs_listing(server)]
         errors: dict[str, MooringError] = {**self.lately_failed(asked, trusted)}
         wanted = [server for server in asked if server.name not in errors]
-        tasks = {server.name: asyncio.ensure_future(_try_refresh(server)) for server in wanted}
+        tasks = {server.name: asyncio.ensure_future(_try_refresh(server, era)) for server in wanted}
         try:
             if tasks:
                 await asyncio.wait(tasks.values(), timeout=timeout)
@@ -180,10 +185,10 @@ def needs_listing(server: Server) -> bool:
     return server.offer is None or not server.offer.fresh(time())
 
 
-async def _try_refresh(server: Server) -> MooringError | None:
+async def _try_refresh(server: Server, era: EraName | None) -> MooringError | None:
     """Have a server list its tools; the error if it can't."""
     try:
-        await server.refresh()
+        await server.refresh(era)
     except MooringError as error:
         return error
     return None

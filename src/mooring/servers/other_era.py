@@ -4,8 +4,8 @@ A tool can ask in the middle of its work only in the handshake era, and can answ
 one; most authors write for one of the two. So whoever reaches a server through Mooring is passed on in their own era
 where the server offers it, and gets what they would get without Mooring.
 
-Only servers behind a URL have a second connection. A program has one pair of pipes, and with the official SDKs the
-first request on them decides the era for good: the other one would need another process, with a state of its own.
+For a server behind a URL it is one more connection. A program has one pair of pipes, and with the official SDKs the
+first request on them decides the era for good: its second connection is a second process, with a state of its own.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -45,6 +45,7 @@ class OtherEra:
         self.era = era
         self.update_listeners: set[Callable[[str], None]] = set()
         """Hear which resources changed, as far as was subscribed over this connection."""
+        self.was_connected = False
         self._server = server
         self.supervisor = Supervisor(self, chance)
 
@@ -81,7 +82,8 @@ class OtherEra:
             yield session
 
     def on_connected(self, session: Session) -> None:
-        """Keep to the lists of the server's own connection."""
+        # The lists stay those of the server's own connection.
+        self.was_connected = True
 
     def on_failed(self, error: MooringError) -> None:
         """Remember nothing: whoever needs the connection gets the error."""

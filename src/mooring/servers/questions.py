@@ -1,13 +1,14 @@
 """Who answers what a server asks while it works: the conversation whose call it works on."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Self, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.hello import EraName
 from mooring.core.question import Answer, Ask, No, Question
 from mooring.servers.asking import ListRoots, make_answers
 from mooring.wire.rpc.inbound import Responder
@@ -45,13 +46,12 @@ class ServerQuestions:
         self._on_unanswered = on_unanswered
         self._on_unclear = on_unclear
 
-    def working_for(self, answerer: "Answerer") -> "Work":
+    def working_for(self, answerer: "Answerer", era: EraName | None = None) -> "Work":
         """A call whose questions go to somebody; it is in flight while it is entered."""
-        return Work(self, answerer.ask, copy_context(), answerer.list_roots)
+        return Work(self, answerer.ask, copy_context(), answerer.list_roots, era)
 
-    async def ask(self, question: Question) -> Answer:
-        """Ask about a call that the server does not name: all that are in flight have to be of one conversation."""
-        working = tuple(self.working)
+    async def ask(self, question: Question, working: "Sequence[Work]") -> Answer:
+        """Ask about a call that the server does not name: all of these, oldest first, are to be of one conversation."""
         if not working:
             return await self.put(question, self._own)
         oldest = working[0]
@@ -77,6 +77,8 @@ class Work(Struct, eq=False):
     context: Context
     """That of the caller. What `ask` looks up there (the request it serves, the graph it runs in) is the caller's."""
     list_roots: ListRoots | None = None
+    era: EraName | None = None
+    """That of the program behind the call, which decides on which connection the call is."""
     interrupt: Exception | None = None
     """What `ask` raised. It comes out of the call."""
 

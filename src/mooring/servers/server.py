@@ -6,6 +6,7 @@ Its supervisor keeps it connected; nothing here opens or closes a connection its
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from math import inf
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +33,7 @@ from mooring.errors import (
     HandshakeError,
     MooringError,
     NeedsLogin,
+    RpcError,
     ServerDied,
     ServerError,
     Stage,
@@ -48,13 +50,13 @@ from mooring.servers.attempt import (
     open_session,
     resolve_limits,
 )
+from mooring.servers.connections import Connections
 from mooring.servers.given_secrets import GivenSecrets
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
-from mooring.servers.other_era import EraRefused, OtherEra
-from mooring.servers.questions import UNCLEAR, ServerQuestions
+from mooring.servers.questions import UNCLEAR, ServerQuestions, Work
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.rpc.inbound import FindAnswers
@@ -70,6 +72,8 @@ _CONNECTION_LOST = (ServerDied, Closed, ConnectError, GuardLost)
 """The errors of a call that was lost, alone or with its connection."""
 _SLOW_FAILURES = (TimedOut, ServerDied, HandshakeError)
 """Failures that took time to find out and are likely to repeat. A missing program or address is found out at once."""
+_NO_WAY_BACK = "no back-channel"
+"""What the official SDK says of a tool that asks in the middle of its work, if it was called in the stateless era."""
 _NOT_ITS_FAULT = (Closed, GuardLost, Suspended, Unresolved)
 """What is not remembered of a server: it says nothing of the server, or a list finds it out by itself."""
 
@@ -83,7 +87,8 @@ class Server:
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
-        self._supervisor = Supervisor(self, shared.defaults.chance)
+        self._connections = Connections(self, shared.defaults.chance)
+        self._supervisor = self._connections.own
         self.questions = ServerQuestions(
             self.name,
             shared.ask,
@@ -91,7 +96,8 @@ class Server:
             on_unclear=lambda: self.on_log(LogMessage("warning", UNCLEAR)),
         )
         self._update_listeners: set[Callable[[str], None]] = set()
-        self._other_eras: dict[EraName, OtherEra] = {}
+        self._caller_era: EraName | None = None
+        """The era of whoever its own connection was last made for."""
         self._era_hint = NO_HINT
         """What its connection was last attempted with."""
 
@@ -166,7 +172,7 @@ class Server:
     @property
     def in_flight(self) -> int:
         """How many calls have no outcome yet."""
-        return sum(supervisor.usage.calls for supervisor in self._supervisors)
+        return sum(supervisor.usage.calls for supervisor in self._connections.supervisors)
 
     @property
     def may_install(self) -> bool:
@@ -184,7 +190,7 @@ class Server:
     def update(self, approved: Approved) -> None:
         """Take another definition of the same program: other filters, timeouts or lifecycle."""
         self._take(approved)
-        for supervisor in self._supervisors:
+        for supervisor in self._connections.supervisors:
             supervisor.wake()
 
     # --- its connection -------------------------------------------------------------------------------------------
@@ -214,12 +220,26 @@ class Server:
 
         Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
-        supervisor = self._supervisor if era is None else await self._find_supervisor(era, until)
-        if supervisor.session is not None:
-            return supervisor.session
+        if era is None:
+            return await self.connect_own(until, None)
+        supervisor = await self._find_supervisor(era, until)
+        return supervisor.session or await supervisor.wait(until)
+
+    async def connect_own(self, until: float, era: EraName | None) -> Session:
+        """Return the session of its own connection; if that has to be made, by preference in an era."""
+        if self._supervisor.session is not None:
+            return self._supervisor.session
+        self._caller_era = era
         began = self._loop.time()
         await self.ask_inputs()
-        return await supervisor.wait(until + self._loop.time() - began)
+        return await self._supervisor.wait(until + self._loop.time() - began)
+
+    async def _find_supervisor(self, era: EraName, until: float) -> Supervisor:
+        """What keeps the connection for somebody of an era. Raises: as `session`."""
+        try:
+            return await self._connections.find(era, until)
+        except ServerError as error:
+            raise self._secrets.redact_error(error) from None
 
     def keep_connected(self, on_update: Callable[[str], None], session: Session | None = None) -> Callable[[], None]:
         """Stay connected, and pass on which resources changed, until the returned function is called.
@@ -227,9 +247,8 @@ class Server:
         With a session in another era than the server's own, that connection is meant.
         """
         supervisor, listeners = self._supervisor, self._update_listeners
-        for other in self._other_eras.values():
-            if session is not None and other.supervisor.session is session:
-                supervisor, listeners = other.supervisor, other.update_listeners
+        if (other := self._connections.find_other(session)) is not None:
+            supervisor, listeners = other.supervisor, other.update_listeners
         listeners.add(on_update)
         supervisor.add_hold()
 
@@ -240,32 +259,8 @@ class Server:
 
         return release
 
-    async def _find_supervisor(self, era: EraName, until: float) -> Supervisor:
-        """What keeps the connection for somebody of an era. Raises: as `session`."""
-        session = self._supervisor.session or await self.session(until)
-        if session.era == era or not self._may_offer(era):
-            return self._supervisor
-        other = self._other_eras.get(era)
-        if other is None:
-            other = self._other_eras[era] = OtherEra(self, era, self._shared.defaults.chance)
-        try:
-            await other.supervisor.wait(until)
-        except EraRefused:
-            self.offering.note_refused_era(era)
-            return self._supervisor
-        except ServerError as error:
-            raise self._secrets.redact_error(error) from None
-        return other.supervisor
-
-    def _may_offer(self, era: EraName) -> bool:
-        """Whether the server may speak an era beside that of its own connection."""
-        offer = self.offer
-        has_url = isinstance(self.config.connection, Http)
-        return has_url and offer is not None and offer.transport != "sse" and offer.refused_era != era
-
-    @property
-    def _supervisors(self) -> tuple[Supervisor, ...]:
-        return (self._supervisor, *(other.supervisor for other in self._other_eras.values()))
+    def note_refused_era(self, era: EraName) -> None:
+        self.offering.note_refused_era(era)
 
     async def find_login(self) -> "LoginTarget":
         """Where and how somebody logs in at this server.
@@ -281,11 +276,11 @@ class Server:
 
     async def restart(self) -> None:
         """Start over, whatever the status: a person asked for it."""
-        await asyncio.gather(*(supervisor.restart() for supervisor in self._supervisors))
+        await asyncio.gather(*(supervisor.restart() for supervisor in self._connections.supervisors))
 
     async def close(self, *, finish: bool = False) -> None:
         """Close the connection for good; with `finish`, once the calls in flight have an outcome."""
-        await asyncio.gather(*(supervisor.close(finish=finish) for supervisor in self._supervisors))
+        await asyncio.gather(*(supervisor.close(finish=finish) for supervisor in self._connections.supervisors))
 
     @asynccontextmanager
     async def try_once(
@@ -303,9 +298,11 @@ class Server:
         self._secrets.take(ready)
         on_ready(ready)
         client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
+        # What was found out before is found out again.
+        hint = EraHint(self.config.era) if self.config.era is not None else NO_HINT
         try:
-            async with open_prepared(ready, self.name, self._shared, client, limits) as session:
-                self.offering.take_session(session, NO_HINT)
+            async with open_prepared(ready, self.name, self._shared, client, limits, hint) as session:
+                self.offering.take_session(session, hint)
                 yield session
         except ServerError as error:
             self.on_failed(error)
@@ -338,7 +335,7 @@ class Server:
             connect_timeout, timeout = self.limits.call, self._unhurried_timeout
         report = self._secrets.redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
-        if extras.era is not None and supervisor.session is not None:
+        if extras.era is not None and self._connections.may_differ(extras.era):
             supervisor = await self._find_supervisor(extras.era, self._call_deadline(timeout, connect_timeout))
         supervisor.usage.calls += 1
         lost: ServerError | None = None
@@ -364,6 +361,8 @@ class Server:
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
             worse = lost if lost is not None and lost.may_have_run else error
+            if isinstance(worse, RpcError) and _NO_WAY_BACK in worse.message:
+                worse.suggest_handshake()
             raise self._secrets.redact_error(worse, extras) from None
         finally:
             supervisor.finish_call()
@@ -382,13 +381,13 @@ class Server:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
         await self.ask_inputs()
         began = self._loop.time()
-        session = await self.session(self._call_deadline(timeout, connect_timeout))
+        session = await self.connect_own(self._call_deadline(timeout, connect_timeout), extras.era)
         # The call was let through by what the catalog remembered; the server may list another tool by now.
         if verify is not None:
             verify()
         if timeout.total is not None:
             timeout = Timeout(timeout.idle, max(0.001, began + timeout.total - self._loop.time()))
-        if extras.era is not None and extras.era != session.era and self._may_offer(extras.era):
+        if extras.era is not None and extras.era != session.era and self._connections.may_offer(extras.era):
             # Now that it is connected, it shows that the caller is to have another connection.
             return await self.call(
                 tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
@@ -455,12 +454,15 @@ class Server:
         # that breaks every tenth call, taking that for the end of the session lost the nine healthy ones as well.
         return isinstance(error, ConnectError)
 
-    async def refresh(self) -> None:
-        """Have the server list its tools again, connecting if need be; nobody is asked for anything.
+    async def refresh(self, era: EraName | None = None) -> None:
+        """Have the server list its tools again, connecting if need be, in the era of whoever wants them.
+
+        Nobody is asked for anything.
 
         Raises: what `session` raises.
         """
         if self._supervisor.session is None:
+            self._caller_era = era
             await self._supervisor.wait()  # every new session lists the tools
         else:
             await self.ask(lambda session: self.offering.relist(session, "tools"))
@@ -470,15 +472,20 @@ class Server:
     @asynccontextmanager
     async def open_session(self) -> AsyncIterator[Session]:
         """Make one attempt to connect, when it is this server's turn. Raises: as `attempt.open_session`."""
-        # Mooring itself prefers the stateless era, in which each question comes with the call that it is about.
-        self._era_hint = self.offering.find_era_hint(self._shared.client_era or "stateless")
+        self._era_hint = self._find_era_hint()
         async with self._open_session(self._make_client(), self._era_hint) as session:
             yield session
+
+    def _find_era_hint(self) -> EraHint:
+        """Which era its own connection is to be in."""
+        # Mooring itself prefers the stateless era, in which each question comes with the call that it is about.
+        preferred = self.config.era or self._caller_era or self._shared.client_era or "stateless"
+        return self.offering.find_era_hint(preferred)
 
     @asynccontextmanager
     async def open_beside(self, era: EraName, on_update: Callable[[str], None]) -> AsyncIterator[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
-        client = replace(self._make_client(), on_update=on_update)
+        client = replace(self._make_client(era), on_update=on_update)
         async with self._open_session(client, self.offering.find_era_hint(era)) as session:
             if level := self._shared.log_routes.level:
                 with suppress(ServerError):
@@ -530,7 +537,7 @@ class Server:
         Raises: ServerError.
         """
         level = self._shared.log_routes.level
-        for supervisor in self._supervisors:
+        for supervisor in self._connections.supervisors:
             if level and (session := supervisor.session) is not None:
                 await self.ask(lambda session: session.set_level(level), era=session.era)
 
@@ -546,20 +553,27 @@ class Server:
             return self.limits
         return replace(self.limits, connect=self.connect_timeout)
 
-    def _make_client(self) -> Client:
+    def _make_client(self, era: EraName | None = None) -> Client:
+        """Who answers and listens on its own connection, or on the second one in an era."""
         return make_client(
             self.name,
             find_roots(self.approved.folder, self._shared.defaults.where.home),
-            self.questions.ask,
+            lambda question: self.questions.ask(question, self._find_working(era)),
             on_change=self._on_list_changed,
             on_update=self._on_resource_updated,
-            on_log=self._on_log_message,
+            on_log=partial(self._on_log_message, era),
         )
 
-    def _on_log_message(self, message: LogMessage) -> None:
+    def _find_working(self, era: EraName | None) -> list[Work]:
+        return self._connections.find_working(self.questions.working, era)
+
+    def _on_log_message(self, era: EraName | None, message: LogMessage) -> None:
         self.on_log(message)
+        asks = [work.ask for work in self._find_working(era)]
+        if not asks and (era or self._connections.own_era) == "stateless":
+            # In that era a message belongs to a request. Whoever made it has gone.
+            return
         data = redact_data(message.data, self._secrets.values)
-        asks = [work.ask for work in self.questions.working]
         self._shared.log_routes.deliver(self.name, replace(message, data=data), asks)
 
     def _keep_offer(self, offer: Offer) -> None:
