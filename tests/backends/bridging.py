@@ -8,7 +8,7 @@ import mooring
 import mooring.testing
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.hello import EraHint, EraName
+from mooring.core.era import EraHint, EraName
 from mooring.core.question import Allow, Answer, Question
 from mooring.core.turn import TurnEvent
 from mooring.errors import MooringError

@@ -9,7 +9,7 @@ import pytest
 from bridging import Person, Talk, make_server, open_host, read_history, talking, try_call
 
 from mooring.backends.bridge.bridge import McpTool
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import DeniedCall, ToolFinished, TurnDone
 from mooring.core.verdict import Rule

@@ -14,7 +14,7 @@ from bridging import Person, connect, make_server, open_host, read_history, talk
 
 import mooring
 from mooring.actions.serve import ServeTerms, serve_on_http
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.limits import Timeout
 from mooring.core.question import Form, Sampling, Yes
 from mooring.core.result import Progress

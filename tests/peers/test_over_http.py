@@ -14,7 +14,7 @@ from install import python
 
 import mooring
 from mooring.core.content import Text
-from mooring.core.hello import EraHint
+from mooring.core.era import EraHint
 from mooring.wire.session.remote import open_url
 
 STARTING = 15.0

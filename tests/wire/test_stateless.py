@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 import mooring
-from mooring.core.hello import EraHint
+from mooring.core.era import EraHint
 from mooring.core.limits import Limits, Timeout
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerDied, ServerError, TimedOut
 from mooring.testing import Refused, Server

@@ -2,12 +2,12 @@
 
 import asyncio
 from importlib.metadata import version as find_package_version
-from importlib.util import find_spec
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.backends.api.advice import INSTALL, is_installed
 from mooring.backends.api.keys import has_key
 from mooring.backends.api.providers import list_providers
 from mooring.backends.probing import PROBE_SECONDS, LoginState, ProgramProbe
@@ -61,8 +61,8 @@ class _Survey:
         own_version = find_package_version("mooring")
         if name == "manual":
             return BackendState(name, "ready", own_version)
-        if find_spec("pydantic_ai") is None:
-            return BackendState(name, "not-installed", fix="pip install 'mooring[api]'")
+        if not is_installed():
+            return BackendState(name, "not-installed", fix=INSTALL)
         providers = list_providers(self._settings["models"]).values()
         keys = [f"key of {row.word}" for row in providers if row.needs_key and has_key(row, self._where)]
         chosen = self._where.env.get("MOORING_MODEL") or self._settings["model"]

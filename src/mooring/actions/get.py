@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mooring.actions.list import Row, describe_winner, finite_seconds
 from mooring.core.config import Broken, Connection, Http, InProcess, ServerConfig, Stdio, list_inputs, list_templates
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.template import Template, effect_of_unset, find_unset, is_bare_name, written_text
 from mooring.display.text import mask
 from mooring.inventory.load import Inventory, RowSource, describe_source

@@ -11,7 +11,7 @@ from mooring.actions.deadline import CONNECTING, Deadline
 from mooring.actions.get import KEPT, find_missing_variables
 from mooring.actions.known import count_offered, describe_approval, describe_definition
 from mooring.core.config import ServerConfig, Stdio
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.tool import Listing, Tool
 from mooring.core.where import Where

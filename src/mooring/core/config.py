@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.problem import Problem
 from mooring.core.template import InputPart, Template
 

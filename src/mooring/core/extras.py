@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from mooring.core.era import EraName
 from mooring.core.header import check_added_headers
-from mooring.core.hello import EraName
 from mooring.core.secret import is_secret, list_secrets
 from mooring.errors import ConfigError
 

@@ -4,7 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from mooring.core.hello import EraName, Hello
+from mooring.core.era import EraName
+from mooring.core.hello import Hello
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.core.units import OFFER_LIFE
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import Stdio
+from mooring.core.era import EraName
 from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.failure import Failure
-from mooring.core.hello import EraName
 from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem

@@ -12,8 +12,8 @@ from itertools import product
 from typing import Any, Final, TypeVar
 
 from mooring.core.address import is_expansion
+from mooring.core.era import EraName
 from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.hello import EraName
 from mooring.core.result import Completion, FilledPrompt, Reading
 from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.core.verdict import ItemState, ProposedCall, Verdict

@@ -12,9 +12,9 @@ from msgspec import Raw, UnsetType, json
 from msgspec.structs import replace
 
 from mooring.core.address import is_expansion
+from mooring.core.era import EraName
 from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.extras import CallExtras, make_passed_extras
-from mooring.core.hello import EraName
 from mooring.core.question import Ask
 from mooring.core.result import Progress, Result
 from mooring.core.status import Connected, NeedsAuth

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
+from mooring.core.era import EraName
 from mooring.core.event import Event, Reloaded
 from mooring.core.extras import CallExtras
-from mooring.core.hello import EraName
 from mooring.core.limits import Timeout
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import Progress, Result

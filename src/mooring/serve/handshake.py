@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.raw import read
 from mooring.core.result import LOG_LEVELS

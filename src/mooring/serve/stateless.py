@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.result import LOG_LEVELS
 from mooring.errors import MooringError, RpcError
 from mooring.serve.asking import read_capabilities

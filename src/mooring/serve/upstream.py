@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import LogMessage, Progress, TaskState
 from mooring.core.tool import Prompt, Resource, ResourceTemplate, Tool

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import InProcess, ServerConfig, Stdio
-from mooring.core.hello import NO_HINT, EraHint, Hello
+from mooring.core.era import NO_HINT, EraHint
+from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout
 from mooring.core.result import LogMessage
 from mooring.core.secret import redact_data, redact_error

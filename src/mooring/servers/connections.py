@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from mooring.core.config import Http, InProcess
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage
 from mooring.errors import HandshakeError, ServerDied

@@ -6,8 +6,8 @@ from time import time
 
 from mooring.core.approved import Approved
 from mooring.core.config import InProcess
+from mooring.core.era import EraName
 from mooring.core.failure import Failure
-from mooring.core.hello import EraName
 from mooring.core.offer import Offer
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut

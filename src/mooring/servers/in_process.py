@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol, Self, runtime_checkable
 
 from msgspec.json import encode
 
+from mooring.core.era import NO_HINT, EraHint
 from mooring.core.failure import Ending
-from mooring.core.hello import NO_HINT, EraHint
 from mooring.core.limits import Limits
 from mooring.wire.rpc.message import Message
 from mooring.wire.rpc.transport import Receiver, Transport, Withdrawal

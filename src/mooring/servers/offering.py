@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from mooring.core.era import EraHint, EraName
 from mooring.core.event import Event, ListChanged, ToolsChanged
-from mooring.core.hello import EraHint, EraName
 from mooring.core.offer import Offer
 from mooring.core.skill import EXTENSION, ServerSkill
 from mooring.core.tool import Listing, Tool

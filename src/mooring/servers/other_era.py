@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from mooring.core.config import ServerConfig
-from mooring.core.hello import EraName
+from mooring.core.era import EraName
 from mooring.core.limits import Limits
 from mooring.core.result import LogMessage
 from mooring.core.status import Status

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from mooring.core.approved import Approved
 from mooring.core.config import Http, ServerConfig
+from mooring.core.era import NO_HINT, EraHint, EraName
 from mooring.core.event import StatusChanged
 from mooring.core.extras import NO_EXTRAS, CallExtras
 from mooring.core.failure import Failure, find_failed_stage, find_http_status
-from mooring.core.hello import NO_HINT, EraHint, EraName
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result

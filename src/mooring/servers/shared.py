@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
+from mooring.core.era import EraName
 from mooring.core.event import Event, Logged
 from mooring.core.failure import Failure
-from mooring.core.hello import EraName
 from mooring.core.limits import Limits
 from mooring.core.offer import Offer
 from mooring.core.question import Ask, Question

@@ -1,6 +1,7 @@
 """What would work right now, for a person who has chosen no model."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.keys import has_key
@@ -8,6 +9,8 @@ from mooring.backends.api.listing import list_models
 from mooring.backends.api.providers import ModelProvider, find_url, list_providers
 from mooring.core.where import Where
 
+INSTALL = "pip install 'mooring[api]'"
+"""The command that installs what talks to providers of models."""
 PROBE_SECONDS = 0.2
 """How long a program on this machine has to answer before the advice is given without it."""
 MOST_NAMED = 3
@@ -15,7 +18,18 @@ MOST_NAMED = 3
 _PERMANENT = "MOORING_MODEL and the setting `model` choose one for good."
 
 
+def is_installed() -> bool:
+    """Whether what `INSTALL` installs is there."""
+    return find_spec("pydantic_ai") is not None
+
+
 async def advise(where: Where, providers: Mapping[str, ModelProvider]) -> str:
+    """All that has to be done, in order: what to install, and which models can be used or how to get a key."""
+    advice = await _advise_on_models(where, providers)
+    return advice if is_installed() else f"Install what models need with `{INSTALL}`. {advice}"
+
+
+async def _advise_on_models(where: Where, providers: Mapping[str, ModelProvider]) -> str:
     """One sentence or two: models that the person has a key for, models on this machine, or how to get a key."""
     ready = [f"-m {row.word}:{row.example}" for row in providers.values() if row.needs_key and has_key(row, where)]
     ready += [f"-m {name}" for name in await _find_local(where, providers)]

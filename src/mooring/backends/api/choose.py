@@ -6,6 +6,7 @@ from functools import partial
 from typing import TypeAlias
 
 from mooring.agents.model import Model
+from mooring.backends.api.advice import INSTALL
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
 from mooring.backends.api.providers import ModelKind
@@ -39,6 +40,6 @@ def _load(kind: ModelKind) -> Connect:
         # Pydantic AI says the same of a missing library of a provider, with a command that would not help here.
         raise NoModel(
             "Models behind an API need packages that are not installed.",
-            "Install them with: pip install 'mooring[api]'",
+            f"Install them with: {INSTALL}",
         ) from error
     return partial(connect, build=build)

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from mooring.core.hello import EraName, Hello, Implementation
+from mooring.core.era import EraName
+from mooring.core.hello import Hello, Implementation
 from mooring.core.raw import read_as
 from mooring.core.tool import Listing, Tool
 from mooring.errors import HandshakeError, RpcError

@@ -22,7 +22,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from mooring.core.hello import NO_HINT, EraHint, Hello
+from mooring.core.era import NO_HINT, EraHint
+from mooring.core.hello import Hello
 from mooring.core.limits import Limits
 from mooring.errors import ConnectError, HandshakeError, NeedsLogin, ServerDied, ServerError, TimedOut
 from mooring.wire.rpc.peer import Peer

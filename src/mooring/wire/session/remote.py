@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from mooring.core.era import NO_HINT, EraHint
 from mooring.core.header import check_headers
-from mooring.core.hello import NO_HINT, EraHint
 from mooring.core.limits import Limits
 from mooring.errors import HttpError, ServerDied, ServerError
 from mooring.wire.http.address import Address, parse_address

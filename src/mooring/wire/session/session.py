@@ -9,9 +9,10 @@ from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
 
+from mooring.core.era import EraName
 from mooring.core.extras import NO_EXTRAS, CallExtras, make_extras
 from mooring.core.failure import Ending
-from mooring.core.hello import EraName, Hello
+from mooring.core.hello import Hello
 from mooring.core.limits import Limits, Timeout, make_timeout
 from mooring.core.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.skill import EXTENSION, ServerSkill

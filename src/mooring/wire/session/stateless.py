@@ -14,7 +14,8 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from mooring.core.hello import EraName, Hello, Implementation
+from mooring.core.era import EraName
+from mooring.core.hello import Hello, Implementation
 from mooring.core.limits import Timeout
 from mooring.core.raw import ABSENT, read_as
 from mooring.core.tool import Listing, Rejected, Tool
