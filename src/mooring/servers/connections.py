@@ -27,7 +27,7 @@ class ConnectedServer(SupervisedServer, ServerOfBothEras, Protocol):
         """Remember that the server does not speak an era."""
 
 
-class Connections:
+class ServerConnections:
     """The connections of one server: its own, and one more for each era that it is not in."""
 
     def __init__(self, server: ConnectedServer, chance: Callable[[], float]) -> None:

@@ -50,7 +50,7 @@ from mooring.servers.attempt import (
     open_session,
     resolve_limits,
 )
-from mooring.servers.connections import Connections
+from mooring.servers.connections import ServerConnections
 from mooring.servers.given_secrets import GivenSecrets
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
@@ -87,7 +87,7 @@ class Server:
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
-        self._connections = Connections(self, shared.defaults.chance)
+        self._connections = ServerConnections(self, shared.defaults.chance)
         self._supervisor = self._connections.own
         self.questions = ServerQuestions(
             self.name,
