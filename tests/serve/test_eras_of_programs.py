@@ -151,6 +151,34 @@ async def test_what_a_program_logs_for_one_era_does_not_reach_the_other(home: Ho
             assert (await asyncio.wait_for(anext(events(stream)), 10))["method"] == "notifications/message"
 
 
+async def test_a_tool_that_is_new_in_a_second_process_is_listed_while_it_runs(home: Home) -> None:
+    # A tool that is new in a configured server would have to be approved.
+    async with serving(home, *RAW, "--server", f"{sys.executable} {SERVER} both") as server:
+        session = await server.session()
+        assert text((await session.call("era"))["result"]) == "handshake"
+        pid = int(await call_stateless(server, "pid"))
+        wanted = {"notifications": {"toolsListChanged": True}}
+        async with await server.open_stateless("subscriptions/listen", wanted) as listening:
+            heard = events(listening)
+            assert (await anext(heard))["method"] == "notifications/subscriptions/acknowledged"
+            assert await call_stateless(server, "grow") == "grown"
+            note = await asyncio.wait_for(anext(heard), 10)
+            assert note["method"] == "notifications/tools/list_changed"
+            assert "grown" in await list_stateless(server)
+            assert await call_stateless(server, "grown") == "grown"
+            assert text((await session.call("pid"))["result"]) != str(pid)
+            os.kill(pid, signal.SIGKILL)
+            note = await asyncio.wait_for(anext(heard), 10)
+            assert note["method"] == "notifications/tools/list_changed"
+            tools = await list_stateless(server)
+            assert "grown" not in tools
+            assert "grow" in tools
+
+
+async def list_stateless(server: WebServer) -> list[str]:
+    return [tool["name"] for tool in (await server.stateless("tools/list"))["result"]["tools"]]
+
+
 async def test_a_process_that_dies_takes_no_client_of_the_other_era_with_it(home: Home) -> None:
     starts = count_starts(home)
     async with serving(home, *RAW) as server:

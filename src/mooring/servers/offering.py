@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import time
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -10,9 +10,12 @@ from mooring.core.era import EraHint, EraName
 from mooring.core.event import Event, ListChanged, ToolsChanged
 from mooring.core.offer import Offer
 from mooring.core.skill import EXTENSION, ServerSkill
-from mooring.core.tool import Listing, Tool
+from mooring.core.tool import Listing, Resource, Tool
 from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
+
+T = TypeVar("T")
+_CHANGING: Final[tuple[ListName, ...]] = ("tools", "resources", "prompts")
 
 
 class Offering:
@@ -32,6 +35,10 @@ class Offering:
         self._remember = remember
         self._redact = redact
         self._changed: set[ListName] = set()
+        self._own_lists: dict[str, Listing[Any]] = {}
+        """What the server's own process last listed."""
+        self._second_lists: dict[str, tuple[Any, ...]] = {}
+        """What a second process of the server lists while it runs."""
         self.skills: Listing[ServerSkill] | None = None
         """The skills of this connection, or why there are none; `None` if they have to be asked for."""
         self.skills_at = 0.0
@@ -73,7 +80,7 @@ class Offering:
             hello=session.hello,
             era=session.era,
             at=time(),
-            tools=session.tools,
+            tools=self.take_own("tools", session.tools),
             transport=session.transport,
             refused_era=hint.find_refused(session.era),
         )
@@ -95,16 +102,60 @@ class Offering:
     async def relist(self, session: Session, kind: ListName) -> None:
         """Fetch one list again, and announce what changed. Raises: what a session raises."""
         if kind == "tools":
-            tools = await session.list_tools()
+            tools = self.take_own(kind, await session.list_tools())
             if self.offer is not None:
                 self._take_tools(replace(self.offer, tools=tools, at=time()))
             return
         if kind == "resources":
             # One notification covers resources and templates; templates are listed again when next asked for.
-            self.learn(resources=await session.list_resources(), templates=None)
+            self.learn(resources=self.take_own(kind, await session.list_resources()), templates=None)
         else:
-            self.learn(prompts=await session.list_prompts())
+            self.learn(prompts=self.take_own(kind, await session.list_prompts()))
         self._emit(ListChanged(self._server, kind))
+
+    # --- a second process of the server ---------------------------------------------------------------------------
+
+    def take_own(self, kind: str, listing: Listing[T]) -> Listing[T]:
+        """Take what the server's own process lists; behind it comes what only a second process does."""
+        self._own_lists[kind] = listing
+        second = self._second_lists.get(kind, ())
+        names = {_find_key(item) for item in listing.items} if second else set()
+        more = tuple(item for item in second if _find_key(item) not in names)
+        return replace(listing, items=(*listing.items, *more)) if more else listing
+
+    async def relist_second(self, session: Session, kind: ListName) -> None:
+        """Fetch one list from a second process, and announce what changed. Raises: what a session raises."""
+        match kind:
+            case "tools":
+                self.take_second(kind, (await session.list_tools()).items)
+            case "resources":
+                self.take_second(kind, (await session.list_resources()).items)
+            case "prompts":
+                self.take_second(kind, (await session.list_prompts()).items)
+
+    def take_second(self, kind: ListName, items: tuple[Any, ...]) -> None:
+        """Take what a second process lists: what only that one has is listed with the rest while it runs."""
+        before, self._second_lists[kind] = self._second_lists.get(kind), items
+        own = self._own_lists.get(kind)
+        if self.offer is None or own is None:
+            return
+        united = self.take_own(kind, own)
+        if kind != "tools":
+            self.learn(**{kind: united})
+            self._emit(ListChanged(self._server, kind))
+        elif united != self.offer.tools:
+            self._take_tools(replace(self.offer, tools=united))
+        elif before is not None and before != items:
+            # It came or went in that process alone: whoever uses the process is to list its tools again.
+            differing = {tool.name for tool in before} ^ {tool.name for tool in items}
+            self._emit(ToolsChanged(self._server, (), (), tuple(sorted(differing))))
+
+    def drop_second(self) -> None:
+        """Forget what a second process listed, because it ended."""
+        for kind in _CHANGING:
+            if self._second_lists.get(kind):
+                self.take_second(kind, ())
+        self._second_lists.clear()
 
     def _take_tools(self, offer: Offer) -> None:
         """Replace the offer, and announce which tools came, went or changed."""
@@ -120,3 +171,9 @@ class Offering:
         changed = sorted(name for name in in_both if before[name] != after[name])
         if added or removed or changed:
             self._emit(ToolsChanged(self._server, tuple(added), tuple(removed), tuple(changed)))
+
+
+def _find_key(item: Any) -> str:
+    """What a tool, resource or prompt is known by."""
+    key: str = item.uri if isinstance(item, Resource) else item.name
+    return key

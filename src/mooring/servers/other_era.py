@@ -18,18 +18,27 @@ from mooring.core.config import ServerConfig
 from mooring.core.era import EraName
 from mooring.core.limits import Limits
 from mooring.core.result import LogMessage
-from mooring.core.status import Status
+from mooring.core.status import Connected, Status
 from mooring.errors import MooringError
+from mooring.servers.offering import Offering
 from mooring.servers.supervisor import Supervisor
 from mooring.servers.usage import ConfiguredServer
+from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 
 
 class ServerOfBothEras(ConfiguredServer, Protocol):
     """What a second connection needs of its server."""
 
-    def open_beside(self, era: EraName, on_update: Callable[[str], None]) -> AbstractAsyncContextManager[Session]:
+    @property
+    def offering(self) -> Offering: ...
+
+    def open_beside(
+        self, era: EraName, on_update: Callable[[str], None], on_change: Callable[[ListName], None]
+    ) -> AbstractAsyncContextManager[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""
+
+    def on_list_changed(self, kind: ListName) -> None: ...
 
     def on_log(self, message: LogMessage) -> None: ...
 
@@ -47,6 +56,8 @@ class OtherEra:
         """Hear which resources changed, as far as was subscribed over this connection."""
         self.was_connected = False
         self._server = server
+        self._changed: set[ListName] = set()
+        """The lists that a second process said to have changed."""
         self.supervisor = Supervisor(self, chance)
 
     # --- for its supervisor ---------------------------------------------------------------------------------------
@@ -70,32 +81,48 @@ class OtherEra:
 
     @property
     def is_stale(self) -> bool:
-        # The lists are those of the server's own connection.
-        return False
+        return bool(self._changed)
 
     @asynccontextmanager
     async def open_session(self) -> AsyncIterator[Session]:
         """Make one attempt to connect. Raises: EraRefused; MooringError."""
-        async with self._server.open_beside(self.era, self._on_update) as session:
+        async with self._server.open_beside(self.era, self._on_update, self._on_list_changed) as session:
             if session.era != self.era:
                 raise EraRefused(f"{self.name} does not speak the {self.era} era.")
             yield session
 
     def on_connected(self, session: Session) -> None:
-        # The lists stay those of the server's own connection.
         self.was_connected = True
+        if self._is_process:
+            self._server.offering.take_second("tools", session.tools.items)
 
     def on_failed(self, error: MooringError) -> None:
         """Remember nothing: whoever needs the connection gets the error."""
 
     def on_status(self, status: Status) -> None:
-        """Announce nothing: a server has the status of its own connection."""
+        # It is not announced: a server has the status of its own connection.
+        if not isinstance(status, Connected):
+            self._server.offering.drop_second()
 
     def on_log(self, message: LogMessage) -> None:
         self._server.on_log(message)
 
     async def catch_up(self, session: Session) -> None:
-        """Fetch nothing: see `is_stale`."""
+        """Fetch every list that changed in a second process. Raises: what a session raises."""
+        while self._changed:
+            await self._server.offering.relist_second(session, self._changed.pop())
+
+    @property
+    def _is_process(self) -> bool:
+        """Whether it is a process with a state of its own, and so with lists of its own."""
+        return self.config.transport == "stdio"
+
+    def _on_list_changed(self, kind: ListName) -> None:
+        if self._is_process:
+            self._changed.add(kind)
+            self.supervisor.wake()
+        else:
+            self._server.on_list_changed(kind)
 
     def _on_update(self, uri: str) -> None:
         for listener in tuple(self.update_listeners):

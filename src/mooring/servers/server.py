@@ -442,7 +442,7 @@ class Server:
         """Forget what it offered; while it is connected, its tools stay until it has listed them again."""
         if self.is_connected:
             self.offering.learn(resources=None, templates=None, prompts=None)
-            self._on_list_changed("tools")
+            self.on_list_changed("tools")
         else:
             self.offering.offer = None
 
@@ -483,9 +483,11 @@ class Server:
         return self.offering.find_era_hint(preferred)
 
     @asynccontextmanager
-    async def open_beside(self, era: EraName, on_update: Callable[[str], None]) -> AsyncIterator[Session]:
+    async def open_beside(
+        self, era: EraName, on_update: Callable[[str], None], on_change: Callable[[ListName], None]
+    ) -> AsyncIterator[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
-        client = replace(self._make_client(era), on_update=on_update)
+        client = replace(self._make_client(era), on_update=on_update, on_change=on_change)
         async with self._open_session(client, self.offering.find_era_hint(era)) as session:
             if level := self._shared.log_routes.level:
                 with suppress(ServerError):
@@ -559,7 +561,7 @@ class Server:
             self.name,
             find_roots(self.approved.folder, self._shared.defaults.where.home),
             lambda question: self.questions.ask(question, self._find_working(era)),
-            on_change=self._on_list_changed,
+            on_change=self.on_list_changed,
             on_update=self._on_resource_updated,
             on_log=partial(self._on_log_message, era),
         )
@@ -581,7 +583,7 @@ class Server:
         if not self._secrets.are_in(offer):
             self._shared.owner.keep_offer(self.approved, offer)
 
-    def _on_list_changed(self, kind: ListName) -> None:
+    def on_list_changed(self, kind: ListName) -> None:
         self.offering.mark_changed(kind)
         self._supervisor.wake()
 
