@@ -609,6 +609,8 @@ class RpcError(ServerError):
 
     def suggest_handshake(self) -> None:
         """Add how a tool can ask in the middle of its work, which only the handshake era allows."""
+        if self.hint:
+            return
         self.hint = 'It can ask if its entry in Mooring\'s own mcp.json has `"era": "handshake"`.'
         self.args = (f"{self}. {self.hint}", *self.args[1:])
 

@@ -6,6 +6,7 @@ Its tools: `echo` answers with all kinds of content, `slow` reports progress unt
 `write` asks a model, `both` asks both at once, `folders` asks for the client's folders, `log` writes log messages, `grow`
 adds a tool, `update` says that a resource changed, `refuse` answers with an error of the protocol, `meta` with what came in
 `_meta`, `pid` with its process id, `era` with the era it speaks, `nap` takes a while, and `shout` logs a lot. A second argument is a file for what was cancelled.
+The variable SAYS describes its tools.
 """
 
 import json
@@ -156,7 +157,12 @@ def call(key, params):
 def answer(key, method, params):
     if method == "tools/list":
         empty = {"type": "object", "properties": {}}
-        return {"tools": [{"name": name, "inputSchema": empty, "_meta": {"ui": {"x": 1}}} for name in NAMES]}
+        says = os.environ.get("SAYS", "")
+        return {
+            "tools": [
+                {"name": name, "description": says, "inputSchema": empty, "_meta": {"ui": {"x": 1}}} for name in NAMES
+            ]
+        }
     if method == "tools/call":
         return call(key, params)
     if method == "resources/list":

@@ -223,24 +223,71 @@ async def test_a_program_of_one_era_is_shared_and_started_for_the_other_only_onc
     assert len(read_starts(starts)) == 3
 
 
-async def test_a_program_that_cannot_run_twice_is_shared_and_its_log_says_so(home: Home) -> None:
-    starts, lock = home.cwd / "starts", home.cwd / "lock"
-    script = f"echo $$ >> {starts}; mkdir {lock} || exit 7; {sys.executable} {SERVER} both; rmdir {lock}"
-    home.configure(box={"command": "sh", "args": ["-c", script]})
+def behave_twice(home: Home, second: str, **more: Any) -> Path:
+    """Configure a program whose second process begins with these words of a shell; returns where starts are noted."""
+    starts, once = home.cwd / "starts", home.cwd / "once"
+    script = f"echo $$ >> {starts}; mkdir {once} || {{ {second}; }}; exec {sys.executable} {SERVER} both"
+    configure(home, {"command": "sh", "args": ["-c", script], **more})
+    return starts
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        ("exit 7", "ended with exit code 7"),
+        ("sleep 60", "did not answer initialize within 1.5 s"),
+        ("export SAYS=more", "it describes echo, slow, form differently"),
+    ],
+)
+async def test_a_second_process_that_cannot_be_used_is_tried_once_and_all_share_the_first(
+    home: Home, second: str, why: str
+) -> None:
+    starts = behave_twice(home, second, startTimeout=1500)
     async with serving(home, *RAW) as server:
         assert await call_stateless(server, "era") == "stateless"
-        session = await server.session()
-        assert text((await session.call("era"))["result"]) == "stateless"
-        tried = len(read_starts(starts))
-        assert tried > 1
-        for _ in range(3):
-            assert text((await session.call("era"))["result"]) == "stateless"
+        sessions = [await server.session() for _ in range(5)]
+        # All of them come while the second process starts.
+        answers = await asyncio.gather(*(session.call("era") for session in sessions))
+        assert [text(answer["result"]) for answer in answers] == ["stateless"] * 5
+        for session in sessions:
             assert '"Ada"' in await ask_in_session(session, "Ada", "form")
-        assert len(read_starts(starts)) == tried
+        assert len(read_starts(starts)) == 2
     words = [sys.executable, "-m", "mooring", "logs", "box"]
     shown = await asyncio.create_subprocess_exec(*words, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE)
     said, _ = await shown.communicate()
-    assert "It cannot be started twice" in said.decode()
+    told = [line for line in said.decode().splitlines() if "A second process of it cannot be used" in line]
+    assert len(told) == 1
+    assert why in told[0]
+
+
+async def test_what_is_asked_while_a_second_process_starts_reaches_its_client(home: Home) -> None:
+    behave_twice(home, "sleep 2")
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        assert text((await session.call("era"))["result"]) == "handshake"
+        starting = asyncio.create_task(call_stateless(server, "era"))
+        await asyncio.sleep(0.5)
+        assert '"Ada"' in await ask_in_session(session, "Ada", "form")
+        assert not starting.done()
+        assert await starting == "stateless"
+
+
+async def test_the_first_process_comes_back_in_its_era_while_the_second_is_used(home: Home) -> None:
+    starts = count_starts(home)
+    async with serving(home, *RAW) as server:
+        first = int(await call_stateless(server, "pid"))
+        session = await server.session()
+        second = text((await session.call("pid"))["result"])
+        os.kill(first, signal.SIGKILL)
+        async with asyncio.timeout(15):
+            while len(read_starts(starts)) < 3:  # noqa: ASYNC110 - nothing tells when a process starts
+                await asyncio.sleep(0.05)
+        await session.request("tools/list")
+        assert text((await session.call("pid"))["result"]) == second
+        assert '"Ada"' in await ask_in_session(session, "Ada", "form")
+        assert await call_stateless(server, "era") == "stateless"
+        assert '"Eve"' in await ask_in_rounds(server, "Eve", "form")
+    assert len(read_starts(starts)) == 3
 
 
 async def test_a_program_that_starts_by_itself_waits_for_no_client(home: Home) -> None:

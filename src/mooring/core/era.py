@@ -8,6 +8,10 @@ EraName: TypeAlias = Literal["handshake", "stateless"]
 """The two eras of the protocol: up to 2025-11-25, and from 2026-07-28 on."""
 
 
+def find_other_era(era: EraName) -> EraName:
+    return "handshake" if era == "stateless" else "stateless"
+
+
 class EraHint(Struct, frozen=True):
     """Which era to try first with a server that may speak both."""
 
@@ -20,7 +24,7 @@ class EraHint(Struct, frozen=True):
         """The preferred era, unless the server refused it."""
         if self.refused != self.preferred:
             return self.preferred
-        return "handshake" if self.refused == "stateless" else "stateless"
+        return find_other_era(self.preferred)
 
     @property
     def is_only(self) -> bool:

@@ -1,8 +1,8 @@
 """What one server offers as far as is known: remembered, listed again when it changes, and each change announced."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import time
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -92,7 +92,7 @@ class Offering:
         """Remember the resources, templates or prompts that were just listed, or what else was found out."""
         if self.offer is not None:
             self.offer = replace(self.offer, **lists)
-            self._remember(self.offer)
+            self._keep(self.offer)
 
     async def catch_up(self, session: Session) -> None:
         """Fetch every list that changed. Raises: what a session raises."""
@@ -113,6 +113,11 @@ class Offering:
             self.learn(prompts=self.take_own(kind, await session.list_prompts()))
         self._emit(ListChanged(self._server, kind))
 
+    def _keep(self, offer: Offer) -> None:
+        """Remember an offer, without what only a second process lists."""
+        united = {kind: self._own_lists[kind] for kind in self._second_lists if kind in self._own_lists}
+        self._remember(replace(offer, **united) if united else offer)
+
     # --- a second process of the server ---------------------------------------------------------------------------
 
     def take_own(self, kind: str, listing: Listing[T]) -> Listing[T]:
@@ -123,15 +128,18 @@ class Offering:
         more = tuple(item for item in second if _find_key(item) not in names)
         return replace(listing, items=(*listing.items, *more)) if more else listing
 
-    async def relist_second(self, session: Session, kind: ListName) -> None:
-        """Fetch one list from a second process, and announce what changed. Raises: what a session raises."""
-        match kind:
-            case "tools":
-                self.take_second(kind, (await session.list_tools()).items)
-            case "resources":
-                self.take_second(kind, (await session.list_resources()).items)
-            case "prompts":
-                self.take_second(kind, (await session.list_prompts()).items)
+    def find_differing(self, tools: Sequence[Tool]) -> list[str]:
+        """Which of the tools of a second process the server's own lists too, but not in the same way."""
+        own = self._own_lists.get("tools")
+        known = {} if own is None else {tool.name: tool for tool in own.items}
+        return [tool.name for tool in tools if tool.name in known and not _is_same(tool, known[tool.name])]
+
+    async def relist_second(self, session: Session, kind: Literal["resources", "prompts"]) -> None:
+        """Fetch one list from a second process, and announce it. Raises: what a session raises."""
+        if kind == "resources":
+            self.take_second(kind, (await session.list_resources()).items)
+        else:
+            self.take_second(kind, (await session.list_prompts()).items)
 
     def take_second(self, kind: ListName, items: tuple[Any, ...]) -> None:
         """Take what a second process lists: what only that one has is listed with the rest while it runs."""
@@ -164,7 +172,7 @@ class Offering:
         before = {tool.name: tool for tool in self.tools}
         after = {tool.name: tool for tool in offer.tools.items}
         self.offer = offer
-        self._remember(offer)
+        self._keep(offer)
         added = sorted(after.keys() - before.keys())
         removed = sorted(before.keys() - after.keys())
         in_both = before.keys() & after.keys()
@@ -177,3 +185,8 @@ def _find_key(item: Any) -> str:
     """What a tool, resource or prompt is known by."""
     key: str = item.uri if isinstance(item, Resource) else item.name
     return key
+
+
+def _is_same(one: Tool, other: Tool) -> bool:
+    # Whether a tool may be a task is said in the handshake era alone.
+    return replace(one, execution=None) == replace(other, execution=None)

@@ -8,9 +8,9 @@ For a server behind a URL it is one more connection. A program has one pair of p
 first request on them decides the era for good: its second connection is a second process, with a state of its own.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
@@ -25,6 +25,8 @@ from mooring.servers.supervisor import Supervisor
 from mooring.servers.usage import ConfiguredServer
 from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
+
+_MOST_NAMED: Final = 3
 
 
 class ServerOfBothEras(ConfiguredServer, Protocol):
@@ -47,11 +49,26 @@ class EraRefused(MooringError):
     """The server does not speak the era after all. It is reached over its own connection then; nobody sees this."""
 
 
+class DiffersFromOwn(MooringError):
+    """A second process describes a tool differently from the first one. It is not used, and nobody sees this."""
+
+
 class OtherEra:
     """The second connection of one server: opened when somebody of its era needs it, closed when nobody does."""
 
-    def __init__(self, server: ServerOfBothEras, era: EraName, chance: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        server: ServerOfBothEras,
+        era: EraName,
+        chance: Callable[[], float],
+        own: Supervisor,
+        share: Callable[[str], None],
+    ) -> None:
+        """`own` keeps the server's own connection; `share` has everybody use that one, and takes the reason."""
         self.era = era
+        self._own = own
+        self._share = share
+        self._holds_own = False
         self.update_listeners: set[Callable[[str], None]] = set()
         """Hear which resources changed, as far as was subscribed over this connection."""
         self.was_connected = False
@@ -89,10 +106,16 @@ class OtherEra:
         async with self._server.open_beside(self.era, self._on_update, self._on_list_changed) as session:
             if session.era != self.era:
                 raise EraRefused(f"{self.name} does not speak the {self.era} era.")
+            if self._is_process and (differing := self._server.offering.find_differing(session.tools.items)):
+                raise DiffersFromOwn(_describe_differing(differing))
             yield session
 
     def on_connected(self, session: Session) -> None:
         self.was_connected = True
+        if not self._holds_own:
+            # The lists are those of the server's own connection, which is there for as long as this one is.
+            self._own.add_hold()
+            self._holds_own = True
         if self._is_process:
             self._server.offering.take_second("tools", session.tools.items)
 
@@ -101,16 +124,29 @@ class OtherEra:
 
     def on_status(self, status: Status) -> None:
         # It is not announced: a server has the status of its own connection.
-        if not isinstance(status, Connected):
-            self._server.offering.drop_second()
+        if isinstance(status, Connected):
+            return
+        self._server.offering.drop_second()
+        if self._holds_own:
+            self._holds_own = False
+            self._own.release_hold()
 
     def on_log(self, message: LogMessage) -> None:
         self._server.on_log(message)
 
     async def catch_up(self, session: Session) -> None:
         """Fetch every list that changed in a second process. Raises: what a session raises."""
+        offering = self._server.offering
         while self._changed:
-            await self._server.offering.relist_second(session, self._changed.pop())
+            kind = self._changed.pop()
+            if kind != "tools":
+                await offering.relist_second(session, kind)
+                continue
+            tools = (await session.list_tools()).items
+            if differing := offering.find_differing(tools):
+                self._share(_describe_differing(differing))
+            else:
+                offering.take_second(kind, tools)
 
     @property
     def _is_process(self) -> bool:
@@ -127,3 +163,7 @@ class OtherEra:
     def _on_update(self, uri: str) -> None:
         for listener in tuple(self.update_listeners):
             listener(uri)
+
+
+def _describe_differing(tools: Sequence[str]) -> str:
+    return f"it describes {', '.join(tools[:_MOST_NAMED])} differently."

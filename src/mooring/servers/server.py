@@ -87,7 +87,7 @@ class Server:
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
-        self._connections = ServerConnections(self, shared.defaults.chance)
+        self._connections = ServerConnections(self, shared.defaults.chance, self._loop.time)
         self._supervisor = self._connections.own
         self.questions = ServerQuestions(
             self.name,
@@ -276,6 +276,7 @@ class Server:
 
     async def restart(self) -> None:
         """Start over, whatever the status: a person asked for it."""
+        self._connections.stop_sharing()
         await asyncio.gather(*(supervisor.restart() for supervisor in self._connections.supervisors))
 
     async def close(self, *, finish: bool = False) -> None:
@@ -336,7 +337,9 @@ class Server:
         report = self._secrets.redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
         if extras.era is not None and self._connections.may_differ(extras.era):
+            began = self._loop.time()
             supervisor = await self._find_supervisor(extras.era, self._call_deadline(timeout, connect_timeout))
+            timeout = self._take_off(timeout, began)
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
@@ -385,8 +388,7 @@ class Server:
         # The call was let through by what the catalog remembered; the server may list another tool by now.
         if verify is not None:
             verify()
-        if timeout.total is not None:
-            timeout = Timeout(timeout.idle, max(0.001, began + timeout.total - self._loop.time()))
+        timeout = self._take_off(timeout, began)
         if extras.era is not None and extras.era != session.era and self._connections.may_offer(extras.era):
             # Now that it is connected, it shows that the caller is to have another connection.
             return await self.call(
@@ -395,6 +397,12 @@ class Server:
         return await session.call_tool(
             tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
         )
+
+    def _take_off(self, timeout: Timeout, began: float) -> Timeout:
+        """The same less the time that connecting has taken."""
+        if timeout.total is None:
+            return timeout
+        return Timeout(timeout.idle, max(0.001, began + timeout.total - self._loop.time()))
 
     @property
     def _unhurried_timeout(self) -> Timeout:
@@ -479,8 +487,8 @@ class Server:
     def _find_era_hint(self) -> EraHint:
         """Which era its own connection is to be in."""
         # Mooring itself prefers the stateless era, in which each question comes with the call that it is about.
-        preferred = self.config.era or self._caller_era or self._shared.client_era or "stateless"
-        return self.offering.find_era_hint(preferred)
+        wanted = self._caller_era or self._shared.client_era or "stateless"
+        return self.offering.find_era_hint(self.config.era or self._connections.choose_own_era(wanted))
 
     @asynccontextmanager
     async def open_beside(

@@ -71,7 +71,8 @@ class Negotiation:
             return await self._attempt(self._handshake if hint.is_only else self._try_handshake)
         except _NeedsNewConnection:
             return await self._attempt(self._handshake)
-        except (NeedsLogin, ConnectError, TimedOut):
+        except (NeedsLogin, ConnectError, TimedOut, ServerDied):
+            # Nothing is known to die of a handshake: what died would be taken for a server without one.
             raise
         except ServerError as error:
             # If only the handshake was known to work, anything but a refusal of it is what is wrong.
