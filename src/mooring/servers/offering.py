@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from time import time
 from typing import Any, Final, Literal, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from mooring.core.era import EraHint, EraName
@@ -188,5 +189,10 @@ def _find_key(item: Any) -> str:
 
 
 def _is_same(one: Tool, other: Tool) -> bool:
+    # Schemas are bytes. The official SDK writes their keys in another order in the other era.
+    return bool(_read_definition(one) == _read_definition(other))
+
+
+def _read_definition(tool: Tool) -> Any:
     # Whether a tool may be a task is said in the handshake era alone.
-    return replace(one, execution=None) == replace(other, execution=None)
+    return msgspec.json.decode(msgspec.json.encode(replace(tool, execution=None)))

@@ -364,11 +364,15 @@ class Server:
         except ServerError as error:
             # A second try that failed doesn't undo what the first one may have done.
             worse = lost if lost is not None and lost.may_have_run else error
-            if isinstance(worse, RpcError) and _NO_WAY_BACK in worse.message:
-                worse.suggest_handshake()
-            raise self._secrets.redact_error(worse, extras) from None
+            raise self._explain(worse, extras) from None
         finally:
             supervisor.finish_call()
+
+    def _explain(self, error: ServerError, extras: CallExtras) -> ServerError:
+        """The error without secrets, and with what helps."""
+        if isinstance(error, RpcError) and _NO_WAY_BACK in error.message:
+            error.suggest_handshake()
+        return self._secrets.redact_error(error, extras)
 
     async def _connect_and_call(
         self,
