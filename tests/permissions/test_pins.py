@@ -15,6 +15,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import Origin, ServerConfig, Stdio
 from mooring.core.template import Template, TextPart
 from mooring.core.tool import Hints, Tool
+from mooring.core.tool_meaning import canonicalize, find_meaning
 from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins
@@ -317,7 +318,7 @@ def test_a_diff_shows_what_differs_and_not_what_was_only_moved(home: Home) -> No
 def test_a_hostile_description_is_read_in_no_time(home: Home) -> None:
     began = time.monotonic()
     for text in ("a," * 500_000, ": a" * 300_000, "(" * 1_000_000, "a, b " * 200_000, ":a.,b." * 150_000):
-        pins.find_meaning(pins.canonicalize(tool(description=text)))
+        find_meaning(canonicalize(tool(description=text)))
     assert time.monotonic() - began < 5
 
 

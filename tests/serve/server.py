@@ -4,7 +4,7 @@ With `both`, its first request decides for good, as with the official SDKs.
 
 Its tools: `echo` answers with all kinds of content, `slow` reports progress until it is cancelled, `form` asks a person,
 `write` asks a model, `both` asks both at once, `folders` asks for the client's folders, `log` writes log messages, `grow`
-adds a tool, `update` says that a resource changed, `refuse` answers with an error of the protocol, `meta` with what came in
+adds a tool, or describes all in other words, `update` says that a resource changed, `refuse` answers with an error of the protocol, `meta` with what came in
 `_meta`, `pid` with its process id, `era` with the era it speaks, `nap` takes a while, and `shout` logs a lot. A second argument is a file for what was cancelled.
 The variable SAYS describes its tools.
 """
@@ -40,6 +40,7 @@ CANCELLED = set()
 ANSWERS = {}
 ANSWERED = threading.Condition()
 SUBSCRIPTION = []
+WATCHED = set()
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 QUESTIONS = {
     "form": ("elicitation/create", {"message": "Who are you?", "requestedSchema": FORM}),
@@ -74,6 +75,8 @@ def notify(method, params=None):
 def announce(method, params=None):
     """Say that something changed, to whoever listens in this era."""
     params = params or {}
+    if "uri" in params and params["uri"] not in WATCHED:
+        return
     if SPOKEN["era"] == "stateless":
         for key in SUBSCRIPTION:
             notify(method, {**params, "_meta": {f"{META}subscriptionId": key}})
@@ -138,7 +141,10 @@ def call(key, params):
         notify("notifications/message", {"level": "error", "data": "x" * int(arguments["size"])})
         return text("shouted")
     if name == "grow":
-        NAMES.append("grown")
+        if "says" in arguments:
+            os.environ["SAYS"] = arguments["says"]
+        else:
+            NAMES.append("grown")
         announce("notifications/tools/list_changed")
         return text("grown")
     if name == "update":
@@ -222,11 +228,17 @@ def main():
             send({"id": key, "error": {"code": -32601, "message": "Method not found"}})
         elif method == "subscriptions/listen":
             SUBSCRIPTION[:] = [key]
+            WATCHED.clear()
+            WATCHED.update(params["notifications"].get("resourceSubscriptions", ()))
             mark = {"notifications": params["notifications"], "_meta": {f"{META}subscriptionId": key}}
             notify("notifications/subscriptions/acknowledged", mark)
         elif method == "tools/call" and params["name"] == "refuse":
             send({"id": key, "error": {"code": -32077, "message": "No.", "data": {"why": "so"}}})
         elif key is not None:
+            if method == "resources/subscribe":
+                WATCHED.add(params["uri"])
+            if method == "resources/unsubscribe":
+                WATCHED.discard(params["uri"])
             threading.Thread(target=work, args=(key, method, params), daemon=True).start()
 
 

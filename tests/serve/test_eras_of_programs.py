@@ -236,7 +236,7 @@ def behave_twice(home: Home, second: str, **more: Any) -> Path:
     [
         ("exit 7", "ended with exit code 7"),
         ("sleep 60", "did not answer initialize within 1.5 s"),
-        ("export SAYS=more", "it describes echo, slow, form differently"),
+        ("export SAYS=more", "It describes echo, slow, form differently"),
     ],
 )
 async def test_a_second_process_that_cannot_be_used_is_tried_once_and_all_share_the_first(
@@ -258,6 +258,55 @@ async def test_a_second_process_that_cannot_be_used_is_tried_once_and_all_share_
     told = [line for line in said.decode().splitlines() if "A second process of it cannot be used" in line]
     assert len(told) == 1
     assert why in told[0]
+
+
+async def test_a_second_process_that_describes_a_tool_differently_later_is_left_once_its_calls_are_finished(
+    home: Home,
+) -> None:
+    async with serving(home, *RAW, "--server", f"{sys.executable} {SERVER} both") as server:
+        session = await server.session()
+        own = text((await session.call("pid"))["result"])
+        second = await call_stateless(server, "pid")
+        assert second != own
+        napping = asyncio.create_task(call_stateless(server, "nap", seconds=2, nonce="kept"))
+        await asyncio.sleep(0.2)
+        assert await call_stateless(server, "grow", says="other words") == "grown"
+        async with asyncio.timeout(15):
+            while await call_stateless(server, "pid") != own:  # noqa: ASYNC110 - nothing tells when it is
+                await asyncio.sleep(0.05)
+        assert not napping.done()
+        assert await napping == "kept"
+        async with asyncio.timeout(15):
+            while is_running(second):  # noqa: ASYNC110 - nothing tells when it has ended
+                await asyncio.sleep(0.05)
+        assert '"Eve"' in await ask_in_rounds(server, "Eve", "form")
+
+
+def is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("only", ["handshake", "stateless"])
+async def test_on_a_shared_process_a_client_that_leaves_ends_no_subscription_of_the_other_era(
+    home: Home, only: Era
+) -> None:
+    home.configure(box={"command": sys.executable, "args": [SERVER, only]})
+    wanted = {"notifications": {"resourceSubscriptions": ["test://static"]}}
+    async with serving(home, *RAW) as server:
+        session = await server.session()
+        async with await session.listen() as stream:
+            heard = events(stream)
+            await session.request("resources/subscribe", {"uri": "test://static"})
+            async with await server.open_stateless("subscriptions/listen", wanted) as listening:
+                assert (await anext(events(listening)))["method"] == "notifications/subscriptions/acknowledged"
+            await asyncio.sleep(0.5)
+            await session.call("update")
+            note = await asyncio.wait_for(anext(heard), 10)
+            assert note["method"] == "notifications/resources/updated"
 
 
 async def test_what_is_asked_while_a_second_process_starts_reaches_its_client(home: Home) -> None:

@@ -36,7 +36,7 @@ async def asked(kind: str, person: Person, **params: Any) -> Any:
 async def test_with_nobody_to_ask_a_form_is_dismissed_and_a_model_refused() -> None:
     unanswered: list[Question] = []
     questions = ServerQuestions("notes", None, on_unanswered=unanswered.append)
-    nobody = facing(lambda question: questions.ask(question, ()))
+    nobody = facing(lambda question: questions.ask(question, None))
     assert nobody.elicit is not None
     assert nobody.sample is not None
     assert await nobody.elicit({"message": "Which?", "requestedSchema": {}}) == {"action": "cancel"}

@@ -204,7 +204,7 @@ class Assembly:
         return self._meaning
 
     def meet_client(self, era: EraName) -> None:
-        """Note a program that is served: the era of the first decides how servers that speak both are connected."""
+        """Note a program that is served. Servers that waited for the first one start by themselves now, in its era."""
         if self.shared.client_era is None:
             self.shared.client_era = era
             if self.options.awaits_client:

@@ -98,7 +98,7 @@ class Calls:
         began = perf_counter()
         questions = route.server.questions
         answerer = self._answerer if self._find_answerer is None else self._find_answerer()
-        work = Work(questions, answerer.ask, copy_context(), answerer.list_roots, extras.era)
+        work = Work(questions, answerer.ask, copy_context(), answerer.list_roots)
         questions.working[work] = None
         # The same as `with work` and `AuditLog.record_work`, inline: with many calls in flight, either one is felt.
         try:
@@ -110,7 +110,7 @@ class Calls:
                 extras=extras,
                 repeatable=route.repeatable,
                 verify=route.verify,
-                find_answers=work,
+                work=work,
             )
             if work.interrupt is not None:
                 raise work.interrupt
@@ -355,7 +355,7 @@ class Calls:
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)
             with owner.questions.working_for(self.find_answerer()) as work:
-                answering = owner.call(entry.tool, call.arguments, verify=verify, find_answers=work)
+                answering = owner.call(entry.tool, call.arguments, verify=verify, work=work)
                 return await self._permissions.audit.record_work(call, verdict, answering)
 
         return make_call

@@ -65,8 +65,8 @@ class PermittedRequest:
 
     async def send(self, ask: Callable[[Session, Work], Awaitable[T]], era: EraName | None = None) -> T:
         """Ask the server for somebody of an era, and put it on record. Raises: as `Server.ask`."""
-        with self.server.questions.working_for(self._answerer, era) as work:
-            asking = self.server.ask(lambda session: ask(session, work), era=era)
+        with self.server.questions.working_for(self._answerer) as work:
+            asking = self.server.ask(lambda session: ask(session, work), era=era, work=work)
             return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
 
 

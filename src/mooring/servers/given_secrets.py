@@ -14,6 +14,9 @@ from mooring.servers.attempt import suggest_login
 from mooring.servers.launch.prepare import Endpoint, Launch
 from mooring.wire.session.answers import redact_result
 
+_MOST_EARLIER = 100
+"""How many secrets of earlier starts are remembered; some servers are given new ones each time."""
+
 
 class GivenSecrets:
     """What a server was given by its definition and by a login; with each call comes what that brings along."""
@@ -27,7 +30,9 @@ class GivenSecrets:
 
     def take(self, ready: Launch | Endpoint) -> None:
         """Note what is about to be started or reached."""
-        self._given = ready.secrets
+        # Another process of the server may have been given other ones before, and may still repeat them.
+        earlier = [secret for secret in self._given if secret not in ready.secrets]
+        self._given = (*ready.secrets, *earlier[:_MOST_EARLIER])
         self._endpoint = ready if isinstance(ready, Endpoint) else None
 
     @property

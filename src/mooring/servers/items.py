@@ -21,6 +21,6 @@ class Item(Struct, frozen=True):
 
 async def list_server_items(server: Server, kind: str, fetch: Callable[[Session], Awaitable[Listing[T]]]) -> list[Item]:
     """Have a server list one kind of item, and remember the list. Raises: ServerError."""
-    listing = server.offering.take_own(kind, await server.ask(fetch))
+    listing = server.offering.unite(kind, await server.ask(fetch))
     server.offering.learn(**{kind: listing})
     return [Item(server.name, item) for item in listing.items]

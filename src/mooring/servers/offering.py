@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from time import time
 from typing import Any, Final, Literal, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from mooring.core.era import EraHint, EraName
@@ -12,6 +11,7 @@ from mooring.core.event import Event, ListChanged, ToolsChanged
 from mooring.core.offer import Offer
 from mooring.core.skill import EXTENSION, ServerSkill
 from mooring.core.tool import Listing, Resource, Tool
+from mooring.core.tool_meaning import means_the_same
 from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 
@@ -37,7 +37,7 @@ class Offering:
         self._redact = redact
         self._changed: set[ListName] = set()
         self._own_lists: dict[str, Listing[Any]] = {}
-        """What the server's own process last listed."""
+        """What the server's own connection last listed."""
         self._second_lists: dict[str, tuple[Any, ...]] = {}
         """What a second process of the server lists while it runs."""
         self.skills: Listing[ServerSkill] | None = None
@@ -81,7 +81,7 @@ class Offering:
             hello=session.hello,
             era=session.era,
             at=time(),
-            tools=self.take_own("tools", session.tools),
+            tools=self.unite("tools", session.tools),
             transport=session.transport,
             refused_era=hint.find_refused(session.era),
         )
@@ -103,15 +103,15 @@ class Offering:
     async def relist(self, session: Session, kind: ListName) -> None:
         """Fetch one list again, and announce what changed. Raises: what a session raises."""
         if kind == "tools":
-            tools = self.take_own(kind, await session.list_tools())
+            tools = self.unite(kind, await session.list_tools())
             if self.offer is not None:
                 self._take_tools(replace(self.offer, tools=tools, at=time()))
             return
         if kind == "resources":
             # One notification covers resources and templates; templates are listed again when next asked for.
-            self.learn(resources=self.take_own(kind, await session.list_resources()), templates=None)
+            self.learn(resources=self.unite(kind, await session.list_resources()), templates=None)
         else:
-            self.learn(prompts=self.take_own(kind, await session.list_prompts()))
+            self.learn(prompts=self.unite(kind, await session.list_prompts()))
         self._emit(ListChanged(self._server, kind))
 
     def _keep(self, offer: Offer) -> None:
@@ -121,8 +121,8 @@ class Offering:
 
     # --- a second process of the server ---------------------------------------------------------------------------
 
-    def take_own(self, kind: str, listing: Listing[T]) -> Listing[T]:
-        """Take what the server's own process lists; behind it comes what only a second process does."""
+    def unite(self, kind: str, listing: Listing[T]) -> Listing[T]:
+        """What the server's own connection has just listed, and behind it what only a second process does."""
         self._own_lists[kind] = listing
         second = self._second_lists.get(kind, ())
         names = {_find_key(item) for item in listing.items} if second else set()
@@ -130,10 +130,11 @@ class Offering:
         return replace(listing, items=(*listing.items, *more)) if more else listing
 
     def find_differing(self, tools: Sequence[Tool]) -> list[str]:
-        """Which of the tools of a second process the server's own lists too, but not in the same way."""
+        """Which of the tools of a second process the server's own describes too, but differently."""
         own = self._own_lists.get("tools")
         known = {} if own is None else {tool.name: tool for tool in own.items}
-        return [tool.name for tool in tools if tool.name in known and not _is_same(tool, known[tool.name])]
+        # The official SDK writes the keys of a schema in another order in the other era.
+        return [tool.name for tool in tools if tool.name in known and not means_the_same(tool, known[tool.name])]
 
     async def relist_second(self, session: Session, kind: Literal["resources", "prompts"]) -> None:
         """Fetch one list from a second process, and announce it. Raises: what a session raises."""
@@ -146,18 +147,25 @@ class Offering:
         """Take what a second process lists: what only that one has is listed with the rest while it runs."""
         before, self._second_lists[kind] = self._second_lists.get(kind), items
         own = self._own_lists.get(kind)
+        if kind != "tools":
+            if own is not None:
+                self.learn(**{kind: self.unite(kind, own)})
+            self._emit(ListChanged(self._server, kind))
+            return
         if self.offer is None or own is None:
             return
-        united = self.take_own(kind, own)
-        if kind != "tools":
-            self.learn(**{kind: united})
-            self._emit(ListChanged(self._server, kind))
-        elif united != self.offer.tools:
+        united = self.unite(kind, own)
+        if united != self.offer.tools:
             self._take_tools(replace(self.offer, tools=united))
         elif before is not None and before != items:
             # It came or went in that process alone: whoever uses the process is to list its tools again.
             differing = {tool.name for tool in before} ^ {tool.name for tool in items}
             self._emit(ToolsChanged(self._server, (), (), tuple(sorted(differing))))
+
+    @property
+    def differing(self) -> list[str]:
+        """The tools that a second process describes differently by now."""
+        return self.find_differing(self._second_lists.get("tools", ()))
 
     def drop_second(self) -> None:
         """Forget what a second process listed, because it ended."""
@@ -186,13 +194,3 @@ def _find_key(item: Any) -> str:
     """What a tool, resource or prompt is known by."""
     key: str = item.uri if isinstance(item, Resource) else item.name
     return key
-
-
-def _is_same(one: Tool, other: Tool) -> bool:
-    # Schemas are bytes. The official SDK writes their keys in another order in the other era.
-    return bool(_read_definition(one) == _read_definition(other))
-
-
-def _read_definition(tool: Tool) -> Any:
-    # Whether a tool may be a task is said in the handshake era alone.
-    return msgspec.json.decode(msgspec.json.encode(replace(tool, execution=None)))

@@ -35,9 +35,7 @@ class ServerOfBothEras(ConfiguredServer, Protocol):
     @property
     def offering(self) -> Offering: ...
 
-    def open_beside(
-        self, era: EraName, on_update: Callable[[str], None], on_change: Callable[[ListName], None]
-    ) -> AbstractAsyncContextManager[Session]:
+    def open_beside(self, other: "OtherEra") -> AbstractAsyncContextManager[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""
 
     def on_list_changed(self, kind: ListName) -> None: ...
@@ -50,7 +48,10 @@ class EraRefused(MooringError):
 
 
 class DiffersFromOwn(MooringError):
-    """A second process describes a tool differently from the first one. It is not used, and nobody sees this."""
+    """A second process describes a tool differently from the first one. It is not used; the server's log says so."""
+
+    def __init__(self, tools: Sequence[str]) -> None:
+        super().__init__(f"It describes {', '.join(tools[:_MOST_NAMED])} differently.")
 
 
 class OtherEra:
@@ -62,20 +63,25 @@ class OtherEra:
         era: EraName,
         chance: Callable[[], float],
         own: Supervisor,
-        share: Callable[[str], None],
+        on_differing: "Callable[[OtherEra], None]",
     ) -> None:
-        """`own` keeps the server's own connection; `share` has everybody use that one, and takes the reason."""
+        """`own` keeps the server's own connection; `on_differing` hears that this one cannot be used any more."""
         self.era = era
-        self._own = own
-        self._share = share
-        self._holds_own = False
         self.update_listeners: set[Callable[[str], None]] = set()
         """Hear which resources changed, as far as was subscribed over this connection."""
         self.was_connected = False
         self._server = server
+        self._own = own
+        self._holds_own = False
+        self._on_differing = on_differing
         self._changed: set[ListName] = set()
         """The lists that a second process said to have changed."""
         self.supervisor = Supervisor(self, chance)
+
+    @property
+    def is_process(self) -> bool:
+        """Whether it is a process with a state of its own, and so with lists of its own."""
+        return self.config.transport == "stdio"
 
     # --- for its supervisor ---------------------------------------------------------------------------------------
 
@@ -102,21 +108,21 @@ class OtherEra:
 
     @asynccontextmanager
     async def open_session(self) -> AsyncIterator[Session]:
-        """Make one attempt to connect. Raises: EraRefused; MooringError."""
-        async with self._server.open_beside(self.era, self._on_update, self._on_list_changed) as session:
+        """Make one attempt to connect. Raises: EraRefused; DiffersFromOwn; MooringError."""
+        async with self._server.open_beside(self) as session:
             if session.era != self.era:
                 raise EraRefused(f"{self.name} does not speak the {self.era} era.")
-            if self._is_process and (differing := self._server.offering.find_differing(session.tools.items)):
-                raise DiffersFromOwn(_describe_differing(differing))
+            if self.is_process and (differing := self._server.offering.find_differing(session.tools.items)):
+                raise DiffersFromOwn(differing)
             yield session
 
     def on_connected(self, session: Session) -> None:
         self.was_connected = True
         if not self._holds_own:
-            # The lists are those of the server's own connection, which is there for as long as this one is.
+            # Most lists are those of the server's own connection, so that it stays for as long as this one does.
             self._own.add_hold()
             self._holds_own = True
-        if self._is_process:
+        if self.is_process:
             self._server.offering.take_second("tools", session.tools.items)
 
     def on_failed(self, error: MooringError) -> None:
@@ -124,11 +130,14 @@ class OtherEra:
 
     def on_status(self, status: Status) -> None:
         # It is not announced: a server has the status of its own connection.
-        if isinstance(status, Connected):
-            return
-        self._server.offering.drop_second()
+        if not isinstance(status, Connected):
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Give back what was held while it was connected."""
         if self._holds_own:
             self._holds_own = False
+            self._server.offering.drop_second()
             self._own.release_hold()
 
     def on_log(self, message: LogMessage) -> None:
@@ -142,28 +151,19 @@ class OtherEra:
             if kind != "tools":
                 await offering.relist_second(session, kind)
                 continue
-            tools = (await session.list_tools()).items
-            if differing := offering.find_differing(tools):
-                self._share(_describe_differing(differing))
-            else:
-                offering.take_second(kind, tools)
+            offering.take_second(kind, (await session.list_tools()).items)
+            if offering.differing:
+                self._on_differing(self)
 
-    @property
-    def _is_process(self) -> bool:
-        """Whether it is a process with a state of its own, and so with lists of its own."""
-        return self.config.transport == "stdio"
+    # --- for its session ------------------------------------------------------------------------------------------
 
-    def _on_list_changed(self, kind: ListName) -> None:
-        if self._is_process:
+    def on_update(self, uri: str) -> None:
+        for listener in tuple(self.update_listeners):
+            listener(uri)
+
+    def on_list_changed(self, kind: ListName) -> None:
+        if self.is_process:
             self._changed.add(kind)
             self.supervisor.wake()
         else:
             self._server.on_list_changed(kind)
-
-    def _on_update(self, uri: str) -> None:
-        for listener in tuple(self.update_listeners):
-            listener(uri)
-
-
-def _describe_differing(tools: Sequence[str]) -> str:
-    return f"it describes {', '.join(tools[:_MOST_NAMED])} differently."

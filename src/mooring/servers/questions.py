@@ -1,14 +1,13 @@
 """Who answers what a server asks while it works: the conversation whose call it works on."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Self, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.era import EraName
 from mooring.core.question import Answer, Ask, No, Question
 from mooring.servers.asking import ListRoots, make_answers
 from mooring.wire.rpc.inbound import Responder
@@ -46,12 +45,17 @@ class ServerQuestions:
         self._on_unanswered = on_unanswered
         self._on_unclear = on_unclear
 
-    def working_for(self, answerer: "Answerer", era: EraName | None = None) -> "Work":
+    def working_for(self, answerer: "Answerer") -> "Work":
         """A call whose questions go to somebody; it is in flight while it is entered."""
-        return Work(self, answerer.ask, copy_context(), answerer.list_roots, era)
+        return Work(self, answerer.ask, copy_context(), answerer.list_roots)
 
-    async def ask(self, question: Question, working: "Sequence[Work]") -> Answer:
-        """Ask about a call that the server does not name: all of these, oldest first, are to be of one conversation."""
+    def find_working(self, connection: object) -> "list[Work]":
+        """The calls in flight on a connection, oldest first, and those that wait for it."""
+        return [work for work in self.working if work.connection is connection]
+
+    async def ask(self, question: Question, connection: object) -> Answer:
+        """Ask about a call that the server does not name: all on the connection have to be of one conversation."""
+        working = self.find_working(connection)
         if not working:
             return await self.put(question, self._own)
         oldest = working[0]
@@ -77,8 +81,8 @@ class Work(Struct, eq=False):
     context: Context
     """That of the caller. What `ask` looks up there (the request it serves, the graph it runs in) is the caller's."""
     list_roots: ListRoots | None = None
-    era: EraName | None = None
-    """That of the program behind the call, which decides on which connection the call is."""
+    connection: object = None
+    """What keeps the connection that the call is on, or waits for."""
     interrupt: Exception | None = None
     """What `ask` raised. It comes out of the call."""
 

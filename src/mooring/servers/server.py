@@ -56,10 +56,10 @@ from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
+from mooring.servers.other_era import OtherEra
 from mooring.servers.questions import UNCLEAR, ServerQuestions, Work
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
-from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
 
@@ -87,7 +87,7 @@ class Server:
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
-        self._connections = ServerConnections(self, shared.defaults.chance, self._loop.time)
+        self._connections = ServerConnections(self, shared.defaults.chance)
         self._supervisor = self._connections.own
         self.questions = ServerQuestions(
             self.name,
@@ -220,9 +220,12 @@ class Server:
 
         Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
-        if era is None:
+        supervisor = self._supervisor if era is None else await self._find_supervisor(era, until)
+        return await self._connect(supervisor, until)
+
+    async def _connect(self, supervisor: Supervisor, until: float) -> Session:
+        if supervisor is self._supervisor:
             return await self.connect_own(until, None)
-        supervisor = await self._find_supervisor(era, until)
         return supervisor.session or await supervisor.wait(until)
 
     async def connect_own(self, until: float, era: EraName | None) -> Session:
@@ -234,10 +237,10 @@ class Server:
         await self.ask_inputs()
         return await self._supervisor.wait(until + self._loop.time() - began)
 
-    async def _find_supervisor(self, era: EraName, until: float) -> Supervisor:
+    async def _find_supervisor(self, era: EraName, until: float, work: Work | None = None) -> Supervisor:
         """What keeps the connection for somebody of an era. Raises: as `session`."""
         try:
-            return await self._connections.find(era, until)
+            return await self._connections.find(era, until, work)
         except ServerError as error:
             raise self._secrets.redact_error(error) from None
 
@@ -258,9 +261,6 @@ class Server:
                 supervisor.release_hold()
 
         return release
-
-    def note_refused_era(self, era: EraName) -> None:
-        self.offering.note_refused_era(era)
 
     async def find_login(self) -> "LoginTarget":
         """Where and how somebody logs in at this server.
@@ -298,7 +298,7 @@ class Server:
         ready = await prepare(self.approved, make_launch_context(self._shared))
         self._secrets.take(ready)
         on_ready(ready)
-        client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
+        client = replace(self._make_client(self._supervisor), on_stage=on_stage, on_change=None, on_update=None)
         # What was found out before is found out again.
         hint = EraHint(self.config.era) if self.config.era is not None else NO_HINT
         try:
@@ -321,12 +321,12 @@ class Server:
         extras: CallExtras = NO_EXTRAS,
         repeatable: bool = False,
         verify: Callable[[], object] | None = None,
-        find_answers: FindAnswers | None = None,
+        work: Work | None = None,
     ) -> Result:
         """Call a tool by its raw name. A `repeatable` call is made once more if the server is lost during it.
 
         `verify` is called if the server had to be connected first, before anything is sent, and may raise.
-        `find_answers` is for what the server asks while it works on the call.
+        `work` answers what the server asks while it works on the call.
 
         Raises: what `Session.call_tool` and `session` raise; TimedOut covers the wait for the connection too.
         """
@@ -338,15 +338,19 @@ class Server:
         supervisor = self._supervisor
         if extras.era is not None and self._connections.may_differ(extras.era):
             began = self._loop.time()
-            supervisor = await self._find_supervisor(extras.era, self._call_deadline(timeout, connect_timeout))
+            supervisor = await self._find_supervisor(extras.era, self._call_deadline(timeout, connect_timeout), work)
             timeout = self._take_off(timeout, began)
+            if verify is not None:
+                verify()
+        if work is not None:
+            work.connection = supervisor
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
             if (session := supervisor.session) is not None:
                 try:
                     result = await session.call_tool(
-                        tool, arguments, timeout=timeout, on_progress=report, extras=extras, find_answers=find_answers
+                        tool, arguments, timeout=timeout, on_progress=report, extras=extras, find_answers=work
                     )
                     return self._secrets.redact_failure(result, extras) if result.is_error else result
                 except _CONNECTION_LOST as error:
@@ -358,7 +362,7 @@ class Server:
                         raise
                     lost = error
             result = await self._connect_and_call(
-                tool, arguments, timeout, connect_timeout, report, extras, verify, find_answers
+                tool, arguments, timeout, connect_timeout, report, extras, repeatable, verify, work
             )
             return self._secrets.redact_failure(result, extras) if result.is_error else result
         except ServerError as error:
@@ -382,8 +386,9 @@ class Server:
         connect_timeout: Timeout,
         on_progress: Callable[[Progress], None],
         extras: CallExtras,
+        repeatable: bool,
         verify: Callable[[], object] | None,
-        find_answers: FindAnswers | None,
+        work: Work | None,
     ) -> Result:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
         await self.ask_inputs()
@@ -393,13 +398,22 @@ class Server:
         if verify is not None:
             verify()
         timeout = self._take_off(timeout, began)
-        if extras.era is not None and extras.era != session.era and self._connections.may_offer(extras.era):
+        if extras.era is not None and extras.era != session.era and self._connections.may_connect_other(extras.era):
             # Now that it is connected, it shows that the caller is to have another connection.
             return await self.call(
-                tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
+                tool,
+                arguments,
+                timeout=timeout,
+                on_progress=on_progress,
+                extras=extras,
+                repeatable=repeatable,
+                verify=verify,
+                work=work,
             )
+        if work is not None:
+            work.connection = self._supervisor
         return await session.call_tool(
-            tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=find_answers
+            tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=work
         )
 
     def _take_off(self, timeout: Timeout, began: float) -> Timeout:
@@ -427,24 +441,33 @@ class Server:
         return min(until, self._connect_deadline(connect_timeout))
 
     async def ask(
-        self, question: Callable[[Session], Awaitable[T]], until: float = inf, era: EraName | None = None
+        self,
+        question: Callable[[Session], Awaitable[T]],
+        until: float = inf,
+        era: EraName | None = None,
+        work: Work | None = None,
     ) -> T:
         """Ask a session anything that is safe to repeat: it is asked once more if the server is lost.
+
+        `work` answers what the server asks meanwhile.
 
         Raises: what `session` and the question raise.
         """
         supervisor = self._supervisor
         if era is not None:
-            supervisor = await self._find_supervisor(era, min(until, self._connect_deadline(self.limits.call)))
+            supervisor = await self._find_supervisor(era, min(until, self._connect_deadline(self.limits.call)), work)
+        if work is not None:
+            work.connection = supervisor
         supervisor.usage.calls += 1
         try:
-            session = await self.session(min(until, self._connect_deadline(self.limits.call)), era)
+            session = await self._connect(supervisor, min(until, self._connect_deadline(self.limits.call)))
             try:
                 return await question(session)
             except _CONNECTION_LOST as error:
                 if self._lost_connection(session, error):
                     supervisor.report_loss(session, error)
-            return await question(await self.session(min(until, self._connect_deadline(self.limits.call)), era))
+            session = await self._connect(supervisor, min(until, self._connect_deadline(self.limits.call)))
+            return await question(session)
         except ServerError as error:
             raise self._secrets.redact_error(error) from None
         finally:
@@ -485,7 +508,7 @@ class Server:
     async def open_session(self) -> AsyncIterator[Session]:
         """Make one attempt to connect, when it is this server's turn. Raises: as `attempt.open_session`."""
         self._era_hint = self._find_era_hint()
-        async with self._open_session(self._make_client(), self._era_hint) as session:
+        async with self._open_session(self._make_client(self._supervisor), self._era_hint) as session:
             yield session
 
     def _find_era_hint(self) -> EraHint:
@@ -495,12 +518,11 @@ class Server:
         return self.offering.find_era_hint(self.config.era or self._connections.choose_own_era(wanted))
 
     @asynccontextmanager
-    async def open_beside(
-        self, era: EraName, on_update: Callable[[str], None], on_change: Callable[[ListName], None]
-    ) -> AsyncIterator[Session]:
+    async def open_beside(self, other: OtherEra) -> AsyncIterator[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
-        client = replace(self._make_client(era), on_update=on_update, on_change=on_change)
-        async with self._open_session(client, self.offering.find_era_hint(era)) as session:
+        made = self._make_client(other.supervisor)
+        client = replace(made, on_update=other.on_update, on_change=other.on_list_changed)
+        async with self._open_session(client, self.offering.find_era_hint(other.era)) as session:
             if level := self._shared.log_routes.level:
                 with suppress(ServerError):
                     await session.set_level(level)
@@ -523,6 +545,7 @@ class Server:
 
     def on_connected(self, session: Session) -> None:
         self.offering.take_session(session, self._era_hint)
+        self._connections.compare()
 
     def on_failed(self, error: MooringError) -> None:
         """Remember why it failed: a list says so without trying again, and need not wait for a slow failure."""
@@ -544,6 +567,7 @@ class Server:
 
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
+        self._connections.compare()
 
     async def set_log_level(self) -> None:
         """Have it log from the level that somebody listens from; one that is not connected logs nothing.
@@ -567,25 +591,24 @@ class Server:
             return self.limits
         return replace(self.limits, connect=self.connect_timeout)
 
-    def _make_client(self, era: EraName | None = None) -> Client:
-        """Who answers and listens on its own connection, or on the second one in an era."""
+    def _make_client(self, connection: Supervisor) -> Client:
+        """Who answers and listens on a connection."""
         return make_client(
             self.name,
             find_roots(self.approved.folder, self._shared.defaults.where.home),
-            lambda question: self.questions.ask(question, self._find_working(era)),
+            lambda question: self.questions.ask(question, connection),
             on_change=self.on_list_changed,
             on_update=self._on_resource_updated,
-            on_log=partial(self._on_log_message, era),
+            on_log=partial(self._on_log_message, connection),
         )
 
-    def _find_working(self, era: EraName | None) -> list[Work]:
-        return self._connections.find_working(self.questions.working, era)
-
-    def _on_log_message(self, era: EraName | None, message: LogMessage) -> None:
+    def _on_log_message(self, connection: Supervisor, message: LogMessage) -> None:
         self.on_log(message)
-        asks = [work.ask for work in self._find_working(era)]
-        if not asks and (era or self._connections.own_era) == "stateless":
-            # In that era a message belongs to a request. Whoever made it has gone.
+        asks = [work.ask for work in self.questions.find_working(connection)]
+        is_stateless = connection.session is not None and connection.session.era == "stateless"
+        if not asks and (is_stateless or self._connections.has_second):
+            # It may be about a call that has ended. In the stateless era it is, and with two connections, whoever
+            # listens now may be a client of the other one.
             return
         data = redact_data(message.data, self._secrets.values)
         self._shared.log_routes.deliver(self.name, replace(message, data=data), asks)

@@ -91,7 +91,7 @@ class Shared:
         self.on_unanswered = on_unanswered
         self.log_routes = LogRoutes()
         self.client_era: EraName | None = None
-        """The era of the first program that is served: servers that offer it are connected in it."""
+        """The era of the first program that is served, for connections that are made before anybody uses them."""
         self.secrets = Secrets()
         self.store = SecretStore(defaults.where)
         self.login_secrets: dict[str, tuple[str, ...]] = {}

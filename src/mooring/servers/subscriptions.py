@@ -17,6 +17,7 @@ OnUpdated: TypeAlias = Callable[[str], None]
 
 _Key: TypeAlias = tuple[Server, str, EraName | None]
 
+_ERAS: tuple[EraName | None, ...] = (None, "handshake", "stateless")
 _PAUSE = 1.0
 _PAUSE_CAP = 300.0
 
@@ -55,7 +56,10 @@ class Subscriptions:
         shared.listeners.pop(on_updated, None)
         if not shared.listeners:
             del self._shared[key]
-            shared.end()
+            # Clients of both eras share a session where the server has no other: it is told when the last one leaves.
+            server, uri, _ = key
+            rest = [self._shared.get((server, uri, era)) for era in _ERAS]
+            shared.end(is_last=all(other is None or other.session is not shared.session for other in rest))
 
     def drop(self, server: Server) -> None:
         """End the subscriptions of a server that is gone."""
@@ -77,7 +81,7 @@ class _SharedSubscription:
         self._uri = uri
         self._sleep = sleep
         self._era = era
-        self._session: Session | None = None
+        self.session: Session | None = None
         self._release: Callable[[], None] = lambda: None
         """Lets go of the connection that is kept for this."""
         loop = asyncio.get_running_loop()
@@ -88,14 +92,14 @@ class _SharedSubscription:
         """Wait until the server has accepted the subscription. Raises: why it did not."""
         await asyncio.shield(self._begun)
 
-    def end(self) -> None:
-        """Stop listening, and have the server told so if it is connected; nobody waits for its answer."""
+    def end(self, *, is_last: bool = True) -> None:
+        """Stop listening. The last on its session has the server told so; nobody waits for its answer."""
         self._task.cancel()
         self._release()
         if not self._begun.done():
             self._begun.cancel()
-        if self._session is not None and not self._session.has_ended:
-            self._task = asyncio.get_running_loop().create_task(self._unsubscribe(self._session))
+        if is_last and self.session is not None and not self.session.has_ended:
+            self._task = asyncio.get_running_loop().create_task(self._unsubscribe(self.session))
 
     async def _keep(self) -> None:
         try:
@@ -116,7 +120,7 @@ class _SharedSubscription:
         session = await self._server.session(era=self._era)
         self._release()
         self._release = self._server.keep_connected(self._on_update, session)
-        self._session = session
+        self.session = session
         await session.subscribe(self._uri)
         return session
 

@@ -83,11 +83,10 @@ def _show_checked(options: Globals, listing: ServerListing, timeout: float | Non
             lambda host, deadline: check(host, listing, deadline, ticker.on_pending),
         )
     print_listing(options, live)
-    if options.json:
-        # A person reads what failed below the list. What was wrong before anything was connected is among its problems.
-        known = {row.name: row.error for row in listing.servers}
-        new = [row for row in live.servers if row.error != known[row.name]]
-        warn(options, failed={row.name: row.error for row in new if row.error})
+    # What was wrong before anything was connected is among the problems that the listing shows.
+    known = {row.name: row.error for row in listing.servers}
+    new = [row for row in live.servers if row.error != known[row.name]]
+    warn(options, failed={row.name: row.error for row in new if row.error})
     return OK if is_healthy(live) else UNHEALTHY
 
 
