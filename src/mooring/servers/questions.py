@@ -50,11 +50,11 @@ class ServerQuestions:
         return Work(self, answerer.ask, copy_context(), answerer.list_roots)
 
     def find_working(self, connection: object) -> "list[Work]":
-        """The calls in flight on a connection, oldest first, and those that wait for it."""
+        """The calls that are on a second connection, or wait for it, oldest first; with `None`, on the server's own."""
         return [work for work in self.working if work.connection is connection]
 
     async def ask(self, question: Question, connection: object) -> Answer:
-        """Ask about a call that the server does not name: all on the connection have to be of one conversation."""
+        """Ask about a call that the server does not name: all on that connection have to be of one conversation."""
         working = self.find_working(connection)
         if not working:
             return await self.put(question, self._own)
@@ -82,7 +82,7 @@ class Work(Struct, eq=False):
     """That of the caller. What `ask` looks up there (the request it serves, the graph it runs in) is the caller's."""
     list_roots: ListRoots | None = None
     connection: object = None
-    """What keeps the connection that the call is on, or waits for."""
+    """What keeps the second connection that the call is on, or waits for; `None` if it is the server's own."""
     interrupt: Exception | None = None
     """What `ask` raised. It comes out of the call."""
 

@@ -238,11 +238,14 @@ class Server:
         return await self._supervisor.wait(until + self._loop.time() - began)
 
     async def _find_supervisor(self, era: EraName, until: float, work: Work | None = None) -> Supervisor:
-        """What keeps the connection for somebody of an era. Raises: as `session`."""
+        """What keeps the connection for somebody of an era, which `work` is told. Raises: as `session`."""
         try:
-            return await self._connections.find(era, until, work)
+            supervisor = await self._connections.find(era, until, work)
         except ServerError as error:
             raise self._secrets.redact_error(error) from None
+        if work is not None:
+            work.connection = None if supervisor is self._supervisor else supervisor
+        return supervisor
 
     def keep_connected(self, on_update: Callable[[str], None], session: Session | None = None) -> Callable[[], None]:
         """Stay connected, and pass on which resources changed, until the returned function is called.
@@ -298,7 +301,7 @@ class Server:
         ready = await prepare(self.approved, make_launch_context(self._shared))
         self._secrets.take(ready)
         on_ready(ready)
-        client = replace(self._make_client(self._supervisor), on_stage=on_stage, on_change=None, on_update=None)
+        client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
         # What was found out before is found out again.
         hint = EraHint(self.config.era) if self.config.era is not None else NO_HINT
         try:
@@ -337,13 +340,7 @@ class Server:
         report = self._secrets.redact_progress(on_progress, extras) if on_progress is not None else _ignore_progress
         supervisor = self._supervisor
         if extras.era is not None and self._connections.may_differ(extras.era):
-            began = self._loop.time()
-            supervisor = await self._find_supervisor(extras.era, self._call_deadline(timeout, connect_timeout), work)
-            timeout = self._take_off(timeout, began)
-            if verify is not None:
-                verify()
-        if work is not None:
-            work.connection = supervisor
+            supervisor, timeout = await self._find_for_call(extras.era, timeout, connect_timeout, verify, work)
         supervisor.usage.calls += 1
         lost: ServerError | None = None
         try:
@@ -372,6 +369,22 @@ class Server:
         finally:
             supervisor.finish_call()
 
+    async def _find_for_call(
+        self,
+        era: EraName,
+        timeout: Timeout,  # noqa: ASYNC109 - it is passed on, less the time that connecting takes
+        connect_timeout: Timeout,
+        verify: Callable[[], object] | None,
+        work: Work | None,
+    ) -> tuple[Supervisor, Timeout]:
+        """What keeps the connection for a caller of an era, and how long the call may still take."""
+        began = self._loop.time()
+        supervisor = await self._find_supervisor(era, self._call_deadline(timeout, connect_timeout), work)
+        # The tool may have changed while a second connection was made.
+        if verify is not None:
+            verify()
+        return supervisor, self._take_off(timeout, began)
+
     def _explain(self, error: ServerError, extras: CallExtras) -> ServerError:
         """The error without secrets, and with what helps."""
         if isinstance(error, RpcError) and _NO_WAY_BACK in error.message:
@@ -391,6 +404,8 @@ class Server:
         work: Work | None,
     ) -> Result:
         """Call a tool once the server is connected, which may take as long as `connect_timeout` allows."""
+        if work is not None:
+            work.connection = None
         await self.ask_inputs()
         began = self._loop.time()
         session = await self.connect_own(self._call_deadline(timeout, connect_timeout), extras.era)
@@ -410,8 +425,6 @@ class Server:
                 verify=verify,
                 work=work,
             )
-        if work is not None:
-            work.connection = self._supervisor
         return await session.call_tool(
             tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=work
         )
@@ -456,8 +469,6 @@ class Server:
         supervisor = self._supervisor
         if era is not None:
             supervisor = await self._find_supervisor(era, min(until, self._connect_deadline(self.limits.call)), work)
-        if work is not None:
-            work.connection = supervisor
         supervisor.usage.calls += 1
         try:
             session = await self._connect(supervisor, min(until, self._connect_deadline(self.limits.call)))
@@ -508,7 +519,7 @@ class Server:
     async def open_session(self) -> AsyncIterator[Session]:
         """Make one attempt to connect, when it is this server's turn. Raises: as `attempt.open_session`."""
         self._era_hint = self._find_era_hint()
-        async with self._open_session(self._make_client(self._supervisor), self._era_hint) as session:
+        async with self._open_session(self._make_client(), self._era_hint) as session:
             yield session
 
     def _find_era_hint(self) -> EraHint:
@@ -520,8 +531,8 @@ class Server:
     @asynccontextmanager
     async def open_beside(self, other: OtherEra) -> AsyncIterator[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
-        made = self._make_client(other.supervisor)
-        client = replace(made, on_update=other.on_update, on_change=other.on_list_changed)
+        client = self._make_client(other.supervisor)
+        client = replace(client, on_update=other.on_update, on_change=other.on_list_changed)
         async with self._open_session(client, self.offering.find_era_hint(other.era)) as session:
             if level := self._shared.log_routes.level:
                 with suppress(ServerError):
@@ -591,8 +602,8 @@ class Server:
             return self.limits
         return replace(self.limits, connect=self.connect_timeout)
 
-    def _make_client(self, connection: Supervisor) -> Client:
-        """Who answers and listens on a connection."""
+    def _make_client(self, connection: Supervisor | None = None) -> Client:
+        """Who answers and listens on its own connection, or on a second one."""
         return make_client(
             self.name,
             find_roots(self.approved.folder, self._shared.defaults.where.home),
@@ -602,10 +613,11 @@ class Server:
             on_log=partial(self._on_log_message, connection),
         )
 
-    def _on_log_message(self, connection: Supervisor, message: LogMessage) -> None:
+    def _on_log_message(self, connection: Supervisor | None, message: LogMessage) -> None:
         self.on_log(message)
         asks = [work.ask for work in self.questions.find_working(connection)]
-        is_stateless = connection.session is not None and connection.session.era == "stateless"
+        session = (connection or self._supervisor).session
+        is_stateless = session is not None and session.era == "stateless"
         if not asks and (is_stateless or self._connections.has_second):
             # It may be about a call that has ended. In the stateless era it is, and with two connections, whoever
             # listens now may be a client of the other one.

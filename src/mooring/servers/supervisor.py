@@ -217,7 +217,7 @@ class Supervisor:
         self._pending.fail(self._closed_error())
 
     def _closed_error(self) -> Closed:
-        return Closed(self._server.name, "its connection", stage="connect")
+        return Closed(self._server.name, "anything", stage="connect")
 
     # --- the task that owns the connection ------------------------------------------------------------------------
 
