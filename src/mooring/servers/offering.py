@@ -1,8 +1,8 @@
 """What one server offers as far as is known: remembered, listed again when it changes, and each change announced."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import time
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,7 +16,11 @@ from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
-_CHANGING: Final[tuple[ListName, ...]] = ("tools", "resources", "prompts")
+_FETCHES: Final[Mapping[ListName, Callable[[Session], Awaitable[Listing[Any]]]]] = {
+    "tools": Session.list_tools,
+    "resources": Session.list_resources,
+    "prompts": Session.list_prompts,
+}
 
 
 class Offering:
@@ -102,16 +106,16 @@ class Offering:
 
     async def relist(self, session: Session, kind: ListName) -> None:
         """Fetch one list again, and announce what changed. Raises: what a session raises."""
+        listing = self.unite(kind, await _FETCHES[kind](session))
         if kind == "tools":
-            tools = self.unite(kind, await session.list_tools())
             if self.offer is not None:
-                self._take_tools(replace(self.offer, tools=tools, at=time()))
+                self._take_tools(replace(self.offer, tools=listing, at=time()))
             return
         if kind == "resources":
             # One notification covers resources and templates; templates are listed again when next asked for.
-            self.learn(resources=self.unite(kind, await session.list_resources()), templates=None)
+            self.learn(resources=listing, templates=None)
         else:
-            self.learn(prompts=self.unite(kind, await session.list_prompts()))
+            self.learn(prompts=listing)
         self._emit(ListChanged(self._server, kind))
 
     def _keep(self, offer: Offer) -> None:
@@ -135,13 +139,6 @@ class Offering:
         known = {} if own is None else {tool.name: tool for tool in own.items}
         # The official SDK writes the keys of a schema in another order in the other era.
         return [tool.name for tool in tools if tool.name in known and not means_the_same(tool, known[tool.name])]
-
-    async def relist_second(self, session: Session, kind: Literal["resources", "prompts"]) -> None:
-        """Fetch one list from a second process, and announce it. Raises: what a session raises."""
-        if kind == "resources":
-            self.take_second(kind, (await session.list_resources()).items)
-        else:
-            self.take_second(kind, (await session.list_prompts()).items)
 
     def take_second(self, kind: ListName, items: tuple[Any, ...]) -> None:
         """Take what a second process lists: what only that one has is listed with the rest while it runs."""
@@ -169,7 +166,7 @@ class Offering:
 
     def drop_second(self) -> None:
         """Forget what a second process listed, because it ended."""
-        for kind in _CHANGING:
+        for kind in _FETCHES:
             if self._second_lists.get(kind):
                 self.take_second(kind, ())
         self._second_lists.clear()
@@ -194,3 +191,8 @@ def _find_key(item: Any) -> str:
     """What a tool, resource or prompt is known by."""
     key: str = item.uri if isinstance(item, Resource) else item.name
     return key
+
+
+async def list_items(session: Session, kind: ListName) -> tuple[Any, ...]:
+    """What a session lists of one kind. Raises: what a session raises."""
+    return (await _FETCHES[kind](session)).items

@@ -20,7 +20,7 @@ from mooring.core.limits import Limits
 from mooring.core.result import LogMessage
 from mooring.core.status import Connected, Status
 from mooring.errors import MooringError
-from mooring.servers.offering import Offering
+from mooring.servers.offering import Offering, list_items
 from mooring.servers.supervisor import Supervisor
 from mooring.servers.usage import ConfiguredServer
 from mooring.wire.session.client import ListName
@@ -148,10 +148,10 @@ class OtherEra:
         offering = self._server.offering
         while self._changed:
             kind = self._changed.pop()
-            if kind != "tools":
-                await offering.relist_second(session, kind)
-                continue
-            offering.take_second(kind, (await session.list_tools()).items)
+            items = await list_items(session, kind)
+            # It may have been parted with meanwhile. Then what it lists is of no interest, and nobody would drop it.
+            if self._holds_own:
+                offering.take_second(kind, items)
             if offering.differing:
                 self._on_differing(self)
 
