@@ -83,7 +83,7 @@ def test_the_fields_are_shown_and_bad_ones_are_named(cli: Cli) -> None:
     shown = cli("mcp", "get", "good").out
     assert "1 at once" in shown
     assert "up to 32 MiB" in shown
-    assert "the handshake era alone" in shown
+    assert "only the handshake era" in shown
     assert cli("mcp", "get", "good", "--json").data["maxInFlight"] == 1
     warnings = cli("mcp", "doctor").out
     assert "`maxInFlight` should be a whole number from 1" in warnings

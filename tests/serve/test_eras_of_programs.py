@@ -255,7 +255,7 @@ async def test_a_second_process_that_cannot_be_used_is_tried_once_and_all_share_
     words = [sys.executable, "-m", "mooring", "logs", "box"]
     shown = await asyncio.create_subprocess_exec(*words, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE)
     said, _ = await shown.communicate()
-    told = [line for line in said.decode().splitlines() if "A second process of it cannot be used" in line]
+    told = [line for line in said.decode().splitlines() if "Its second process cannot be used" in line]
     assert len(told) == 1
     assert why in told[0]
 

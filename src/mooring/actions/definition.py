@@ -86,7 +86,7 @@ def _list_limits(details: Details) -> Iterator[tuple[str, str]]:
     if details.max_message_bytes:
         yield "messages", f"up to {details.max_message_bytes / MIB:.3g} MiB"
     if details.era:
-        yield "protocol", f"the {details.era} era alone"
+        yield "protocol", f"only the {details.era} era"
     # No list allows every tool, an empty one allows none.
     if details.tools_allow is not None:
         yield "tools", "only " + (safe(", ".join(details.tools_allow)) or "none")

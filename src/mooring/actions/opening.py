@@ -142,13 +142,12 @@ async def run_on_host(
 
 
 @asynccontextmanager
-async def open_for_clients(setup: Setup, names: Sequence[str], *, alone: bool = False) -> AsyncIterator[Host]:
+async def open_for_clients(setup: Setup, names: Sequence[str], *, awaits_client: bool = False) -> AsyncIterator[Host]:
     """An open host on the servers of these names, or on all, whose calls are made by other programs.
 
-    With `alone`, there is one such program, and servers that start by themselves wait for it: its era decides how they
-    are connected.
     Nobody typed those calls, so that the person's rules and mode decide, and each client is asked for itself. Changed
-    files take effect while it is open.
+    files take effect while it is open. With `awaits_client`, servers that start by themselves wait for the first of the
+    programs, to start in its era.
 
     Raises: ConfigError; UnknownServer, ServerDisabled, NotApproved if a named server cannot be used.
     """
@@ -161,7 +160,7 @@ async def open_for_clients(setup: Setup, names: Sequence[str], *, alone: bool = 
         rules=setup.permissions.rules,
         guard=setup.guard,
         reload=True,
-        awaits_client=alone,
+        awaits_client=awaits_client,
         remember=adhoc is None,
         adapt=partial(_adapt_for_clients, setup=setup, names=names, known=known),
         warn=setup.warn,

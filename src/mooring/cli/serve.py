@@ -78,7 +78,7 @@ def command(
 
 async def _serve(setup: Setup, names: Sequence[str], terms: ServeTerms) -> None:
     # Nobody at this end is asked anything: stdin belongs to the client.
-    async with open_for_clients(replace(setup, ask=None), names, alone=True) as host:
+    async with open_for_clients(replace(setup, ask=None), names, awaits_client=True) as host:
         await serve_on_stdio(host, terms)
 
 

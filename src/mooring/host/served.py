@@ -79,7 +79,6 @@ def open_client(
         return Answerer(client.find_asker(), client.find_roots())
 
     conversation = parts.converse(permissions, client.ask, find_answerer=find_answerer)
-    parts.meet_client(client.era)
     return ServedClient(parts, client, conversation, names=names, search=search, browser=browser)
 
 
@@ -112,6 +111,7 @@ class ServedClient:
         self._addresses: dict[str, Pair] = {}
         self._templates: dict[str, Pair] = {}
         self._subscribed: dict[str, Callable[[], None]] = {}
+        parts.meet_client(client.era)
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring client")
 
     async def close(self) -> None:

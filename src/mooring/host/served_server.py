@@ -49,7 +49,6 @@ class ServedServer(ServedClient):
         """`conversation` is that of the person; it outlives this client."""
         self._server = server
         self._permits = permits
-        parts.meet_client(client.era)
         super().__init__(parts, client, conversation, names="raw")
 
     @property

@@ -130,7 +130,7 @@ class ServerConnections:
     def _share(self, why: MooringError) -> None:
         """Have everybody use the server's own connection for a while."""
         if not self._is_shared:
-            told = f"A second process of it cannot be used, so all clients share one. {why}"
+            told = f"Its second process cannot be used, so all clients share the first. {why}"
             self._server.on_log(LogMessage("warning", told))
         self._shared_until = self._loop.time() + _SHARED_SECONDS
 

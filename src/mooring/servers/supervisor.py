@@ -113,11 +113,6 @@ class Supervisor:
     def _is_local(self) -> bool:
         return self._server.config.transport == "stdio"
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether somebody waits for the connection."""
-        return self._pending.waiters > 0
-
     # --- for callers ----------------------------------------------------------------------------------------------
 
     def start(self) -> "asyncio.Future[Session]":

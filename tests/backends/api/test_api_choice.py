@@ -10,7 +10,7 @@ from tests.models import FakeModel, Say
 
 from backends.asking import KEY, MODELS, ask, hear_end, opened, serving, variables
 from mooring.auth.store import SecretStore
-from mooring.backends.api import advice
+from mooring.backends.api import providers
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.choose import choose_model
 from mooring.backends.api.listing import list_models
@@ -259,7 +259,7 @@ def test_the_command_line_ends_with_the_code_for_a_configuration_where_there_is_
 async def test_without_the_extra_the_first_answer_says_what_to_install_as_well(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(advice, "find_spec", lambda name: None)
+    monkeypatch.setattr(providers, "find_spec", lambda name: None)
     said = await refused(home, OLLAMA_BASE_URL="http://127.0.0.1:9/v1")
     assert "with `pip install 'mooring[api]'`. Store a key with `mooring secret set" in said
 

@@ -1,26 +1,18 @@
 """What would work right now, for a person who has chosen no model."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.keys import has_key
 from mooring.backends.api.listing import list_models
-from mooring.backends.api.providers import ModelProvider, find_url, list_providers
+from mooring.backends.api.providers import INSTALL, ModelProvider, find_url, is_installed, list_providers
 from mooring.core.where import Where
 
-INSTALL = "pip install 'mooring[api]'"
-"""The command that installs what talks to providers of models."""
 PROBE_SECONDS = 0.2
 """How long a program on this machine has to answer before the advice is given without it."""
 MOST_NAMED = 3
 """How many models of it are named."""
 _PERMANENT = "MOORING_MODEL and the setting `model` choose one for good."
-
-
-def is_installed() -> bool:
-    """Whether what `INSTALL` installs is there."""
-    return find_spec("pydantic_ai") is not None
 
 
 async def advise(where: Where, providers: Mapping[str, ModelProvider]) -> str:

@@ -1,6 +1,7 @@
 """Who answers: one row for each word before the colon of a model's name, as in `anthropic:claude-sonnet-5-5`."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -9,6 +10,14 @@ from mooring.core.where import Where
 
 ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
 """What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
+
+INSTALL = "pip install 'mooring[api]'"
+"""The command that installs what talks to providers."""
+
+
+def is_installed() -> bool:
+    """Whether what `INSTALL` installs is there."""
+    return find_spec("pydantic_ai") is not None
 
 
 class ModelProvider(Struct, frozen=True):
