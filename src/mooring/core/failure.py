@@ -4,7 +4,22 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.errors import Denied, HttpError, MooringError, NeedsLogin, ServerError, Stage, TlsError, Unresolved
+from mooring.errors import (
+    Closed,
+    Denied,
+    GuardLost,
+    HandshakeError,
+    HttpError,
+    MooringError,
+    NeedsLogin,
+    ServerDied,
+    ServerError,
+    Stage,
+    Suspended,
+    TimedOut,
+    TlsError,
+    Unresolved,
+)
 
 CheckStage: TypeAlias = Literal[
     "file", "approval", "variables", "command", "network", "tls", "auth", "protocol", "tools"
@@ -15,6 +30,10 @@ _STAGES: dict[Stage, CheckStage] = {
     "spawn": "command", "connect": "network", "handshake": "protocol", "list": "tools", "call": "protocol",
 }  # fmt: skip
 _REFUSALS = (401, 403, 407)
+_SLOW_FAILURES = (TimedOut, ServerDied, HandshakeError)
+"""Failures that took time to find out and are likely to repeat. A missing program or address is found out at once."""
+_NOT_ITS_FAULT = (Closed, GuardLost, Suspended, Unresolved)
+"""What is not remembered of a server: it says nothing of the server, or a list finds it out by itself."""
 
 
 def find_failed_stage(error: MooringError) -> CheckStage:
@@ -88,6 +107,24 @@ class Failure(Struct, frozen=True, kw_only=True):
         ago = f"{_describe_age(now - self.at)} ago"
         # What does not end with a period ends with a command, and a sentence behind it would look like a part of that.
         return f"{self.error} That was {ago}" if self.error.endswith(".") else f"{self.error} ({ago})"
+
+
+def make_failure(server: str, error: MooringError, now: float, allowed: float) -> Failure | None:
+    """What is remembered of an attempt that was `allowed` so many seconds; `None` if it says nothing of the server."""
+    if not isinstance(error, ServerError) or isinstance(error, _NOT_ITS_FAULT):
+        return None
+    return Failure(
+        server=server,
+        at=now,
+        error=str(error),
+        # With more time than this the server might be reached, so a listing that allows more tries again.
+        within=allowed if isinstance(error, TimedOut) else None,
+        slow=isinstance(error, _SLOW_FAILURES),
+        login=isinstance(error, NeedsLogin),
+        stage=find_failed_stage(error),
+        exit_code=error.exit_code,
+        status=find_http_status(error),
+    )
 
 
 def _describe_age(seconds: float) -> str:

@@ -18,7 +18,7 @@ from mooring.core.config import Http, ServerConfig
 from mooring.core.era import NO_HINT, EraHint, EraName
 from mooring.core.event import StatusChanged
 from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.failure import Failure, find_failed_stage, find_http_status
+from mooring.core.failure import make_failure
 from mooring.core.limits import UNHURRIED, Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.result import LogMessage, Progress, Result
@@ -30,16 +30,11 @@ from mooring.errors import (
     ConfigError,
     ConnectError,
     GuardLost,
-    HandshakeError,
     MooringError,
-    NeedsLogin,
     RpcError,
     ServerDied,
     ServerError,
     Stage,
-    Suspended,
-    TimedOut,
-    Unresolved,
 )
 from mooring.servers.asking import find_roots, make_client
 from mooring.servers.attempt import (
@@ -70,12 +65,8 @@ T = TypeVar("T")
 
 _CONNECTION_LOST = (ServerDied, Closed, ConnectError, GuardLost)
 """The errors of a call that was lost, alone or with its connection."""
-_SLOW_FAILURES = (TimedOut, ServerDied, HandshakeError)
-"""Failures that took time to find out and are likely to repeat. A missing program or address is found out at once."""
 _NO_WAY_BACK = "no back-channel"
 """What the official SDK says of a tool that asks in the middle of its work, if it was called in the stateless era."""
-_NOT_ITS_FAULT = (Closed, GuardLost, Suspended, Unresolved)
-"""What is not remembered of a server: it says nothing of the server, or a list finds it out by itself."""
 
 
 class Server:
@@ -560,21 +551,9 @@ class Server:
 
     def on_failed(self, error: MooringError) -> None:
         """Remember why it failed: a list says so without trying again, and need not wait for a slow failure."""
-        if not isinstance(error, ServerError) or isinstance(error, _NOT_ITS_FAULT):
-            return
-        failure = Failure(
-            server=self.name,
-            at=time(),
-            error=str(error),
-            # With more time than this the server might be reached, so a listing that allows more tries again.
-            within=self.connect_timeout if isinstance(error, TimedOut) else None,
-            slow=isinstance(error, _SLOW_FAILURES),
-            login=isinstance(error, NeedsLogin),
-            stage=find_failed_stage(error),
-            exit_code=error.exit_code,
-            status=find_http_status(error),
-        )
-        self._shared.owner.keep_failure(self.approved, failure)
+        failure = make_failure(self.name, error, time(), self.connect_timeout)
+        if failure is not None:
+            self._shared.owner.keep_failure(self.approved, failure)
 
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
