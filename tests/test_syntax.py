@@ -86,6 +86,14 @@ def test_what_is_not_json_even_with_comments_is_refused(text: str) -> None:
     assert failure(text).reason.startswith("is not valid JSON: ")
 
 
+@pytest.mark.parametrize("items", range(496, 504))
+def test_a_comma_too_many_is_found_wherever_a_long_text_is_divided(items: int) -> None:
+    """A thousand strings and commas are searched at once: five hundred items, each with its comma."""
+    row = '"x",' * items
+    assert read(f"[{row}]") == ["x"] * items
+    assert failure(f"[{row},]").reason.startswith("is not valid JSON: ")
+
+
 @pytest.mark.parametrize("kind", ["json", "toml", "yaml"])
 @pytest.mark.parametrize(
     "data", [b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"\xff\xfe", b"\xfe\xff\x00\n"]

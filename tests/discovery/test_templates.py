@@ -187,6 +187,7 @@ TABLES: dict[str, list[tuple[str, tuple[Part, ...]]]] = {
         ("a$(op read x)b", (T("a"), CommandPart((T("op read x"),)), T("b"))),
         ("$(a (b (c)) d)", (CommandPart((T("a (b (c)) d"),)),)),
         ("$(open", (T("$(open"),)),
+        ("$(a (b (c (too deep)", (T("$(a (b (c (too deep)"),)),
     ],
 }
 

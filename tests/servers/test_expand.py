@@ -270,6 +270,7 @@ F=a#b
 second"
 not an assignment
 H.I-J=x\r
+exported=name
 K="unclosed
 """
     assert parse_dotenv(text) == {
@@ -281,6 +282,7 @@ K="unclosed
         "F": "a#b",
         "G": "first\nsecond",
         "H.I-J": "x",
+        "exported": "name",
         "K": '"unclosed',
     }
 

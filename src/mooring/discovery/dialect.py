@@ -151,10 +151,11 @@ ATOMIC = Dialect(_ATOMIC, unset="empty", slots={"cwd": Dialect(_ATOMIC, unset="e
 MCPORTER = Dialect(rf"{_VARIABLE_OR_DEFAULT}|{_POWERSHELL_VARIABLE}", unset="error")
 """`${VAR}`, `${VAR:-default}` and `$env:VAR`; an unset variable stops the start."""
 
-# A command may hold parentheses two levels deep; a regular expression cannot count further.
+# A command may hold parentheses two levels deep; a regular expression cannot count further. The groups are atomic,
+# `(?>…)`, since Python 3.11.0 to 3.11.4 match too much by `(…){…}+` if the group fails after its first character.
 _CRUSH = (
     rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}"
-    r"|\$\((?P<command>(?:[^()]|\((?:[^()]|\([^()]{0,999}+\)){0,999}+\)){0,4096}+)\)"
+    r"|\$\((?P<command>(?>(?:[^()]|\((?>(?:[^()]|\([^()]{0,999}+\)){0,999})\)){0,4096}))\)"
 )
 
 CRUSH = Dialect(_CRUSH, unset="empty", slots={"headers": Dialect(_CRUSH, unset="omit")})

@@ -13,9 +13,13 @@ from mooring.syntax.document import Document, Offsets, Path, check_count, count_
 # Each alternative that begins also matches, to the end of the text if it must: no text makes this quadratic.
 STRING = r'"(?:[^"\\]++|\\.)*+"?'
 # What lies between two comments or commas is matched as a whole, and so are comments in a row: a call for each string
-# took most of the time.
-_COMMENT = rf"(?s)(?:[^\"/]++|{STRING}|/(?![/*]))++|(?:(?://[^\n]*|/\*(?:.*?\*/|.*\Z))\s*+)++"
-_TRAILING_COMMA = rf"(?s)(?:[^\",]++|{STRING}|,(?!\s*+[}}\]]))++|,"
+# took most of the time. Each repetition takes memory until the group ends, so there is a limit to them.
+# The groups are atomic, `(?>…)`: by `(…)++`, Python 3.11.0 to 3.11.4 match too much if a group fails after its first
+# character (CPython issue 100061).
+_BETWEEN_COMMENTS = rf"(?>(?:[^\"/]++|{STRING}|/(?![/*])){{1,1000}})"
+_COMMENTS = r"(?>(?:(?://[^\n]*|/\*(?:.*?\*/|.*\Z))\s*+){1,1000})"
+_COMMENT = rf"(?s){_BETWEEN_COMMENTS}|{_COMMENTS}"
+_TRAILING_COMMA = rf"(?s)(?>(?:[^\",]++|{STRING}|,(?!\s*+[}}\]])){{1,1000}})|(?P<trailing>,)"
 TOKEN = rf"(?s){STRING}|[{{}}\[\],]"
 
 
@@ -98,7 +102,7 @@ def _blank_comment(found: re.Match[str]) -> str:
 
 def _blank_commas(text: str) -> str:
     """A text without comments, with trailing commas turned into spaces."""
-    return re.sub(_TRAILING_COMMA, lambda found: " " if found[0] == "," else found[0], text)
+    return re.sub(_TRAILING_COMMA, lambda found: " " if found["trailing"] else found[0], text)
 
 
 def _mark_duplicates(document: Document) -> None:

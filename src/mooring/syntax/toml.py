@@ -10,8 +10,12 @@ from mooring.syntax.document import Document, Offsets, Path, count_values, lower
 KEY_PARTS = 32
 
 KEY_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
-KEY = rf"(?P<key>{KEY_PART}(?:[ \t]*+\.[ \t]*+{KEY_PART})*+)"
-LONG_STRING = r'"""(?:[^"\\]++|\\.|"(?!""))*+"{0,5}|\'\'\'(?:[^\']++|\'(?!\'\'))*+\'{0,5}'
+# Atomic groups, `(?>…)`, where Python 3.11.0 to 3.11.4 would match too much by `(…)*+`: see jsonc.py.
+KEY = rf"(?P<key>{KEY_PART}(?>(?:[ \t]*+\.[ \t]*+{KEY_PART})*))"
+LONG_STRING = (
+    r'''"""(?>(?:[^"\\]++|\\.|"(?!""))*)"{0,5}'''
+    r"""|'''(?>(?:[^']++|'(?!''))*)'{0,5}"""
+)
 _LEXEME = rf"(?s){LONG_STRING}|#[^\n]*|{KEY}"
 _HEADER = rf"(?m)^[ \t]*+\[\[?[ \t]*+{KEY}[ \t]*+\]"
 _ASSIGNMENT = rf"(?m)^[ \t]*+{KEY}[ \t]*+="
