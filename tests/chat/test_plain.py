@@ -212,6 +212,18 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
         leave(person)
 
 
+def test_whoever_looks_for_tools_too_early_is_told_what_is_still_connecting(home: Home) -> None:
+    home.write(SETTINGS, {"startWindow": 100})
+    home.configure(**{f"late{number}": {"command": "sleep", "args": [f"6{number}"]} for number in range(7)})
+    late = "Still connecting: late0, late1, late2, late3, late4 and 2 more."
+    with Person(home) as person:
+        person.answers((READY, "/tools"))
+        person.sees(f"No tools are known yet. /mcp shows the servers. {late}")
+        person.answers((READY, "/tools read a file"))
+        person.sees(f"No tool matches read a file. {late}")
+        leave(person)
+
+
 def test_a_configuration_that_changes_meanwhile_is_told_in_words(home: Home) -> None:
     home.configure(demo=DEMO, helper={**DEMO, "env": {"B": "1"}}, notes={**DEMO, "env": {"A": "1"}})
     with Person(home) as person:

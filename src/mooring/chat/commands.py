@@ -29,6 +29,7 @@ from mooring.chat.server_skills import (
 )
 from mooring.core.call import Definition
 from mooring.core.near import nearest
+from mooring.core.status import Connecting, Status
 from mooring.core.tool import Resource
 from mooring.display.text import safe, safe_text, shorten_description
 from mooring.errors import ConfigError
@@ -36,6 +37,7 @@ from mooring.tools.schema.parameters import list_required
 
 MOST_FOUND = 20
 """How many tools `/tools WORDS` shows, and `/call` offers."""
+_MOST_NAMED = 5
 
 
 async def run(chat: CommandFace, line: str) -> None:
@@ -90,11 +92,19 @@ async def _tools(chat: CommandFace, words: str) -> None:
     if words:
         names = [tool.name for tool in registry.search(words, MOST_FOUND)]
         nothing = f"No tool matches {safe(words)}."
+    nothing += _describe_connecting(chat.conversation.status)
     # The registry works on a snapshot of the host's tools: one of them may be gone by now.
     entries = {entry.name: entry for entry in chat.conversation.host.tools}
     known = [name for name in names if name in entries]
     rows = [(safe(".".join(pairs[name])), shorten_description(entries[name].description)) for name in known]
     say_rows(chat, rows, nothing)
+
+
+def _describe_connecting(status: Mapping[str, Status]) -> str:
+    """Which servers may have more tools in a moment."""
+    names = [name for name in status if isinstance(status[name], Connecting)]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f" Still connecting: {safe(', '.join(names[:_MOST_NAMED]))}{more}." if names else ""
 
 
 async def _call(chat: CommandFace, rest: str) -> None:
