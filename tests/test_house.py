@@ -69,7 +69,7 @@ def test_only_one_place_opens_a_host() -> None:
 
 
 def test_no_pattern_repeats_a_group_as_python_3_11_0_misreads_it() -> None:
-    """Python 3.11.0 to 3.11.4 match too much by `(…)*+` if the group fails after its first character.
+    """Python 3.11.0 to 3.11.4 match too much with `(…)*+` if the group fails after its first character.
 
     Debian 12 has 3.11.2. The groups counted here are decided by their first character, or by plain characters alone;
     any other is to be atomic: `(?>(?:…)*)`.

@@ -38,6 +38,7 @@ from mooring.tools.schema.parameters import list_required
 MOST_FOUND = 20
 """How many tools `/tools WORDS` shows, and `/call` offers."""
 _MOST_NAMED = 5
+"""How many of the servers that are still connecting `/tools` names."""
 
 
 async def run(chat: CommandFace, line: str) -> None:
@@ -92,19 +93,22 @@ async def _tools(chat: CommandFace, words: str) -> None:
     if words:
         names = [tool.name for tool in registry.search(words, MOST_FOUND)]
         nothing = f"No tool matches {safe(words)}."
-    nothing += _describe_connecting(chat.conversation.status)
     # The registry works on a snapshot of the host's tools: one of them may be gone by now.
     entries = {entry.name: entry for entry in chat.conversation.host.tools}
     known = [name for name in names if name in entries]
     rows = [(safe(".".join(pairs[name])), shorten_description(entries[name].description)) for name in known]
+    if not rows:
+        nothing += _name_connecting(chat.conversation.status)
     say_rows(chat, rows, nothing)
 
 
-def _describe_connecting(status: Mapping[str, Status]) -> str:
-    """Which servers may have more tools in a moment."""
+def _name_connecting(status: Mapping[str, Status]) -> str:
+    """A sentence with the servers that may have tools in a moment; empty if there are none."""
     names = [name for name in status if isinstance(status[name], Connecting)]
+    if not names:
+        return ""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f" Still connecting: {safe(', '.join(names[:_MOST_NAMED]))}{more}." if names else ""
+    return f" Still connecting: {safe(', '.join(names[:_MOST_NAMED]))}{more}."
 
 
 async def _call(chat: CommandFace, rest: str) -> None:

@@ -110,7 +110,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 def make_failure(server: str, error: MooringError, now: float, allowed: float) -> Failure | None:
-    """What is remembered of an attempt that was `allowed` so many seconds; `None` if it says nothing of the server."""
+    """What is remembered of a failed attempt that had `allowed` seconds; `None` if it says nothing of the server."""
     if not isinstance(error, ServerError) or isinstance(error, _NOT_ITS_FAULT):
         return None
     return Failure(

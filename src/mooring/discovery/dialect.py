@@ -152,7 +152,7 @@ MCPORTER = Dialect(rf"{_VARIABLE_OR_DEFAULT}|{_POWERSHELL_VARIABLE}", unset="err
 """`${VAR}`, `${VAR:-default}` and `$env:VAR`; an unset variable stops the start."""
 
 # A command may hold parentheses two levels deep; a regular expression cannot count further. The groups are atomic,
-# `(?>…)`, since Python 3.11.0 to 3.11.4 match too much by `(…){…}+` if the group fails after its first character.
+# `(?>…)`, since Python 3.11.0 to 3.11.4 would match too much with `(…){…}+`: see syntax/jsonc.py.
 _CRUSH = (
     rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}"
     r"|\$\((?P<command>(?>(?:[^()]|\((?>(?:[^()]|\([^()]{0,999}+\)){0,999})\)){0,4096}))\)"

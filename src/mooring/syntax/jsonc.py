@@ -13,9 +13,9 @@ from mooring.syntax.document import Document, Offsets, Path, check_count, count_
 # Each alternative that begins also matches, to the end of the text if it must: no text makes this quadratic.
 STRING = r'"(?:[^"\\]++|\\.)*+"?'
 # What lies between two comments or commas is matched as a whole, and so are comments in a row: a call for each string
-# took most of the time. Each repetition takes memory until the group ends, so there is a limit to them.
-# The groups are atomic, `(?>…)`: by `(…)++`, Python 3.11.0 to 3.11.4 match too much if a group fails after its first
-# character (CPython issue 100061).
+# took most of the time.
+# The groups are atomic, `(?>…)`: with `(…)++`, Python 3.11.0 to 3.11.4 match too much if a group fails after its first
+# character (CPython issue 100061). An atomic group remembers each repetition until it ends, hence the limit.
 _BETWEEN_COMMENTS = rf"(?>(?:[^\"/]++|{STRING}|/(?![/*])){{1,1000}})"
 _COMMENTS = r"(?>(?:(?://[^\n]*|/\*(?:.*?\*/|.*\Z))\s*+){1,1000})"
 _COMMENT = rf"(?s){_BETWEEN_COMMENTS}|{_COMMENTS}"

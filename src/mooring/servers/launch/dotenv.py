@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 # Possessive quantifiers keep this linear, whatever the file holds. What is optional at the start is atomic, `(?>…)`:
-# by `(…)?+`, Python 3.11.0 to 3.11.4 took the name `exported` for `ed`.
+# with `(…)?+`, Python 3.11.0 to 3.11.4 took the name `exported` for `ed`.
 _LINE = r"""(?msx)^[ \t]*+(?>(?:export[ \t]++)?)(?P<name>[A-Za-z_][\w.-]*+)[ \t]*+=[ \t]*+
     (?:'(?P<single>[^']*+)'|"(?P<double>(?:\\.|[^"\\])*+)"|(?P<plain>[^\r\n]*+))"""
 _COMMENT = r"(?:^|[ \t]++)\#.*"
