@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from client import META, Era, ServeClient
 
+from mooring.core.nesting import DEEPEST
 from support import Home
 
 SERVER = Path(__file__).parent / "server.py"
@@ -39,7 +40,7 @@ def notes(tmp_path: Path) -> Path:
 def connect(home: Home, eras: tuple[Era, Era], notes: Path) -> Iterator[Connect]:
     """Connects a client of one era to a server of the other, through `mooring serve`."""
     client_era, server_era = eras
-    home.configure(box={"command": "python3", "args": [str(SERVER), server_era, str(notes)]})
+    home.configure(box={"command": sys.executable, "args": [str(SERVER), server_era, str(notes)]})
     opened: list[ServeClient] = []
 
     def connect(*words: str, **options: Any) -> ServeClient:
@@ -89,6 +90,16 @@ def test_an_error_of_the_server_arrives_as_it_was_sent(connect: Connect) -> None
     client = connect()
     assert client.call("refuse") == {"error": {"code": -32077, "message": "No.", "data": {"why": "so"}}}
     assert client.call("nothing")["error"]["code"] == -32602
+
+
+def test_what_a_client_nests_too_deeply_is_refused_and_the_next_call_works(connect: Connect) -> None:
+    client = connect()
+    deep: Any = "here"
+    for _ in range(2 * DEEPEST):
+        deep = [deep]
+    refused = client.call("echo", text=deep)["error"]
+    assert (refused["code"], "nested too deeply" in refused["message"]) == (-32602, True)
+    assert "content" in client.call("echo")
 
 
 def test_trace_keys_reach_the_server_and_those_of_the_connection_do_not(connect: Connect) -> None:

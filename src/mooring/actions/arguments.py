@@ -105,7 +105,7 @@ def _parse_json(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         place = f" (line {error.lineno}, column {error.colno})"
         raise ConfigError(f"The arguments are not valid JSON{place}.") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         # Nested too deeply, or a number that no JSON has: the parser knows no place.
         raise ConfigError("The arguments are not valid JSON.") from None
     if not isinstance(arguments, dict):
@@ -166,7 +166,7 @@ def _parse_value(text: str, wanted: frozenset[str]) -> Any:
         return text
     try:
         value = loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         value = text
     if wanted == ALL:
         return _keep_spelling(text, value)

@@ -144,7 +144,7 @@ def parse_position(text: str, count: int) -> int | None:
 def _parse_json(text: str) -> Any:
     try:
         return loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

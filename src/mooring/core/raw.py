@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from msgspec import DecodeError, Raw, UnsetType
 from msgspec.json import Decoder, format
 
+from mooring.core.nesting import DEEPEST, is_too_deep
+
 ABSENT = Raw(b"")
 """The value of a field that was not sent; compare by identity or truth."""
 
@@ -16,6 +18,7 @@ _ESCAPE = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F
 _REPAIR_LIMIT = 1024 * 1024
 """Lone surrogates are replaced in texts up to this size: with 16 MiB a hostile server held up everyone for a second."""
 _ANYTHING = Decoder(Any)
+_TOO_DEEP = "it is nested too deeply"
 
 
 def read(raw: bytes | Raw | UnsetType) -> Any:
@@ -31,14 +34,25 @@ def read(raw: bytes | Raw | UnsetType) -> Any:
 def read_as(decoder: Decoder[T], raw: bytes | Raw) -> T:
     """Decode `raw`; bytes that are not UTF-8 and lone surrogates become U+FFFD.
 
+    Raises: DecodeError, also if it is nested too deeply.
+    """
+    # Each level has two brackets. Nearly everything is so short that nothing has to be counted.
+    if len(raw) > 2 * DEEPEST and is_too_deep(bytes(raw)):
+        raise DecodeError(_TOO_DEEP)
+    return read_parts(decoder, raw)
+
+
+def read_parts(decoder: Decoder[T], raw: bytes | Raw) -> T:
+    """As `read_as`, for a type that keeps its parts raw: how deeply each is nested is judged when it is read.
+
     Raises: DecodeError.
     """
     try:
         return decoder.decode(raw)
     except UnicodeDecodeError:
-        return read_as(decoder, repaired(raw))
+        return read_parts(decoder, repaired(raw))
     except RecursionError:
-        raise DecodeError("it is nested too deeply") from None
+        raise DecodeError(_TOO_DEEP) from None
 
 
 def as_one_line(raw: Raw) -> Raw:

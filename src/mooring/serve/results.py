@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.raw import read_as
+from mooring.core.raw import read_parts
 from mooring.errors import RpcError
 from mooring.serve.params import CLIENT
 from mooring.wire.rpc.message import INTERNAL_ERROR
@@ -42,7 +42,7 @@ def is_failure(result: Any) -> bool:
     """Whether a tool says that it failed."""
     if isinstance(result, Raw):
         try:
-            return read_as(_failure, result).is_error
+            return read_parts(_failure, result).is_error
         except DecodeError:
             return False
     return bool(result.get("isError"))
@@ -54,6 +54,6 @@ def _split(result: Any) -> Mapping[str, Any]:
         found: Mapping[str, Any] = result
         return found
     try:
-        return read_as(_parts, result)
+        return read_parts(_parts, result)
     except DecodeError as error:
         raise RpcError(CLIENT, INTERNAL_ERROR, "The server's answer cannot be read") from error

@@ -474,7 +474,7 @@ def _parse(written: WrittenArguments) -> Arguments | BadArguments:
         return {}
     try:
         parsed = loads(written)
-    except (ValueError, RecursionError):
+    except ValueError:
         parsed = None
     if isinstance(parsed, dict):
         return parsed

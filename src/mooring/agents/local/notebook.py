@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 from mooring.agents.local.workspace import LocalPath, Workspace, compute_digest
 from mooring.agents.local.writing import ChangingTool, encode_text
 from mooring.core.content import Block, Image, Text
+from mooring.core.nesting import is_too_deep
 from mooring.core.notebook import IMAGE_TYPES, is_displayable
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
@@ -101,8 +102,8 @@ class NotebookEditTool(ChangingTool):
 def parse_notebook(shown: str, data: bytes) -> dict[str, Any]:
     """A notebook as data. Raises: FileError if it is none."""
     try:
-        notebook = json.loads(data.decode(errors="surrogateescape"))
-    except (ValueError, RecursionError):
+        notebook = None if is_too_deep(data) else json.loads(data.decode(errors="surrogateescape"))
+    except ValueError:
         notebook = None
     if not isinstance(notebook, dict):
         raise FileError(shown, "is not a Jupyter notebook")

@@ -124,7 +124,7 @@ class FormDialog:
             return False
         try:
             values = loads(text)
-        except (ValueError, RecursionError):
+        except ValueError:
             return False
         if not isinstance(values, dict):
             return False

@@ -1,7 +1,6 @@
 """`mooring mcp add` and `mooring mcp add-json`: write a server into a file, try it, and keep it or undo."""
 
 import asyncio
-import json
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -31,6 +30,7 @@ from mooring.core.question import KeepServer, No
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
+from mooring.tools.arguments.written import loads
 
 _EXAMPLE = "mooring mcp add docs https://example.com/mcp"
 _NOTHING_ADDED = "Nothing was added."
@@ -120,7 +120,7 @@ def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, to
     mooring mcp add-json docs '{"type": "http", "url": "https://example.com/mcp"}'
     """
     try:
-        raw = json.loads(text)
+        raw = loads(text)
     except ValueError:
         raise ConfigError("Invalid server config: it is not valid JSON.") from None
     if not isinstance(raw, dict):

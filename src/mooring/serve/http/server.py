@@ -13,7 +13,7 @@ from aiohttp.web_protocol import RequestHandler
 from msgspec import UNSET, DecodeError
 from msgspec.json import Decoder
 
-from mooring.core.raw import read_as
+from mooring.core.raw import read_parts
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
 from mooring.serve.http.answer import JSON, make_answer
@@ -302,7 +302,7 @@ def _check_size(body: T, limit: int) -> T:
 def _read_frames(body: bytes) -> list[Frame]:
     """The messages of a body; a batch has several. Raises: RequestRefused."""
     try:
-        frames = read_as(_frames, body) if body.lstrip()[:1] == b"[" else [read_as(_frame, body)]
+        frames = read_parts(_frames, body) if body.lstrip()[:1] == b"[" else [read_parts(_frame, body)]
     except DecodeError:
         frames = []
     if not frames:

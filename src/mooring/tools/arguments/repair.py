@@ -73,7 +73,7 @@ def _read_as(text: str, allowed: frozenset[str]) -> Any:
     json = text.lower() if text in ("True", "False") else text  # as Python writes them
     try:
         value = loads(json)
-    except (ValueError, RecursionError):
+    except ValueError:
         return _UNREADABLE
     return value if type_of(value) in allowed else _UNREADABLE
 

@@ -4,12 +4,16 @@ import json
 import math
 from typing import Any
 
+from mooring.core.nesting import is_too_deep
+
 
 def loads(text: str) -> Any:
     """Parse JSON, and nothing beyond it: `NaN` or a number that is too large would reach the server as null.
 
-    Raises: ValueError, RecursionError.
+    Raises: ValueError, also if it is nested too deeply.
     """
+    if is_too_deep(text.encode(errors="replace")):
+        raise ValueError("it is nested too deeply")
     return json.loads(text, parse_constant=_refuse, parse_float=_parse_finite)
 
 

@@ -8,7 +8,7 @@ from msgspec.json import Decoder
 
 from mooring.core.confusable import describe_oddities, reads_as_ascii, skeleton
 from mooring.core.limits import Limits
-from mooring.core.raw import ABSENT, read, read_as
+from mooring.core.raw import ABSENT, read, read_as, read_parts
 from mooring.core.skill import ServerSkill, find_skill_flaw
 from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
 from mooring.core.units import MIB
@@ -173,7 +173,7 @@ class _Collector(Generic[T]):
 
     def _add_each(self, server: str, raw: Raw) -> None:
         try:
-            entries = read_as(_entries, raw)
+            entries = read_parts(_entries, raw)
         except DecodeError as error:
             raise ProtocolError(server, f"its {self._kind.key} are not a list: {error}", stage="list") from error
         for entry in entries:
@@ -208,7 +208,7 @@ class _Collector(Generic[T]):
 
 def _read_page(server: str, raw: Raw) -> _Page:
     try:
-        parts = read_as(_parts, raw)
+        parts = read_parts(_parts, raw)
         cursor = read(parts.get("nextCursor", ABSENT))
         ttl = read(parts.get("ttlMs", ABSENT))
         scope = read(parts.get("cacheScope", ABSENT))
