@@ -7,8 +7,6 @@ ours, with a certificate that is trusted. A connection to any other address is a
 import asyncio
 import errno
 import os
-import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from aiohttp import web
 from tests.attacks.logins import HOSTS, NAMES, PUBLIC, LyingLoop, listen_for_canary, make_viewpoint
 from tests.attacks.table import Attack, Tally
+from tests.certificates import make_certificate
 
 import mooring
 from mooring.errors import MooringError
@@ -202,30 +201,18 @@ def _open(folder: Path) -> Host:
 @asynccontextmanager
 async def _serve(folder: Path, attacker: Attacker, loop: Outside) -> AsyncIterator[None]:
     """The attacker's listener, where connections to the public address end."""
+    # One for every name of the attacker, which the victim trusts.
+    certificate = make_certificate(folder, "server.example", *NAMES, "rebinding.example", MOVING)
     runner = web.ServerRunner(web.Server(attacker.answer), shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=_make_certificate(folder)).start()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certificate).start()
         loop.port = runner.addresses[0][1]
         os.environ[TRUSTED] = str(folder / "cert.pem")
         yield
     finally:
         os.environ.pop(TRUSTED, None)
         await runner.cleanup()
-
-
-def _make_certificate(folder: Path) -> ssl.SSLContext:
-    """One for every name of the attacker, which the victim trusts."""
-    names = ",".join(f"DNS:{name}" for name in (*NAMES, "rebinding.example", MOVING))
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=server.example",
-         "-addext", f"subjectAltName={names}"],
-        cwd=folder, check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return context
 
 
 ATTACKS = (

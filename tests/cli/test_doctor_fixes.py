@@ -1,8 +1,6 @@
 """Everything that doctor finds comes with one command, and the command is one that can be run as it is."""
 
 import shlex
-import ssl
-import subprocess
 from asyncio import to_thread
 from collections.abc import Iterator
 from itertools import chain
@@ -12,6 +10,7 @@ from typing import Any
 import click
 import pytest
 
+from certificates import Authority
 from cli.test_doctor_stages import closed_port, doctor, serve, stages_of
 from mooring import errors
 from mooring.actions.doctor.trial import TriedServer, check_tried
@@ -250,28 +249,6 @@ def test_a_proxy_that_is_gone_is_left_out_by_the_command(home: Home, closed_port
     assert fix == "env -u HTTPS_PROXY -u all_proxy mooring mcp doctor web"
 
 
-class Authority:
-    """A private authority, and certificates that it signs."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._run("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.pem "
-                  "-days 2 -subj /CN=Private")  # fmt: skip
-        self.path = folder / "ca.pem"
-
-    def sign(self, name: str, *, days: int = 2) -> ssl.SSLContext:
-        self._run("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout site.key -out site.csr "
-                  f"-subj /CN=site -addext subjectAltName={name}")  # fmt: skip
-        self._run("x509 -req -in site.csr -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy "
-                  f"-out site.pem -days {days}")  # fmt: skip
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self._folder / "site.pem", self._folder / "site.key")
-        return context
-
-    def _run(self, words: str) -> None:
-        subprocess.run(["openssl", *words.split()], cwd=self._folder, check=True, capture_output=True, timeout=60)
-
-
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
     folder = tmp_path / "authority"
@@ -283,7 +260,7 @@ def authority(tmp_path: Path) -> Authority:
 def test_a_private_authority_is_trusted_once_the_variable_names_it(
     home: Home, authority: Authority, variable: str
 ) -> None:
-    with serve(authority.sign("IP:127.0.0.1")) as port:
+    with serve(authority.sign("127.0.0.1")) as port:
         configure(home, f"https://127.0.0.1:{port}/500")
         assert find_fix(home, "tls") == "export NODE_EXTRA_CA_CERTS=…"
         # The next stage is reached.
@@ -291,7 +268,7 @@ def test_a_private_authority_is_trusted_once_the_variable_names_it(
 
 
 def test_a_certificate_that_expired_is_for_others_to_renew(home: Home, authority: Authority) -> None:
-    with serve(authority.sign("IP:127.0.0.1", days=-1)) as port:
+    with serve(authority.sign("127.0.0.1", days=-1)) as port:
         configure(home, f"https://127.0.0.1:{port}/200")
         fix = find_fix(home, "tls", NODE_EXTRA_CA_CERTS=str(authority.path))
     assert fix == "mooring mcp disable web"
@@ -300,7 +277,7 @@ def test_a_certificate_that_expired_is_for_others_to_renew(home: Home, authority
 
 
 def test_a_certificate_of_another_name_needs_another_address(home: Home, authority: Authority) -> None:
-    with serve(authority.sign("DNS:other.example")) as port:
+    with serve(authority.sign("other.example")) as port:
         configure(home, f"https://127.0.0.1:{port}/200")
         fix = find_fix(home, "tls", NODE_EXTRA_CA_CERTS=str(authority.path))
     assert fix == "mooring mcp edit --url … web"

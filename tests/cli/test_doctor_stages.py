@@ -3,7 +3,6 @@
 import json
 import socket
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 
+from certificates import make_certificate
 from chat.terminal import Person
 from support import DEMO, Actor, Cli, Home, run_beside, running
 
@@ -215,14 +215,7 @@ def test_a_variable_that_a_refused_server_lacks_is_the_thing_to_set(home: Home) 
 
 
 def test_a_certificate_that_vouches_for_itself_fails_at_tls(home: Home, tmp_path: Path) -> None:
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1",
-         "-addext", "subjectAltName=IP:127.0.0.1"],
-        cwd=tmp_path, check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    context = make_certificate(tmp_path, "127.0.0.1")
     with serve(context) as port:
         home.configure(web={"type": "http", "url": f"https://127.0.0.1:{port}/200"})
         assert "certificate verify failed" in check_fails_at(home, "web", "tls")["what"]

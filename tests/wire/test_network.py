@@ -2,12 +2,12 @@
 
 import asyncio
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import mooring
+from certificates import make_certificate
 from mooring.errors import ConfigError, ConnectError
 from mooring.testing.site import Site
 from mooring.wire.http.address import parse_address
@@ -86,12 +86,7 @@ async def test_a_proxy_is_asked_and_not_the_server() -> None:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for 127.0.0.1 that vouches for itself, with its key."""
     folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1",
-         "-addext", "subjectAltName=IP:127.0.0.1"],
-        cwd=folder, check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
+    make_certificate(folder, "127.0.0.1")
     return folder
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-import subprocess
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mooring
+from certificates import make_certificate
 from mooring.errors import ConnectError
 from mooring.testing.site import Site
 from mooring.wire.http.network import Network, Options
@@ -56,12 +56,7 @@ class Proxy:
 def tls(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for far.example that vouches for itself, with its key."""
     folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=far.example",
-         "-addext", "subjectAltName=DNS:far.example,IP:127.0.0.1"],
-        cwd=folder, check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
+    make_certificate(folder, "far.example", "127.0.0.1")
     return folder
 
 

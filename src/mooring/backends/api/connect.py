@@ -12,6 +12,7 @@ from mooring.backends.api.model import ApiModel
 from mooring.backends.api.providers import ModelKind
 from mooring.backends.api.traffic import note_response
 from mooring.errors import NoModel
+from mooring.wire.http.network import trust_system
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
@@ -46,7 +47,7 @@ async def connect(model: str, endpoint: ModelEndpoint, build: BuildModel) -> Api
         NoModel: the provider can have no model of that name.
         ConfigError: a certificate or the proxy cannot be used.
     """
-    tls = await endpoint.network.tls(endpoint.options)
+    tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
     return await asyncio.to_thread(_assemble, model, endpoint, build, tls)
 
 
@@ -75,6 +76,6 @@ def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.
 
 def _trust(endpoint: ModelEndpoint) -> ssl.SSLContext:
     if endpoint.address.secure:
-        return ssl.create_default_context()
+        return trust_system()
     # Nothing is encrypted, so there is nobody to trust, and the system's authorities need not be loaded.
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

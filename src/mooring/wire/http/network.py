@@ -3,6 +3,7 @@
 import asyncio
 import os
 import ssl
+import sys
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
@@ -14,6 +15,8 @@ from mooring.wire.http.address import Address
 
 _CA_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 """OpenSSL itself reads SSL_CERT_FILE and SSL_CERT_DIR."""
+_IS_STRICT = sys.version_info >= (3, 13)
+"""Whether a context that others make refuses what `trust_system` accepts."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -46,13 +49,13 @@ class Network:
         return proxy
 
     async def tls(self, options: Options) -> ssl.SSLContext | None:
-        """Whom to trust and what to show; `None` for the system's own authorities, which are loaded anyway.
+        """Whom to trust and what to show; `None` for the system's own authorities, as the client trusts them anyway.
 
         Made once for each set of files, off the event loop: it takes a tenth of a second. Raises: ConfigError.
         """
         files = options.ca, options.certificate, options.key
         extra = self._extra_authorities()
-        if not any(files) and not extra:
+        if not any(files) and not extra and not _IS_STRICT:
             return None
         if files not in self._contexts:
             self._contexts[files] = await asyncio.to_thread(_make_context, options, extra)
@@ -96,8 +99,17 @@ def _is_spared(host: str, spared: str) -> bool:
     return False
 
 
-def _make_context(options: Options, extra: list[str]) -> ssl.SSLContext:
+def trust_system() -> ssl.SSLContext:
+    """A context that trusts the authorities of the system, and checks the same with every version of Python."""
     context = ssl.create_default_context()
+    # Since 3.13 Python refuses what breaks a rule of RFC 5280, such as a certificate that doesn't name its authority's
+    # key. Those of many companies do not, and the other tools, most of them Node programs, accept them.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def _make_context(options: Options, extra: list[str]) -> ssl.SSLContext:
+    context = trust_system()
     authorities = [options.ca] if options.ca else extra
     for path in authorities:
         _load(path, lambda path: context.load_verify_locations(**{_kind_of(path): path}))
