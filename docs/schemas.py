@@ -2,6 +2,7 @@
 
 import json
 from functools import reduce
+from inspect import cleandoc
 from operator import or_
 from pathlib import Path
 from typing import Any, get_args
@@ -49,6 +50,9 @@ def _written_type() -> type[msgspec.Struct]:
 def _write(kind: Any, title: str) -> str:
     schema = msgspec.json.schema(kind)
     for name, definition in schema["$defs"].items():
+        if "description" in definition:
+            # From Python 3.13 on a docstring has no indentation anyway.
+            definition["description"] = cleandoc(definition["description"])
         if name not in SPARSE:
             _require_all(definition)
     return json.dumps({"$schema": DIALECT, "title": title, **schema}, indent=2) + "\n"

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -234,8 +235,12 @@ async def test_an_unknown_address_is_not_there_and_is_noted() -> None:
 
 def ask_and_block(model: FakeModel) -> Any:
     request = Request(f"{model.url}/v1/messages", json.dumps(make_body("go")).encode())
-    with urlopen(request) as response:
-        return json.load(response)
+    try:
+        with urlopen(request) as response:
+            return json.load(response)
+    except HTTPError as error:
+        error.close()
+        raise
 
 
 def test_a_test_that_blocks_uses_the_model_in_a_thread() -> None:

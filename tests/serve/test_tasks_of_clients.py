@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ def gate(tmp_path: Path) -> Path:
 
 
 def configure(home: Home, era: Era, notes: Path) -> None:
-    home.configure(jobs={"command": "python3", "args": [str(SERVER), era, str(notes)]})
+    home.configure(jobs={"command": sys.executable, "args": [str(SERVER), era, str(notes)]})
 
 
 class TaskClient:
@@ -380,7 +381,7 @@ async def test_a_question_of_a_task_that_is_cancelled_is_taken_back(home: Home, 
 
 
 def test_a_server_without_tasks_makes_none(home: Home) -> None:
-    home.configure(box={"command": "python3", "args": [str(PLAIN_SERVER), "handshake"]})
+    home.configure(box={"command": sys.executable, "args": [str(PLAIN_SERVER), "handshake"]})
     with ServeClient(home, *RAW) as client:
         tools = client.request("tools/list")["tools"]
         assert all("execution" not in tool for tool in tools)

@@ -469,7 +469,7 @@ def test_a_file_where_the_folder_should_be_costs_nothing_but_the_memory_of_it(ho
 def as_nobody(folder: Path, code: str) -> list[Any]:
     """What a child without rights printed, each line as JSON; `where` is there for it."""
     prelude = f"""
-import json, os, sys, time
+import json, os, sys, tempfile, time
 from mooring.core.where import Where
 from mooring.core.offer import Offer
 from mooring.core.hello import Hello
@@ -479,6 +479,9 @@ where = Where({str(folder)!r})
 key = b"k" * 32
 def offer(era="handshake"):
     return Offer(hello=Hello("x"), era=era, at=time.time() - 1)
+# Everything is imported that is imported late: without rights, this folder may be out of reach.
+with tempfile.TemporaryDirectory() as scratch:
+    first = Cache(Where(scratch)); first.put(key, offer()); first.flush(); first.load([key])
 if os.getuid() == 0:
     os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 """

@@ -6,5 +6,5 @@ Import the module itself, for example `mooring.adapters.pydantic_ai`; nothing he
 
 def explain_import(error: ImportError, extra: str) -> ImportError:
     """The same error with the command that installs what an adapter needs."""
-    message = f"{error}. Install what this adapter needs: pip install 'mooring[{extra}]'"
-    return type(error)(message, name=error.name, path=error.path)
+    # Without the name of the module: from Python 3.15 on, a similar one that is installed would be suggested behind it.
+    return type(error)(f"{error}. Install what this adapter needs: pip install 'mooring[{extra}]'")

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,7 @@ def test_what_a_sub_agent_costs_counts_to_its_session_and_it_is_removed_with_it(
     (outer,) = cli("sessions", session["id"], "--json").data["subAgents"]
     assert [inner["agent"] for inner in outer["subAgents"]] == [AGENT]
     assert cli("sessions", "rm", session["id"]).code == 0
-    with sqlite3.connect(find_database(home.where)) as connection:
+    with closing(sqlite3.connect(find_database(home.where))) as connection:
         assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
 
@@ -115,7 +116,7 @@ def test_sessions_of_the_version_before_sub_agents_go_on(home: Home) -> None:
     journal.add_message(PersonMessage((Text("Hello"),)))
     journal.close()
     path = find_database(home.where)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         for index in ("sessions_by_folder", "sessions_by_use", "sessions_by_parent"):
             connection.execute(f"DROP INDEX {index}")
         for column in ("parent", "call", "backend", "backend_session"):
