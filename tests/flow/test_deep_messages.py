@@ -29,6 +29,13 @@ COMMANDS = [
 ]
 
 
+def nest(levels: int) -> object:
+    made: object = 1
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
 def make_server(place: str, levels: int) -> dict[str, object]:
     return {"command": sys.executable, "args": [SERVER, place, str(levels)]}
 
@@ -113,3 +120,16 @@ def test_arguments_nested_too_deeply_are_refused(home: Home, levels: int) -> Non
     assert (done.code, done.err) == (2, "mooring: The arguments are not valid JSON.\n")
     done = run_beside(home, "mcp", "add-json", "x", text)
     assert (done.code, done.err) == (2, "mooring: Invalid server config: it is not valid JSON.\n")
+
+
+@pytest.mark.parametrize("value", [nest(2 * DEEPEST), nest(20_000), [[]] * 300_000], ids=["deep", "deeper", "long"])
+async def test_mooring_s_own_tools_get_no_arguments_that_nobody_checked(home: Home, value: object) -> None:
+    async with mooring.open(request=home.request(), servers={"demo": DEMO}, policy="allow") as host:
+        await host.ready()
+        async with host.registry(policy="allow") as registry:
+            own = [each.name for each in registry.definitions if not each.name.startswith("mcp__")]
+            assert {"ReadMcpResource", "SubscribePolling", "ToolResult"} <= set(own)
+            for name in own:
+                outcome = await registry.call(name, {"a": value})
+                assert outcome.is_error
+                assert "was not called, because its arguments could not be checked" in outcome.text

@@ -201,7 +201,7 @@ class Toolbox:
             adapted, forms = self._adapted, self.deferral.selection.forms
         form = forms.get(tool.name)
         if form is None:
-            form = forms[tool.name] = ArgumentForm(tool.definition)
+            form = forms[tool.name] = ArgumentForm(tool.definition, must_check=isinstance(tool, BuiltinTool))
         return form.fit(tool.server or "Mooring", adapted.restore(tool.name, tool.definition, tool.server, arguments))
 
 

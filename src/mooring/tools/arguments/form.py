@@ -50,9 +50,11 @@ def repair(tool: Tool, arguments: Mapping[str, Any]) -> Repaired:
 class ArgumentForm:
     """The schema of one tool, read once."""
 
-    def __init__(self, tool: Tool, wording: Wording = FOR_MODELS) -> None:
+    def __init__(self, tool: Tool, wording: Wording = FOR_MODELS, *, must_check: bool = False) -> None:
+        """With `must_check`, arguments that cannot be checked are refused: this tool does not check them itself."""
         self.tool = tool
         self._wording = wording
+        self._must_check = must_check
 
     @property
     def unchecked(self) -> str:
@@ -67,10 +69,10 @@ class ArgumentForm:
         if self._fits_plainly(arguments):
             return dict(arguments), ()
         if self.unchecked:
-            return dict(arguments), (self._note_unchecked(server, self.unchecked),)
+            return dict(arguments), (self._pass_unchecked(server, self.unchecked),)
         made, notes, errors = self._repair(arguments)
         if isinstance(errors, Unchecked):
-            return made, (*notes, self._note_unchecked(server, str(errors)))
+            return made, (*notes, self._pass_unchecked(server, str(errors)))
         if errors:
             raise self._make_error(server, errors, made)
         return made, notes
@@ -118,6 +120,14 @@ class ArgumentForm:
         else:
             errors = self._list_errors(made)
         return made, tuple(notes), errors
+
+    def _pass_unchecked(self, server: str, reason: str) -> str:
+        """A note on arguments that could not be checked. Raises: BadArguments if they have to be."""
+        note = self._note_unchecked(server, reason)
+        if self._must_check:
+            words = f"{server}.{self.tool.name} was not called, because its arguments could not be checked: {reason}."
+            raise BadArguments(server, "tools/call", note, words=words)
+        return note
 
     def _note_unchecked(self, server: str, reason: str) -> str:
         return f"The arguments of {server}.{self.tool.name} were not checked: {reason}."
