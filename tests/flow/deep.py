@@ -43,7 +43,13 @@ def call(id):
             send(id=id, result={"content": text("jammed"), "structuredContent": "OBJECTS", "isError": True})
             return
     content = text("printed", **at("block", _meta="OBJECTS"))
-    structured = {**at("structured", structuredContent="OBJECTS"), **at("lists", structuredContent={"a": "LISTS"})}
+    if PLACE == "unusual":
+        content.append({"type": "video", "frames": "LISTS"})
+    structured = {
+        **at("structured", structuredContent="OBJECTS"),
+        **at("lists", structuredContent={"a": "LISTS"}),
+        **at("unusual", structuredContent="OBJECTS"),
+    }
     send(id=id, result={"content": content, **structured})
 
 
@@ -79,5 +85,8 @@ for line in sys.stdin:
         case "resources/list":
             found = [{"uri": "deep://a", "name": "a", **at("resource", _meta="OBJECTS")}]
             send(id=id, result={"resources": [*found, {"uri": "deep://b", "name": "b"}]})
+        case "resources/read":
+            contents = [{"uri": "deep://a", "text": "pages", **at("contents", _meta="OBJECTS")}]
+            send(id=id, result={"contents": contents, **at("contents", _meta="OBJECTS")})
         case str() if id is not None and id != "q":
             send(id=id, error={"code": -32601, "message": "Method not found"})

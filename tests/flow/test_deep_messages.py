@@ -13,7 +13,7 @@ from support import DEMO, Cli, Home, run_beside
 SERVER = str(Path(__file__).with_name("deep.py"))
 LEFT_OUT = ("schema", "output schema", "tool")
 HARMLESS = ("block", "log", "unknown notice", "question", "id of a question", "resource")
-UNREADABLE = ("structured", "lists")
+UNREADABLE = ("structured", "lists", "unusual")
 FAILING = ("data of an error", "failed result")
 PLACES = [*LEFT_OUT, *HARMLESS, *UNREADABLE, *FAILING, "hello"]
 LEVELS = [2 * DEEPEST, 20_000]
@@ -87,6 +87,20 @@ async def test_the_rest_of_a_result_is_used(home: Home, place: str) -> None:
         assert result.text == "printed"
         with pytest.raises(mooring.ProtocolError, match="nested too deeply"):
             _ = result.structured
+
+
+async def test_a_resource_is_read_whatever_comes_with_it(home: Home) -> None:
+    async with open_beside_another(home, "contents", 2 * DEEPEST) as host:
+        reading = await host.read("deep", "deep://a")
+        assert [contents.text for contents in reading.contents] == ["pages"]
+
+
+@pytest.mark.parametrize("place", LEFT_OUT)
+def test_a_tool_that_is_left_out_is_named(cli: Cli, place: str) -> None:
+    cli.home.configure(deep=make_server(place, 2 * DEEPEST))
+    done = cli("tools", "deep")
+    assert "plain" in done.out
+    assert "deep.deep cannot be used: it is nested too deeply" in done.err
 
 
 async def test_an_error_is_read_without_what_came_with_it(home: Home) -> None:

@@ -138,5 +138,5 @@ def _find_reply(data: bytes) -> dict[str, Any] | None:
 def _read_object(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return {}

@@ -13,7 +13,8 @@ ABSENT = Raw(b"")
 
 T = TypeVar("T")
 
-_ESCAPE = re.compile(rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..", re.DOTALL)
+_HEX = rb"[0-9a-fA-F]"
+_ESCAPE = re.compile(rb"\\\\|\\u[dD][89abAB]%b{2}\\u[dD][c-fC-F]%b{2}|\\u[dD][89a-fA-F]%b{2}" % (_HEX, _HEX, _HEX))
 """A backslash, a surrogate pair or a lone surrogate, each escaped: the first two are matched to be skipped."""
 _REPAIR_LIMIT = 1024 * 1024
 """Lone surrogates are replaced in texts up to this size: with 16 MiB a hostile server held up everyone for a second."""

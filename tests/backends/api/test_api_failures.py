@@ -146,6 +146,25 @@ async def test_a_name_that_leads_nowhere_may_be_back_later(home: Home) -> None:
         assert isinstance(await fail(model), ModelOverloaded)
 
 
+@pytest.mark.parametrize("word", ["anthropic", "openai", "openai-chat", "google"])
+async def test_an_error_within_hundreds_of_errors_is_still_an_error_of_the_provider(word: str, home: Home) -> None:
+    body = '{"error":' * 900 + '"no"' + "}" * 900
+
+    async def refuse(request: web.Request) -> web.Response:
+        return web.Response(status=400, text=body, content_type="application/json")
+
+    async with serving(refuse) as url, opened(home, MODELS[word], leading_to(url)) as model:
+        assert "400" in str(await fail(model))
+
+
+async def test_a_certificate_that_is_not_needed_hides_no_error(home: Home) -> None:
+    near = MODELS["openai-chat"].partition(":")[2] + "-2"
+    async with FakeModel([Fail(404, message="model not found")], models=[near]) as fake:
+        env = {**variables(fake), "NODE_EXTRA_CA_CERTS": "/missing.pem"}
+        async with opened(home, MODELS["openai-chat"], env) as model:
+            assert (await fail(model)).hint == f"Did you mean -m openai-chat:{near}?"
+
+
 async def test_no_redirect_takes_the_key_elsewhere(home: Home) -> None:
     async with FakeModel([]) as elsewhere:
 

@@ -18,6 +18,8 @@ FAILURES = (library.AgentRunError, library.UserError, httpx2.HTTPError, httpx2.S
 """What the libraries raise for a request that failed."""
 
 LONGEST_REASON = 500
+_MOST_WRAPPED = 5
+"""How many objects around the message of an error are opened; providers use two."""
 LISTING_SECONDS = 2.0
 _OVERFLOW = re.compile(
     r"prompt is too long|context (?:length|window|size|limit)|maximum context|too many (?:input )?tokens"
@@ -75,7 +77,7 @@ def _suggest_naming_key(endpoint: ModelEndpoint) -> str:
 
 async def _suggest_model(model: str, endpoint: ModelEndpoint) -> str:
     word, _, name = model.partition(":")
-    tls = await endpoint.network.tls(endpoint.options)
+    tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
     known = await list_models(
         endpoint.provider.kind, endpoint.url, endpoint.key, LISTING_SECONDS, proxy=endpoint.proxy, tls=tls
     )
@@ -116,9 +118,12 @@ def _find_reason(error: Exception, endpoint: ModelEndpoint) -> str:
 
 def _find_message(body: Any) -> str | None:
     """The message in the body of an error, whoever wrote it."""
-    if isinstance(body, dict):
-        inner = body.get("error", body.get("message"))
-        return inner if isinstance(inner, str) else _find_message(inner)
+    for _ in range(_MOST_WRAPPED):
+        if not isinstance(body, dict):
+            return None
+        body = body.get("error", body.get("message"))
+        if isinstance(body, str):
+            return body
     return None
 
 

@@ -139,7 +139,7 @@ class GuardedProgram:
             return
         try:
             message = json.decode(line)
-        except DecodeError:
+        except (DecodeError, UnicodeDecodeError, RecursionError):
             return
         if not self._take_own(message):
             self._messages.put_nowait(message)

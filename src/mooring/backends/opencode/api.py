@@ -20,6 +20,7 @@ REQUEST_TIMEOUT: Final = 60.0
 LARGEST_EVENT: Final = 64 * 1024 * 1024
 """Bytes of one event. The result of a tool is in one, with its pictures."""
 LONGEST_REASON: Final = 300
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class OpenCodeApi:
@@ -65,7 +66,10 @@ class OpenCodeApi:
         # An address that it doesn't know is answered with its web page, as if all were well.
         if response.content_type != "application/json":
             raise ModelError(NAME, f"this version has no {method} {path}; version 1.18 has.")
-        return msgspec.json.decode(answer)
+        try:
+            return msgspec.json.decode(answer)
+        except _UNREADABLE:
+            raise ModelError(NAME, f"answered {method} {path} with what is not JSON.") from None
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -109,7 +113,7 @@ def _find_reason(answer: bytes, status: int) -> str:
     """What it says about its refusal."""
     try:
         said = msgspec.json.decode(answer)
-    except msgspec.MsgspecError:
+    except _UNREADABLE:
         said = None
     data = said.get("data", said) if isinstance(said, dict) else {}
     message = data.get("message") if isinstance(data, dict) else None

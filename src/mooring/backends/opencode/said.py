@@ -192,5 +192,5 @@ def read_event(data: bytes) -> AgentEvent | None:
         envelope = msgspec.json.decode(data, type=_Envelope)
         kind = _KINDS.get(envelope.type)
         return None if kind is None else msgspec.json.decode(envelope.properties, type=kind)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

@@ -102,8 +102,8 @@ def _is_spared(host: str, spared: str) -> bool:
 def trust_system() -> ssl.SSLContext:
     """A context that trusts the authorities of the system, and checks the same with every version of Python."""
     context = ssl.create_default_context()
-    # Since 3.13 Python refuses what breaks a rule of RFC 5280, such as a certificate that doesn't name its authority's
-    # key. Those of many companies do not, and the other tools, most of them Node programs, accept them.
+    # Since 3.13 Python refuses what breaks a rule of RFC 5280, such as that a certificate names its authority's key.
+    # Many companies' certificates don't, and the other tools, most of them Node programs, accept them.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 

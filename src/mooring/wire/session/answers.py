@@ -1,13 +1,13 @@
 """Reads answers into values: the usual shape in one pass, and any other block by block, so that none is lost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 from msgspec.json import Decoder, encode
 
 from mooring.core.content import Block, Known, Other, ResourceContents
-from mooring.core.raw import ABSENT, read, read_as
+from mooring.core.raw import ABSENT, read, read_as, read_parts
 from mooring.core.result import Completion, FilledPrompt, Message, Reading, Result
 from mooring.core.secret import redact, redact_data
 from mooring.core.skill import ServerSkill, find_skill_flaw
@@ -120,7 +120,7 @@ def read_contents(server: str, uri: str, raw: Raw) -> Reading:
 
 def read_skill(server: str, uri: str, raw: Raw) -> ServerSkill:
     """The entry of one skill. Raises: ProtocolError, also if it is another one or can't be used."""
-    skill = _decode(server, uri, _skill, raw).skill
+    skill = _decode(server, uri, _skill, raw, read_as).skill
     flaw = find_skill_flaw(skill) if skill.uri == uri else "it has another address"
     if flaw:
         raise ProtocolError(server, f"its skill {uri} can't be used: {flaw}")
@@ -148,8 +148,10 @@ def _read_block(raw: Raw) -> Block:
         return Other(raw)
 
 
-def _decode(server: str, about: str, decoder: Decoder[T], raw: Raw) -> T:
+def _decode(
+    server: str, about: str, decoder: Decoder[T], raw: Raw, read: Callable[[Decoder[T], Raw], T] = read_parts
+) -> T:
     try:
-        return read_as(decoder, raw)
+        return read(decoder, raw)
     except DecodeError as error:
         raise ProtocolError(server, f"its answer about {about} has the wrong shape: {error}") from error

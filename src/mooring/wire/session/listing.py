@@ -228,10 +228,9 @@ def _read_page(server: str, raw: Raw) -> _Page:
 def _guess_name(entry: Raw) -> str:
     """What to call an entry that cannot be used."""
     try:
-        found = read(entry)
+        parts = read_parts(_parts, entry)
+        names = [read(parts.get(key, ABSENT)) for key in ("name", "uri", "uriTemplate")]
     except DecodeError:
         return "?"
-    if not isinstance(found, dict):
-        return "?"
-    name = found.get("name") or found.get("uri") or found.get("uriTemplate")
+    name = next(filter(None, names), None)
     return name if isinstance(name, str) else "?"
