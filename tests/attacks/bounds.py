@@ -94,7 +94,7 @@ def _shorten(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def attack_the_command(folder: Path, tally: Tally) -> None:
-    """The same through `mooring call`, where the person is told that nothing was checked."""
+    """The same through `mooring call`, where the person is told that nothing was checked, or why it cannot be called."""
     victim = Victim(folder)
     names = ("allOf doubled, invalid", "oneOf doubled, invalid", "required", "chain", "items nested")
     made = {f"t{number}": (name, bombs()[name]) for number, name in enumerate(names)}
@@ -107,7 +107,10 @@ def attack_the_command(folder: Path, tally: Tally) -> None:
         except subprocess.TimeoutExpired:
             tally.count(f"{name}: more than 10 s", True)
             continue
-        was_told = "were not checked" in done.stderr and done.stdout.strip() == f"called {tool}"
+        if name == "items nested":
+            was_told = done.returncode == 2 and f"{tool!r} cannot be used: it is nested too deeply" in done.stderr
+        else:
+            was_told = "were not checked" in done.stderr and done.stdout.strip() == f"called {tool}"
         tally.count(f"{name}: {done.returncode}, {done.stderr[:200]}", not was_told)
 
 
