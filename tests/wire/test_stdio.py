@@ -73,7 +73,8 @@ async def test_a_batch_counts_message_by_message(start):
 async def test_json_nested_too_deeply_fails_its_own_call_only(start):
     async with start("deep_json") as session:
         other = asyncio.ensure_future(echo(session, "other"))
-        with pytest.raises(ProtocolError, match="nested too deeply"):
+        # The result is a list besides: newer versions of Python get that far.
+        with pytest.raises(ProtocolError, match=r"nested too deeply|wrong shape: Expected `object`"):
             await session.call_tool("fault")
         assert await other == "other"
 
