@@ -137,7 +137,7 @@ def test_arguments_nested_too_deeply_are_refused(home: Home, levels: int) -> Non
 
 
 @pytest.mark.parametrize("value", [nest(2 * DEEPEST), nest(20_000), [[]] * 300_000], ids=["deep", "deeper", "long"])
-async def test_mooring_s_own_tools_get_no_arguments_that_nobody_checked(home: Home, value: object) -> None:
+async def test_own_tools_get_no_arguments_that_nobody_checked(home: Home, value: object) -> None:
     async with mooring.open(request=home.request(), servers={"demo": DEMO}, policy="allow") as host:
         await host.ready()
         async with host.registry(policy="allow") as registry:

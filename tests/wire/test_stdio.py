@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -73,8 +74,9 @@ async def test_a_batch_counts_message_by_message(start):
 async def test_json_nested_too_deeply_fails_its_own_call_only(start):
     async with start("deep_json") as session:
         other = asyncio.ensure_future(echo(session, "other"))
-        # The result is a list besides: newer versions of Python get that far.
-        with pytest.raises(ProtocolError, match=r"nested too deeply|wrong shape: Expected `object`"):
+        # Python 3.14 decodes so many levels, and sees that the result is a list.
+        reason = "nested too deeply" if sys.version_info < (3, 14) else "Expected `object`, got `array`"
+        with pytest.raises(ProtocolError, match=reason):
             await session.call_tool("fault")
         assert await other == "other"
 

@@ -18,6 +18,8 @@ _ESCAPE = re.compile(rb"\\\\|\\u[dD][89abAB]%b{2}\\u[dD][c-fC-F]%b{2}|\\u[dD][89
 """A backslash, a surrogate pair or a lone surrogate, each escaped: the first two are matched to be skipped."""
 _REPAIR_LIMIT = 1024 * 1024
 """Lone surrogates are replaced in texts up to this size: with 16 MiB a hostile server held up everyone for a second."""
+PARTS = Decoder(dict[str, Raw])
+"""Reads an object and keeps its values raw."""
 _ANYTHING = Decoder(Any)
 _TOO_DEEP = "it is nested too deeply"
 
@@ -44,7 +46,7 @@ def read_as(decoder: Decoder[T], raw: bytes | Raw) -> T:
 
 
 def read_parts(decoder: Decoder[T], raw: bytes | Raw) -> T:
-    """As `read_as`, for a type that keeps its parts raw: how deeply each is nested is judged when it is read.
+    """As `read_as`, for a type that keeps its parts raw, such as `PARTS`. How deep each is, is judged when it is read.
 
     Raises: DecodeError.
     """

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.raw import read_parts
+from mooring.core.raw import PARTS, read_parts
 from mooring.errors import RpcError
 from mooring.serve.params import CLIENT
 from mooring.wire.rpc.message import INTERNAL_ERROR
@@ -21,7 +21,6 @@ class _Failure(Struct, rename="camel"):
     is_error: bool = False
 
 
-_parts = Decoder(dict[str, Raw])
 _failure = Decoder(_Failure)
 
 
@@ -54,6 +53,6 @@ def _split(result: Any) -> Mapping[str, Any]:
         found: Mapping[str, Any] = result
         return found
     try:
-        return read_parts(_parts, result)
+        return read_parts(PARTS, result)
     except DecodeError as error:
         raise RpcError(CLIENT, INTERNAL_ERROR, "The server's answer cannot be read") from error

@@ -47,7 +47,7 @@ async def connect(model: str, endpoint: ModelEndpoint, build: BuildModel) -> Api
         NoModel: the provider can have no model of that name.
         ConfigError: a certificate or the proxy cannot be used.
     """
-    tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
+    tls = await endpoint.tls()
     return await asyncio.to_thread(_assemble, model, endpoint, build, tls)
 
 

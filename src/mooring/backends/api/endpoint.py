@@ -1,5 +1,7 @@
 """Where the requests for a model go, with which key, and how to get there."""
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
@@ -11,6 +13,9 @@ from mooring.errors import NoModel
 from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
+
+if TYPE_CHECKING:
+    import ssl
 
 
 class ModelEndpoint(Struct, frozen=True):
@@ -30,6 +35,13 @@ class ModelEndpoint(Struct, frozen=True):
     def proxy(self) -> str | None:
         """The proxy that leads there, if one does. Raises: ConfigError."""
         return self.network.proxy(self.address, self.options)
+
+    async def tls(self) -> "ssl.SSLContext | None":
+        """Whom to trust there; `None` for the system's own authorities, and where nothing is encrypted.
+
+        Raises: ConfigError.
+        """
+        return await self.network.tls(self.options) if self.address.secure else None
 
     @property
     def is_local(self) -> bool:

@@ -18,9 +18,9 @@ FAILURES = (library.AgentRunError, library.UserError, httpx2.HTTPError, httpx2.S
 """What the libraries raise for a request that failed."""
 
 LONGEST_REASON = 500
+LISTING_SECONDS = 2.0
 _MOST_WRAPPED = 5
 """How many objects around the message of an error are opened; providers use two."""
-LISTING_SECONDS = 2.0
 _OVERFLOW = re.compile(
     r"prompt is too long|context (?:length|window|size|limit)|maximum context|too many (?:input )?tokens"
     r"|input token count|number of tokens allowed|request_too_large",
@@ -77,7 +77,7 @@ def _suggest_naming_key(endpoint: ModelEndpoint) -> str:
 
 async def _suggest_model(model: str, endpoint: ModelEndpoint) -> str:
     word, _, name = model.partition(":")
-    tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
+    tls = await endpoint.tls()
     known = await list_models(
         endpoint.provider.kind, endpoint.url, endpoint.key, LISTING_SECONDS, proxy=endpoint.proxy, tls=tls
     )

@@ -69,7 +69,7 @@ class OpenCodeApi:
         try:
             return msgspec.json.decode(answer)
         except _UNREADABLE:
-            raise ModelError(NAME, f"answered {method} {path} with what is not JSON.") from None
+            raise ModelError(NAME, f"answered {method} {path} with something that is not JSON.") from None
 
     @asynccontextmanager
     async def listen(self) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -16,7 +16,7 @@ from mooring.wire.http.address import Address
 _CA_VARIABLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 """OpenSSL itself reads SSL_CERT_FILE and SSL_CERT_DIR."""
 _IS_STRICT = sys.version_info >= (3, 13)
-"""Whether a context that others make refuses what `trust_system` accepts."""
+"""Whether a context that is made elsewhere refuses certificates that `trust_system` accepts."""
 
 
 class Options(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
-from mooring.core.raw import ABSENT, read, read_parts
+from mooring.core.raw import ABSENT, PARTS, read, read_parts
 
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -85,7 +85,6 @@ class Refusal(Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
 Message: TypeAlias = Request | Notification | Response | Refusal
 
 _encode = Encoder().encode
-_parts = Decoder(dict[str, Raw])
 decode = Decoder(Frame).decode
 """Decode one frame. Raises: DecodeError, UnicodeDecodeError, RecursionError."""
 
@@ -186,7 +185,7 @@ def read_fault(raw: Raw) -> Fault:
 def _read_without_data(raw: Raw) -> dict[str, Any] | None:
     """What an error says, if only what came with it is unreadable."""
     try:
-        parts = read_parts(_parts, raw)
+        parts = read_parts(PARTS, raw)
         return {key: read(parts.get(key, ABSENT)) for key in ("code", "message")}
     except DecodeError:
         return None

@@ -7,7 +7,7 @@ from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 from msgspec.json import Decoder, encode
 
 from mooring.core.content import Block, Known, Other, ResourceContents
-from mooring.core.raw import ABSENT, read, read_as, read_parts
+from mooring.core.raw import ABSENT, PARTS, read, read_as, read_parts
 from mooring.core.result import Completion, FilledPrompt, Message, Reading, Result
 from mooring.core.secret import redact, redact_data
 from mooring.core.skill import ServerSkill, find_skill_flaw
@@ -53,7 +53,6 @@ class _Completed(Struct):
 
 
 _usual_result = Decoder(_UsualResult)
-_parts = Decoder(dict[str, Raw])
 _known: Decoder[Known] = Decoder(Known)
 _prompt = Decoder(_Prompt)
 _contents = Decoder(_Contents)
@@ -134,7 +133,7 @@ def read_completion(server: str, argument: str, raw: Raw) -> Completion:
 
 
 def _read_unusual_result(server: str, tool: str, raw: Raw) -> Result:
-    parts = _decode(server, tool, _parts, raw)
+    parts = _decode(server, tool, PARTS, raw)
     blocks = _decode(server, tool, _blocks, parts.get("content", _NO_BLOCKS))
     structured = parts.get("structuredContent", UNSET)
     is_error = bytes(parts.get("isError", ABSENT)) == b"true"
@@ -149,9 +148,9 @@ def _read_block(raw: Raw) -> Block:
 
 
 def _decode(
-    server: str, about: str, decoder: Decoder[T], raw: Raw, read: Callable[[Decoder[T], Raw], T] = read_parts
+    server: str, about: str, decoder: Decoder[T], raw: Raw, reader: Callable[[Decoder[T], Raw], T] = read_parts
 ) -> T:
     try:
-        return read(decoder, raw)
+        return reader(decoder, raw)
     except DecodeError as error:
         raise ProtocolError(server, f"its answer about {about} has the wrong shape: {error}") from error

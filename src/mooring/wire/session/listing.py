@@ -8,7 +8,7 @@ from msgspec.json import Decoder
 
 from mooring.core.confusable import describe_oddities, reads_as_ascii, skeleton
 from mooring.core.limits import Limits
-from mooring.core.raw import ABSENT, read, read_as, read_parts
+from mooring.core.raw import ABSENT, PARTS, read, read_as, read_parts
 from mooring.core.skill import ServerSkill, find_skill_flaw
 from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
 from mooring.core.units import MIB
@@ -98,7 +98,6 @@ class _Page(Struct):
         return self.parts.get(key, ABSENT)
 
 
-_parts = Decoder(dict[str, Raw])
 _entries = Decoder(list[Raw])
 
 
@@ -208,7 +207,7 @@ class _Collector(Generic[T]):
 
 def _read_page(server: str, raw: Raw) -> _Page:
     try:
-        parts = read_parts(_parts, raw)
+        parts = read_parts(PARTS, raw)
         cursor = read(parts.get("nextCursor", ABSENT))
         ttl = read(parts.get("ttlMs", ABSENT))
         scope = read(parts.get("cacheScope", ABSENT))
@@ -228,7 +227,7 @@ def _read_page(server: str, raw: Raw) -> _Page:
 def _guess_name(entry: Raw) -> str:
     """What to call an entry that cannot be used."""
     try:
-        parts = read_parts(_parts, entry)
+        parts = read_parts(PARTS, entry)
         names = [read(parts.get(key, ABSENT)) for key in ("name", "uri", "uriTemplate")]
     except DecodeError:
         return "?"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mooring.core.era import EraName
 from mooring.core.hello import Hello, Implementation
 from mooring.core.limits import Timeout
-from mooring.core.raw import ABSENT, read_as, read_parts
+from mooring.core.raw import ABSENT, PARTS, read_as, read_parts
 from mooring.core.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
 from mooring.wire.rpc.inbound import FindAnswers, Responder
@@ -74,7 +74,6 @@ class _InputRequired(Struct, rename="camel"):
 
 
 _discovered: Decoder[_Discovered] = Decoder(_Discovered)
-_meta = Decoder(dict[str, Raw])
 _implementation = Decoder(Implementation)
 _result_type = Decoder(_ResultType)
 _input_required = Decoder(_InputRequired)
@@ -333,8 +332,8 @@ def _read_hello(raw: Raw) -> Hello:
 def _server_info(raw: Raw) -> Implementation:
     """What the server calls itself: only for display, so an unreadable answer is not an error."""
     try:
-        parts = read_parts(_meta, raw)
-        meta = read_parts(_meta, parts.get("_meta", _EMPTY))
+        parts = read_parts(PARTS, raw)
+        meta = read_parts(PARTS, parts.get("_meta", _EMPTY))
         info = meta.get(f"{META}serverInfo") or parts.get("serverInfo", _EMPTY)
         return read_as(_implementation, info)
     except DecodeError:
