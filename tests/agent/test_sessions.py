@@ -594,6 +594,17 @@ async def test_opening_a_session_removes_old_ones_a_little_later_and_zero_days_k
     assert await open_with(90) == 0
 
 
+def test_the_permission_mode_of_a_conversation_is_stored_with_its_messages(home: Home) -> None:
+    store = SessionStore(home.where)
+    with closing(begin(home)) as journal:
+        journal.add_message(person("one"))
+        assert store.find(journal.id).mode is None
+        journal.mode = "plan"
+        journal.add_message(reply(TextBlock("fine")))
+    with resumed(home, journal.id) as found:
+        assert (found.session.mode, found.journal.mode) == ("plan", "plan")
+
+
 async def test_a_chat_that_says_nothing_leaves_no_session(home: Home) -> None:
     async with open_session(
         home.where, str(home.cwd), SessionStart(), model="m", days=90, on_problem=lambda problem: None

@@ -183,7 +183,7 @@ async def test_a_file_of_the_second_version_is_brought_up_to_date_with_all_that_
     id = keep_turn(home, TextPiece(**STAMP, text="kept"), TurnDone(**STAMP, reason="finished"), backend="api")
     path = find_database(home.where)
     with closing(sqlite3.connect(path)) as connection:
-        for column in ("backend", "backend_session"):
+        for column in ("backend", "backend_session", "mode", "expired"):
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 2")
         connection.commit()

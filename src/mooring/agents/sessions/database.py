@@ -17,7 +17,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 3
+VERSION = 4
 BUSY_SECONDS = 1.0
 """How long a write waits for another process, which holds the file for about a millisecond."""
 
@@ -25,7 +25,8 @@ SqlStatement: TypeAlias = tuple[str, Sequence[Any]]
 """What to do, and the values for its placeholders."""
 
 # An entry is what was said or noted at one moment; `number` counts those of its session. Everything that a list shows
-# is in the session's own row, so that a list costs the same however much was said.
+# is in the session's own row, so that a list costs the same however much was said. `expired` is when it was found to be
+# too old, and so marked for removal; whoever uses it takes the mark away.
 _SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY NOT NULL,
@@ -49,7 +50,9 @@ CREATE TABLE sessions (
     loaded TEXT NOT NULL DEFAULT '[]',
     compacted INTEGER NOT NULL DEFAULT 0,
     owner_pid INTEGER,
-    owner_start INTEGER
+    owner_start INTEGER,
+    mode TEXT,
+    expired REAL
 ) WITHOUT ROWID;
 CREATE INDEX sessions_by_folder ON sessions (folder, used) WHERE parent IS NULL;
 CREATE INDEX sessions_by_use ON sessions (used) WHERE parent IS NULL;
@@ -66,7 +69,7 @@ CREATE TABLE entries (
 
 # What brings a file of an older version up to date, by that version. A process that still has it open notices nothing.
 # The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
-# The second knew only models that answer.
+# The second knew only models that answer. The third forgot the permission mode, and removed what had expired at once.
 _UPDATES = {
     1: """
 ALTER TABLE sessions ADD COLUMN parent TEXT;
@@ -80,6 +83,10 @@ CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
     2: """
 ALTER TABLE sessions ADD COLUMN backend TEXT NOT NULL DEFAULT 'api';
 ALTER TABLE sessions ADD COLUMN backend_session TEXT;
+""",
+    3: """
+ALTER TABLE sessions ADD COLUMN mode TEXT;
+ALTER TABLE sessions ADD COLUMN expired REAL;
 """,
 }
 

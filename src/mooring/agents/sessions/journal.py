@@ -58,13 +58,13 @@ RETRY_SECONDS = 5.0
 LONGEST_TITLE = 120
 
 _BEGIN = """
-INSERT INTO sessions (id, folder, cwd, agent, model, backend, backend_session, parent, call, created, used, owner_pid,
-owner_start)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (id, folder, cwd, agent, model, backend, backend_session, mode, parent, call, created, used,
+owner_pid, owner_start)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _USE = """
-UPDATE sessions SET used = ?, agent = ?, model = ?, backend_session = ?, loaded = ?, turns = turns + ?,
-title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ?
+UPDATE sessions SET used = ?, expired = NULL, agent = ?, model = ?, backend_session = ?, mode = ?, loaded = ?,
+turns = turns + ?, title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ?
 """
 _NAME_BACKEND_SESSION = "UPDATE sessions SET backend_session = ? WHERE id = ?"
 _COMPACT = "UPDATE sessions SET compacted = ? WHERE id = ?"
@@ -122,6 +122,7 @@ class SessionJournal:
         agent: str | None = None,
         backend: str = "api",
         backend_session: str | None = None,
+        mode: str | None = None,
         secrets: Sequence[str] = (),
         on_problem: Callable[[Problem], None] = _ignore_problem,
         clock: Callable[[], float] = time.time,
@@ -133,6 +134,8 @@ class SessionJournal:
         self.model = model
         """Who answers now. Set it before a reply of another model is asked for."""
         self.agent = agent
+        self.mode = mode
+        """The permission mode from now on, `None` if it is unknown; written with the next message."""
         self._backend = backend
         self._backend_session = backend_session
         self.list_loaded: Callable[[], tuple[str, ...]] = _list_nothing
@@ -275,15 +278,16 @@ class SessionJournal:
         is_turn = isinstance(message, PersonMessage) and not message.synthetic
         title = redact(_make_title(message), self._secrets) if is_turn else ""
         loaded = json.encode(self.list_loaded()).decode()
-        now = self._clock()
-        return _USE, (now, self.agent, self.model, self._backend_session, loaded, is_turn, title, self.id)
+        names = self.agent, self.model, self._backend_session, self.mode
+        return _USE, (self._clock(), *names, loaded, is_turn, title, self.id)
 
     def _begin(self) -> SqlStatement:
         owner, now = identify_this_process(), self._clock()
-        names = self.id, self._folder, self._cwd, self.agent, self.model, self._backend, self._backend_session
+        place = self.id, self._folder, self._cwd
+        names = self.agent, self.model, self._backend, self._backend_session, self.mode
         works_for = self._works_for
         above = (None, None) if works_for is None else (works_for.session, works_for.call)
-        return _BEGIN, (*names, *above, now, now, owner.pid, owner.start)
+        return _BEGIN, (*place, *names, *above, now, now, owner.pid, owner.start)
 
     # --- text that streams in -------------------------------------------------------------------------------------
 

@@ -63,6 +63,8 @@ class SessionSummary(Struct, frozen=True, rename="camel"):
     """Who answers: `api`, or the program of another agent."""
     backend_session: str | None
     """What that program calls this conversation."""
+    mode: str | None
+    """The permission mode that was used last; `None` if it is unknown."""
     title: str
     """The first words that the person said."""
     created: datetime
@@ -205,6 +207,7 @@ class SessionStore:
             agent=session.agent,
             backend=session.backend,
             backend_session=session.backend_session,
+            mode=session.mode,
             secrets=self._secrets,
             on_problem=self._on_problem,
             clock=self._clock,
@@ -313,17 +316,16 @@ def find_session_folder(cwd: str) -> str:
 
 
 _SELECT = (
-    "SELECT id, folder, cwd, agent, model, backend, backend_session, title, created, used, turns, input_tokens, "
-    "output_tokens, cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
+    "SELECT id, folder, cwd, agent, model, backend, backend_session, mode, title, created, used, turns, "
+    "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
 )
 _NO_SUB_AGENT = "WHERE parent IS NULL"
 """Sub-agents are shown with the session that they belong to, and nobody goes on with one."""
 
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
-    id, folder, cwd, agent, model, backend, backend_session, title, created, used, turns, *tokens, cost, pid, start = (
-        row
-    )
+    id, folder, cwd, agent, model, backend, backend_session, mode, title, *numbers = row
+    created, used, turns, *tokens, cost, pid, start = numbers
     return SessionSummary(
         id=id,
         folder=folder,
@@ -332,6 +334,7 @@ def _make_summary(row: "Sequence[Any]") -> SessionSummary:
         model=model,
         backend=backend,
         backend_session=backend_session,
+        mode=mode,
         title=title,
         created=datetime.fromtimestamp(created, UTC),
         used=datetime.fromtimestamp(used, UTC),
