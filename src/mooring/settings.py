@@ -248,6 +248,10 @@ SETTINGS: Mapping[str, Setting] = {
         16 * MIB, "a whole number of bytes, 64 KiB or more", _is_message_size, False,
         "how large one message of a server may be; maxMessageBytes of a server's entry wins",
     ),
+    "drainSeconds": Setting(
+        10, "a number of seconds", _is_amount, False,
+        "how long `mooring serve --http` waits for calls that are under way when it is told to end",
+    ),
     "network": Setting(
         {}, "an object of " + ", ".join(NETWORK), _is_network, False,
         "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 from tests.attacks.table import MOORING, Attack, Tally, Victim
 
-from mooring.serve.http.server import MOST_CONNECTIONS
+from mooring.serve.http.connections import MOST_CONNECTIONS
 
 SERVER: Final = str(Path(__file__).parent.parent / "serve" / "server.py")
 LIST: Final = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})  # fmt: skip

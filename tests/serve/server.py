@@ -156,7 +156,7 @@ def call(key, params):
         return text(json.dumps(meta, sort_keys=True))
     if name == "nap":
         time.sleep(float(arguments["seconds"]))
-        return text(arguments.get("nonce", ""))
+        return text(arguments.get("nonce", "") * int(arguments.get("times", 1)))
     return text(str(os.getpid()) if name == "pid" else name)
 
 

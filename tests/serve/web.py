@@ -158,10 +158,12 @@ async def ask_in_rounds(server: WebServer, name: str, tool: str = "round") -> st
 
 
 @asynccontextmanager
-async def serving(home: Home, *words: str, env: Mapping[str, str] | None = None) -> AsyncIterator[WebServer]:
-    """`mooring serve --http` on a free port, ended at the end."""
+async def serving(
+    home: Home, *words: str, env: Mapping[str, str] | None = None, ulimit: str = ""
+) -> AsyncIterator[WebServer]:
+    """`mooring serve --http` on a free port, ended at the end; `ulimit` holds for it, such as `-n 1024`."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "mooring", "serve", "--http", "127.0.0.1:0", *words,
+        "sh", "-c", f'{"ulimit " + ulimit if ulimit else ":"} && exec "$0" "$@"', sys.executable, "-m", "mooring", "serve", "--http", "127.0.0.1:0", *words,
         cwd=home.cwd, env={**home.env, **(env or {})}, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stderr is not None

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -19,11 +19,13 @@ from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.host.served import open_client
 from mooring.host.shown import NameStyle
+from mooring.process.programs import raise_open_files
 from mooring.serve.caller import VISIT_PATIENCE, ServeOptions
 from mooring.serve.stdio import serve_stdio
 
 if TYPE_CHECKING:
     from mooring.serve.http.checks import ListenAddress
+    from mooring.serve.http.server import HttpServer
 
 _LAST_PORT = 65535
 _INBOUND = 1024
@@ -37,6 +39,11 @@ class Listening(Struct, frozen=True):
     new_token: str | None
     token_path: str
     """The file that keeps the token, whether or not one is asked for."""
+    drain: Callable[[], Awaitable[None]]
+    """Accepts no more clients, and waits until calls that are under way have ended, within `drainSeconds`.
+
+    Another signal ends the wait. What has not ended by then is answered with an error.
+    """
 
     def __repr__(self) -> str:
         return f"<Listening on {self.url}>"
@@ -71,11 +78,16 @@ async def serve_on_stdio(host: Host, terms: ServeTerms) -> None:
 
 @asynccontextmanager
 async def serve_on_http(
-    host: Host, terms: ServeTerms, address: "ListenAddress", *, token: bool
+    host: Host,
+    terms: ServeTerms,
+    address: "ListenAddress",
+    *,
+    token: bool,
+    warn: Callable[[str], object] = lambda words: None,
 ) -> AsyncIterator["Listening"]:
     """Serve every program that connects to an address, while this is open.
 
-    Without `token`, any program on this machine is served.
+    Without `token`, any program on this machine is served. `warn` is told if no more clients can connect.
 
     Raises: ConfigError if it cannot listen there, or would serve other machines without a token; FileError.
     """
@@ -85,19 +97,25 @@ async def serve_on_http(
 
     if not token and not address.is_loopback:
         raise ConfigError(f"--no-token is for this machine alone, and {address.host} can be reached from others.")
+    raise_open_files()
     token_path = f"{host.where.state}/serve-token"
     access = load_token(token_path) if token else None
     options = make_serve_options(host, terms, browser=address.is_loopback)
-    server = HttpServer(address, access, options)
+    server = HttpServer(address, access, options, warn)
     try:
         await server.__aenter__()
     except OSError as error:
         raise ConfigError(f"Cannot listen on {address.host}:{address.port}: {error.strerror or error}.") from error
     try:
         new_token = access.text if access is not None and access.is_new else None
-        yield Listening(str(server.address), new_token, token_path)
+        drain = partial(_drain, server, host.settings["drainSeconds"])
+        yield Listening(str(server.address), new_token, token_path, drain)
     finally:
         await server.__aexit__(None, None, None)
+
+
+async def _drain(server: "HttpServer", seconds: float) -> None:
+    await server.drain(seconds, wait_for_end())
 
 
 async def wait_for_end() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -86,14 +87,16 @@ async def _serve_http(
     options: Globals, setup: Setup, names: Sequence[str], terms: ServeTerms, http: str, *, token: bool
 ) -> None:
     address = parse_address(http)
+    warn = partial(say, err=True)
     # Nobody at this end is asked anything: whoever calls has to answer.
     async with (
         open_for_clients(replace(setup, ask=None), names) as host,
-        serve_on_http(host, terms, address, token=token) as listening,
+        serve_on_http(host, terms, address, token=token, warn=warn) as listening,
     ):
         _announce(options, listening, token)
         _collect_sooner()
         await wait_for_end()
+        await listening.drain()
 
 
 def _announce(options: Globals, listening: Listening, token: bool) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from time import monotonic
 from types import TracebackType
@@ -22,6 +23,10 @@ _KEEPS_DYING = (
 )
 
 
+_MOST_OPEN_FILES = 65_536
+"""What a process is raised to at most: some systems name a hard limit that they don't grant."""
+
+
 class Guard:
     """Starts programs, and ends each with all of its descendants, even if this process is killed.
 
@@ -38,6 +43,7 @@ class Guard:
         if sys.platform == "win32":
             raise MooringError("Mooring cannot start programs on Windows yet; use a server with a URL.")
         self._process = process
+        self._open_files = _read_open_files()
         self._portable = portable or (process is not None and process.portable)
         self._link: Link | None = None
         self._breaker = Breaker()
@@ -100,10 +106,14 @@ class Guard:
     def _ensure_process(self) -> GuardProcess:
         if self._process is None:
             try:
-                self._process = start_guard(portable=self._portable)
+                self._process = self._start_process()
             except OSError as error:
                 raise GuardLost(f"The guard cannot be started with {sys.executable!r}: {error}.") from error
         return self._process
+
+    def _start_process(self) -> GuardProcess:
+        is_raised = _read_open_files() != self._open_files
+        return start_guard(portable=self._portable, open_files=self._open_files if is_raised else 0)
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         """End every child, all at the same time, then the guard process."""
@@ -120,3 +130,19 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as it may, by the hard limit. Programs that a `Guard` starts may not."""
+    import resource  # only here, and not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_OPEN_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _read_open_files() -> int:
+    return os.sysconf("SC_OPEN_MAX")

@@ -34,7 +34,8 @@ from mooring.wire.rpc.message import (
 from mooring.wire.session.client import META, TASKS, ListName
 
 VERSIONS: Final = ("2026-07-28",)
-OWN_METHODS: Final = ("server/discover", "subscriptions/listen", "tasks/update")
+LISTEN: Final = "subscriptions/listen"
+OWN_METHODS: Final = ("server/discover", LISTEN, "tasks/update")
 """The methods that only this era has."""
 TASK_METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
 
@@ -79,7 +80,7 @@ class StatelessClients(CallerQuestions):
     async def _answer(self, method: str, params: Params, notify: Notify) -> Any:
         if method == "server/discover":
             return await self._discover()
-        if method == "subscriptions/listen":
+        if method == LISTEN:
             if params.notifications.task_ids:
                 _require_tasks(params)
             return await self._listen(params.notifications, notify)

@@ -28,8 +28,10 @@ class GuardProcess:
         """When it was started, in the kernel's ticks."""
 
 
-def start_guard(*, portable: bool = False) -> GuardProcess:
+def start_guard(*, portable: bool = False, open_files: int = 0) -> GuardProcess:
     """Start a guard and return immediately; requests wait in the channel until it is up.
+
+    Its programs may open `open_files` files, by the soft limit; with 0, as many as this process.
 
     Raises:
         OSError: this interpreter cannot be started.
@@ -40,7 +42,7 @@ def start_guard(*, portable: bool = False) -> GuardProcess:
     try:
         pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", "-c", _program(mark, brand, portable)],
+            [sys.executable, "-I", "-S", "-c", _program(mark, brand, portable, open_files)],
             _minimal_environment(),
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
@@ -69,12 +71,12 @@ def _minimal_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 
-def _program(mark: str, brand: int, portable: bool) -> str:
+def _program(mark: str, brand: int, portable: bool, open_files: int) -> str:
     """Python code that imports the guard and runs it.
 
     An import uses the cached bytecode; a script named on the command line would be compiled at every start.
     """
     # The folder above `guard`, so that it can be imported without the packages around it.
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    call = f"main({os.getpid()}, {mark!r}, {brand}, {portable})"
+    call = f"main({os.getpid()}, {mark!r}, {brand}, {portable}, {open_files})"
     return f"import sys; sys.path.append({folder!r}); from guard.main import main; {call}"

@@ -17,8 +17,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 """Orphaned descendants become children of this process instead of init's."""
 
 
-def main(host: int, mark: str, brand: int, portable: bool) -> None:
+def main(host: int, mark: str, brand: int, portable: bool, open_files: int) -> None:
     """Guard the children of `host` until it is gone and they are too."""
+    if open_files:
+        _lower_open_files(open_files)
     _close_inherited_descriptors()
     os.chdir("/")
     # A signal meant for the host must not end the guard: it still has to end the host's children.
@@ -29,6 +31,14 @@ def main(host: int, mark: str, brand: int, portable: bool) -> None:
     GuardLoop(channel, _make_tracker(mark, brand, portable), mark).run(host)
     # Skips the interpreter's shutdown: there is nothing left to flush.
     os._exit(0)
+
+
+def _lower_open_files(most: int) -> None:
+    """Have programs begin with the limit that the host was started with: some go through all numbers below it."""
+    import resource  # a host that raised its limit for itself is rare
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _close_inherited_descriptors() -> None:

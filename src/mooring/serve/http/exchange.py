@@ -7,11 +7,20 @@ from msgspec import Raw
 
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits
-from mooring.serve.http.outgoing import Outgoing
+from mooring.serve.http.outgoing import UNREAD, Outgoing, UnreadBudget
 from mooring.serve.params import CLIENT, Params
-from mooring.serve.stateless import StatelessClients
+from mooring.serve.stateless import LISTEN, StatelessClients
 from mooring.wire.rpc.inbound import Responder
-from mooring.wire.rpc.message import METHOD_NOT_FOUND, MISSING_CAPABILITY, Frame, Message, Refusal, Response, encode
+from mooring.wire.rpc.message import (
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    Fault,
+    Frame,
+    Message,
+    Refusal,
+    Response,
+    encode,
+)
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 
@@ -22,10 +31,10 @@ STATUSES: Final = {METHOD_NOT_FOUND: 404, MISSING_CAPABILITY: 400}
 class ExchangeTransport:
     """The way back of one request."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: UnreadBudget) -> None:
         self.mirrors = None
         self.takes_headers = False
-        self.way = Outgoing()
+        self.way = Outgoing(budget)
         self.status = 200
         self.receiver: Receiver
 
@@ -35,9 +44,13 @@ class ExchangeTransport:
     def send(self, message: Message) -> None:
         if isinstance(message, Refusal):
             self.status = STATUSES.get(message.error.code, 200)
-        self.way.put(encode(message))
-        if isinstance(message, Response | Refusal):
-            self.way.finish()
+        line = encode(message)
+        if not isinstance(message, Response | Refusal):
+            self.way.put_note(line)
+            return
+        if not self.way.put(line):
+            self.way.put_anyway(encode(Refusal(message.id, UNREAD)))
+        self.way.finish()
 
     def withdraw(self, key: int) -> Withdrawal:
         return "running"
@@ -52,8 +65,10 @@ class ExchangeTransport:
 class StatelessExchange:
     """Answers one request."""
 
-    def __init__(self, clients: StatelessClients, limits: Limits, frame: Frame, params: Params) -> None:
-        self.transport = ExchangeTransport()
+    def __init__(
+        self, clients: StatelessClients, limits: Limits, budget: UnreadBudget, frame: Frame, params: Params
+    ) -> None:
+        self.transport = ExchangeTransport(budget)
         answers: dict[str, Responder] = {frame.method or "": partial(self._answer, clients, frame.method or "", params)}
         self._frame = frame
         self._peer = Peer(self.transport, server=CLIENT, limits=limits, answers=answers, notes={})
@@ -67,6 +82,12 @@ class StatelessExchange:
         """Take the request back, if it is not answered yet."""
         self.transport.receiver.end(Ending("it hung up"))
         await self._peer.close()
+        self.transport.way.drop()
+
+    def refuse(self, fault: Fault) -> None:
+        """Answer the request, if it is not answered yet. A subscription ends by itself, with a result."""
+        if self._frame.method != LISTEN and not self.transport.way.is_finished:
+            self.transport.send(Refusal(self._frame.id, fault))
 
     async def _answer(self, clients: StatelessClients, method: str, params: Params, _: Raw) -> Any:
         return await clients.answer(method, params, self._peer.notify)

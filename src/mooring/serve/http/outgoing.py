@@ -1,28 +1,107 @@
-"""Messages on their way to one client: as many as it reads, and no more than fit into a buffer."""
+"""Messages on their way to one client: none makes its writer wait, and unread ones take a bounded amount of memory."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from mooring.core.units import MIB
+from mooring.files.spill import SpillFile
+from mooring.wire.rpc.inbound import BUSY, RequestId
+from mooring.wire.rpc.message import Fault
 
-MOST_UNREAD: Final = 8 * MIB
-"""How many bytes may wait for a client that does not read. It is cut then, so that nobody else waits for it."""
+MOST_UNREAD: Final = 32 * MIB
+"""How many bytes of unread messages one session holds in memory. One message that is larger is held by itself."""
+MOST_SPILLED: Final = 256 * MIB
+"""How many bytes of further answers it holds in a file without a name."""
+MOST_SPILLS: Final = 32
+"""How many sessions have such a file at a time: each takes a descriptor."""
+UNREAD: Final = Fault(
+    BUSY, "The answer was dropped, because too many answers of this session are unread. The request may have run."
+)
+PIECE: Final = 256 * 1024
+HEARTBEAT: Final = b""
+"""Stands in a queue for a comment, which shows whether somebody is at the other end of a stream."""
 
 
-def _do_nothing() -> None:
-    return
+class Spilled(Struct, frozen=True):
+    """An answer that is in a file until its client reads it."""
+
+    file: SpillFile
+    where: int
+    size: int
+
+
+Unread: TypeAlias = bytes | Spilled
+
+
+class Spills:
+    """The files of all sessions of a server."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def open(self) -> SpillFile | None:
+        """One more file; `None` if there are too many, or none can be made."""
+        if self._count >= MOST_SPILLS:
+            return None
+        try:
+            file = SpillFile(MOST_SPILLED)
+        except OSError:
+            return None
+        self._count += 1
+        return file
+
+    def close(self, file: SpillFile) -> None:
+        self._count -= 1
+        file.close()
+
+
+class UnreadBudget:
+    """What the unread messages of one session hold: in queues, in buffers of connections, and in a file."""
+
+    def __init__(self, spills: Spills) -> None:
+        self.held = 0
+        """Bytes in memory."""
+        self._spills = spills
+        self._file: SpillFile | None = None
+
+    def has_room(self, size: int) -> bool:
+        """Whether so much fits into memory. One message that is larger than all of it is let through alone."""
+        return self.held + size <= MOST_UNREAD or not self.held
+
+    def spill(self, message: bytes) -> Spilled | None:
+        """Put a message into the file; `None` if it does not fit there either."""
+        if self._file is None:
+            self._file = self._spills.open()
+        if self._file is None:
+            return None
+        where = self._file.add(message)
+        return None if where is None else Spilled(self._file, where, len(message))
+
+    def release(self, message: Unread) -> None:
+        """Give back what a message took, once it was sent or dropped."""
+        if isinstance(message, bytes):
+            self.held -= len(message)
+            return
+        message.file.remove(message.size)
+        if message.file.is_empty:
+            self._spills.close(message.file)
+            self._file = None
 
 
 class Outgoing:
-    """A queue of encoded messages that never makes its writer wait."""
+    """A queue of encoded messages that never makes its writer wait. Whoever gets one releases it when it was sent."""
 
-    def __init__(self) -> None:
-        self.on_cut: Callable[[], object] = _do_nothing
-        """Called when the client is cut: whoever writes to it may wait for it for ever."""
-        self._messages: deque[bytes] = deque()
-        self._size = 0
+    def __init__(self, budget: UnreadBudget) -> None:
+        self.budget = budget
+        self.requests: set[RequestId] = set()
+        """The requests that are answered this way, and are not answered yet."""
+        self.size = 0
+        """How many bytes are queued."""
+        self._messages: deque[Unread] = deque()
         self._is_finished = False
         # Not an `asyncio.Event`: there is one reader, and most of them wait once, for one answer.
         self._reader: asyncio.Future[None] | None = None
@@ -36,25 +115,46 @@ class Outgoing:
         """Whether nothing follows what is queued."""
         return self._is_finished
 
-    def put(self, message: bytes) -> None:
-        """Queue a message; at the limit, drop all of them and end."""
+    def put(self, message: bytes) -> bool:
+        """Queue a message, in memory or in a file; false if there is room in neither."""
         if self._is_finished:
-            return
-        self._size += len(message)
-        # One message that is larger than the limit is let through, if it is the only one.
-        if self._size > MOST_UNREAD and self._messages:
-            self._messages.clear()
-            self.finish()
-            self.on_cut()
-            return
-        self._messages.append(message)
-        self._wake_reader()
+            return True
+        if self.budget.has_room(len(message)):
+            self.put_anyway(message)
+            return True
+        spilled = self.budget.spill(message)
+        if spilled is not None:
+            self._append(spilled)
+        return spilled is not None
+
+    def put_note(self, message: bytes) -> None:
+        """Queue a message that nobody waits for; drop it if the client has too much to read already."""
+        if self.budget.has_room(len(message)):
+            self.put_anyway(message)
+
+    def put_anyway(self, message: bytes) -> None:
+        """Queue a message that must not be lost, such as a small one instead of a large one."""
+        if not self._is_finished:
+            self.budget.held += len(message)
+            self._append(message)
+
+    def put_heartbeat(self) -> None:
+        """Have something sent, unless there is something to send anyway."""
+        if not self._messages and not self._is_finished:
+            self._append(HEARTBEAT)
 
     def finish(self) -> None:
         self._is_finished = True
         self._wake_reader()
 
-    async def get(self) -> bytes | None:
+    def drop(self) -> None:
+        """End, and forget what is queued: the client is gone."""
+        self.finish()
+        while self._messages:
+            self.budget.release(self._messages.popleft())
+        self.size = 0
+
+    async def get(self) -> Unread | None:
         """The next message; `None` if there will be none."""
         while not self._messages:
             if self._is_finished:
@@ -62,9 +162,28 @@ class Outgoing:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
         message = self._messages.popleft()
-        self._size -= len(message)
+        self.size -= measure(message)
         return message
+
+    def _append(self, message: Unread) -> None:
+        self.size += measure(message)
+        self._messages.append(message)
+        self._wake_reader()
 
     def _wake_reader(self) -> None:
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
+
+
+def measure(message: Unread) -> int:
+    """How many bytes a message has."""
+    return len(message) if isinstance(message, bytes) else message.size
+
+
+def cut_into_pieces(message: Unread) -> Iterable[bytes]:
+    """A message in pieces that are sent one after the other: a whole one would be copied into a buffer at once."""
+    if isinstance(message, Spilled):
+        return message.file.read(message.where, message.size, PIECE)
+    if len(message) <= PIECE:
+        return (message,)
+    return (message[start : start + PIECE] for start in range(0, len(message), PIECE))

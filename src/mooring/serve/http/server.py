@@ -2,28 +2,26 @@
 
 import asyncio
 from base64 import b64decode
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import RawRequestMessage
-from aiohttp.web_protocol import RequestHandler
 from msgspec import UNSET, DecodeError
 from msgspec.json import Decoder
 
 from mooring.core.raw import read_parts
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
-from mooring.serve.http.answer import JSON, make_answer
+from mooring.serve.http.answer import JSON, NO_HEADERS, send_answer, send_stream
 from mooring.serve.http.checks import PATH, SERVER_PATHS, AccessChecks, ListenAddress, RequestRefused
+from mooring.serve.http.connections import ClientConnections
 from mooring.serve.http.exchange import StatelessExchange
-from mooring.serve.http.outgoing import Outgoing
+from mooring.serve.http.outgoing import Spills, UnreadBudget
 from mooring.serve.http.sessions import ServedSessions
 from mooring.serve.http.token import AccessToken
 from mooring.serve.params import CLIENT, Params, read_params
-from mooring.serve.stateless import VERSIONS, StatelessClients, check_meta
+from mooring.serve.stateless import LISTEN, VERSIONS, StatelessClients, check_meta
+from mooring.wire.rpc.inbound import BUSY
 from mooring.wire.rpc.message import (
     HEADER_MISMATCH,
     METHOD_NOT_FOUND,
@@ -37,12 +35,8 @@ T = TypeVar("T", bytes, bytearray)
 
 SESSION: Final = "Mcp-Session-Id"
 VERSION: Final = "MCP-Protocol-Version"
-STREAM: Final = "text/event-stream"
-MOST_CONNECTIONS: Final = 2000
-HEADER_SECONDS: Final = 20.0
-"""How long a new connection may take to send the headers of its first request."""
 BODY_SECONDS: Final = 30.0
-SHUTDOWN_SECONDS: Final = 1.0
+ENDING: Final = Fault(BUSY, "Mooring ended before the request was answered. The request may have run.")
 
 _BASE64_START: Final = "=?base64?"
 _BASE64_END: Final = "?="
@@ -54,10 +48,19 @@ _frame = Decoder(Frame)
 class ServedPath:
     """All clients of one path. A session of one path is unknown at every other."""
 
-    def __init__(self, options: ServeOptions) -> None:
+    def __init__(self, options: ServeOptions, spills: Spills) -> None:
         self.options = options
-        self.sessions = ServedSessions(options)
+        self.sessions = ServedSessions(options, spills)
         self.stateless = StatelessClients(options)
+        self.budget = UnreadBudget(spills)
+        """Of all clients of the stateless era: nothing says which requests are of the same one."""
+        self.exchanges: set[StatelessExchange] = set()
+
+    def refuse_rest(self, fault: Fault) -> None:
+        """Answer every request that is not answered yet."""
+        self.sessions.refuse_rest(fault)
+        for exchange in self.exchanges:
+            exchange.refuse(fault)
 
     async def close(self) -> None:
         await self.sessions.close()
@@ -67,34 +70,59 @@ class ServedPath:
 class HttpServer:
     """All clients over HTTP, used with `async with`. They share the servers behind it, and nothing else."""
 
-    def __init__(self, address: ListenAddress, token: AccessToken | None, options: ServeOptions | None = None) -> None:
-        """`options` is for what is served at `/mcp`, if anything is; `serve_server` adds other paths."""
+    def __init__(
+        self,
+        address: ListenAddress,
+        token: AccessToken | None,
+        options: ServeOptions | None = None,
+        warn: Callable[[str], object] = lambda words: None,
+    ) -> None:
+        """`options` is for what is served at `/mcp`, if anything is; `serve_server` adds other paths.
+
+        `warn` is told what whoever runs this has to do something about.
+        """
         self.address = address
         self._token = token
         self._options = options
+        self._warn = warn
         self._paths: dict[str, ServedPath] = {}
+        self._spills = Spills()
+        self._is_draining = False
         self._checks: AccessChecks
-        self._runner: web.ServerRunner
+        self._connections: ClientConnections
 
     async def __aenter__(self) -> "HttpServer":
         """Start to listen; `address` has the port, also if it was left to the system. Raises: OSError."""
         if self._options is not None:
-            self._paths[PATH] = ServedPath(self._options)
-        self._runner = web.ServerRunner(_BoundedServer(self._handle), shutdown_timeout=SHUTDOWN_SECONDS)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, self.address.host, self.address.port)
-        try:
-            await site.start()
-        except BaseException:
-            await self._runner.cleanup()
-            raise
-        self.address = ListenAddress(self.address.host, self._runner.addresses[0][1])
+            self._paths[PATH] = ServedPath(self._options, self._spills)
+        self._connections = ClientConnections(self._handle, self._warn)
+        port = await self._connections.listen(self.address.host, self.address.port)
+        # Nobody is connected yet: that takes a turn of the loop.
+        self.address = ListenAddress(self.address.host, port)
         self._checks = AccessChecks(self.address, self._token)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._refuse_rest()
         await asyncio.gather(*(served.close() for served in self._paths.values()))
-        await self._runner.cleanup()
+        await self._connections.close()
+
+    async def drain(self, seconds: float, hurry: Coroutine[Any, Any, object]) -> None:
+        """Accept nothing more, and wait for the requests that are being answered, until `hurry` ends or time is up.
+
+        What is not answered by then is answered with an error that says so.
+        """
+        self._is_draining = True
+        await self._connections.stop_listening()
+        waits = {asyncio.ensure_future(self._connections.wait_idle()), asyncio.ensure_future(hurry)}
+        _, pending = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for each in pending:
+            each.cancel()
+        self._refuse_rest()
+
+    def _refuse_rest(self) -> None:
+        for served in self._paths.values():
+            served.refuse_rest(ENDING)
 
     def serve_server(self, name: str, options: ServeOptions) -> str:
         """Serve one more path, for a server of that name, which needs no quoting; returns its address.
@@ -102,7 +130,7 @@ class HttpServer:
         It stays until this is closed: whoever uses it may come back.
         """
         path = f"{SERVER_PATHS}{name}"
-        self._paths[path] = ServedPath(options)
+        self._paths[path] = ServedPath(options, self._spills)
         return self.address.make_url(path)
 
     # --- requests -------------------------------------------------------------------------------------------------
@@ -113,7 +141,7 @@ class HttpServer:
             served = self._find_path(request)
             match request.method:
                 case "POST":
-                    return await self._post(request, served)
+                    return await self._post_and_wait(request, served)
                 case "GET":
                     return await self._follow(request, served)
                 case _:
@@ -128,6 +156,13 @@ class HttpServer:
             raise RequestRefused(404, "There is nothing here.")
         return found
 
+    async def _post_and_wait(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
+        self._connections.begin_request(request.protocol, waits=True)
+        try:
+            return await self._post(request, served)
+        finally:
+            self._connections.end_request(request.protocol)
+
     async def _post(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
         body = await self._read_body(request, served.options.limits.line)
         frames = _read_frames(body)
@@ -138,6 +173,8 @@ class HttpServer:
             if first.id is UNSET:
                 raise RequestRefused(400, error.message) from error
             return _answer_error(first, error, 400)
+        if self._is_draining and first.method is not None and first.id is not UNSET:
+            return _answer_error(first, RpcError(CLIENT, BUSY, "Mooring is ending. The request was not run."), 503)
         version = request.headers.get(VERSION, "")
         if first.method is not None and (params.stateless_version is not None or version in VERSIONS):
             return await self._post_stateless(request, served, first, params, body)
@@ -155,11 +192,19 @@ class HttpServer:
         if frame.method == "ping":
             # The peer answers a ping by itself, but there is none in this era.
             return _answer_error(frame, RpcError(CLIENT, METHOD_NOT_FOUND, "Method not found: ping"), 404)
-        exchange = StatelessExchange(served.stateless, served.options.limits, frame, params)
+        exchange = StatelessExchange(served.stateless, served.options.limits, served.budget, frame, params)
+        served.exchanges.add(exchange)
+        if frame.method == LISTEN:
+            # It stands as long as both sides are there: nobody waits for the answer.
+            self._connections.end_request(request.protocol)
+        way = exchange.transport.way
+        self._connections.streams.add(way)
         try:
-            way = exchange.begin(body)
-            return await _send(request, way, lambda: exchange.transport.status)
+            exchange.begin(body)
+            return await send_answer(request, way, lambda: exchange.transport.status)
         finally:
+            self._connections.streams.discard(way)
+            served.exchanges.discard(exchange)
             # Whoever hung up takes the request back.
             await exchange.close()
 
@@ -169,28 +214,36 @@ class HttpServer:
         is_new = frames[0].method == "initialize" and SESSION not in request.headers
         session = sessions.open() if is_new else sessions.find(request.headers.get(SESSION))
         keys = [frame.id for frame in frames if frame.method is not None and frame.id is not UNSET]
-        session.open_ways += 1
+        way = session.transport.receive(frames, body, keys)
+        if not keys:
+            return web.Response(status=202)
+        session.waiting += 1
+        self._connections.streams.add(way)
         try:
-            way = session.transport.receive(frames, body, keys)
-            if not keys:
-                return web.Response(status=202)
-            headers = {SESSION: session.id} if is_new else {}
-            return await _send(request, way, headers=headers)
+            return await send_answer(request, way, headers={SESSION: session.id} if is_new else NO_HEADERS)
         finally:
-            session.open_ways -= 1
-            if keys:
-                session.transport.forget(way)
+            session.waiting -= 1
+            self._connections.streams.discard(way)
+            session.transport.forget(way)
 
     async def _follow(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
         """Stream what belongs to no request of a session."""
         if request.headers.get(VERSION) in VERSIONS:
             raise RequestRefused(405, "There is no stream of its own in this revision.", Allow="POST")
+        if self._is_draining:
+            raise RequestRefused(503, "Mooring is ending.")
         session = served.sessions.find(request.headers.get(SESSION))
-        session.open_ways += 1
+        self._connections.begin_request(request.protocol, waits=False)
+        way = session.transport.take_common()
+        session.streams += 1
+        self._connections.streams.add(way)
         try:
-            return await _stream(request, session.transport.take_common(), {})
+            return await send_stream(request, way)
         finally:
-            session.open_ways -= 1
+            session.streams -= 1
+            self._connections.streams.discard(way)
+            # What comes while there is no stream is not sent on the next one.
+            way.drop()
 
     async def _delete(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
         await served.sessions.end(served.sessions.find(request.headers.get(SESSION)))
@@ -214,48 +267,6 @@ class HttpServer:
                 return await _read_pieces(content, limit)
         except TimeoutError:
             raise RequestRefused(408, f"The body did not arrive within {BODY_SECONDS:g} s.") from None
-
-
-class _BoundedServer(web.Server):
-    """Closes connections that are too many, or that never send a request."""
-
-    def __init__(self, handler: Any) -> None:
-        super().__init__(
-            handler,
-            request_factory=self._begin_request,
-            handler_cancellation=True,
-            auto_decompress=False,
-            access_log=None,
-            lingering_time=0,
-        )
-        self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
-
-    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
-        super().connection_made(handler, transport)
-        if len(self._connections) > MOST_CONNECTIONS:
-            transport.abort()
-            return
-        self._silent[handler] = self._loop.call_later(HEADER_SECONDS, transport.abort)
-
-    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
-        self._note(handler)
-        super().connection_lost(handler, exc)
-
-    def _begin_request(
-        self,
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
-        task: asyncio.Task[None],
-    ) -> web.BaseRequest:
-        self._note(protocol)
-        return web.BaseRequest(message, payload, protocol, writer, task, self._loop)
-
-    def _note(self, handler: RequestHandler) -> None:
-        timer = self._silent.pop(handler, None)
-        if timer is not None:
-            timer.cancel()
 
 
 def check_meta_and_headers(request: web.BaseRequest, frame: Frame, params: Params) -> None:
@@ -308,34 +319,6 @@ def _read_frames(body: bytes) -> list[Frame]:
     if not frames:
         raise RequestRefused(400, "The body is not a message of JSON-RPC.")
     return frames
-
-
-async def _send(
-    request: web.BaseRequest, way: Outgoing, find_status: Any = lambda: 200, headers: dict[str, str] | None = None
-) -> web.StreamResponse:
-    """Send what comes on a way: as one answer if there is nothing before it, else as a stream."""
-    first = await way.get()
-    if first is None:
-        raise RequestRefused(500, "The request was not answered.")
-    if way.is_finished and way.is_empty:
-        return make_answer(request, first, find_status(), headers)
-    return await _stream(request, way, headers or {}, first)
-
-
-async def _stream(
-    request: web.BaseRequest, way: Outgoing, headers: dict[str, str], first: bytes | None = None
-) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": STREAM, "Cache-Control": "no-cache", **headers})
-    await response.prepare(request)
-    if request.transport is not None:
-        # Its buffer is full of what it does not read: there is no polite way to end.
-        way.on_cut = request.transport.abort
-    message = first if first is not None else await way.get()
-    with suppress(ConnectionError):
-        while message is not None:
-            await response.write(b"event: message\ndata: " + message + b"\n\n")
-            message = await way.get()
-    return response
 
 
 def _refuse(refusal: RequestRefused) -> web.Response:
