@@ -37,6 +37,7 @@ from mooring.core.question import (
     Permission,
     Question,
     RemoveServer,
+    RepeatedCall,
     Sampling,
     ServerDetail,
     Visit,
@@ -99,6 +100,8 @@ QUESTIONS: list[Question] = [
     WriteServer(EVIL, EVIL, EVIL, (EVIL,)),
     Login(EVIL, EVIL, f"https://{EVIL}", EVIL, EVIL, (EVIL,)),
     ChangedIssuer(EVIL, EVIL, EVIL),
+    ContinueTurn(100, 100),
+    RepeatedCall(EVIL, EVIL, {EVIL: EVIL}, 5, EVIL),
     RemoveServer(EVIL, EVIL),
     ChangeFile(EVIL, (EVIL,), f"+{EVIL}", (EVIL,)),
 ]
@@ -128,6 +131,12 @@ def test_everything_that_happens_is_shown_and_steers_nothing(happened: Conversat
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: type(question).__name__)
 def test_every_question_is_shown_and_steers_nothing(question: Question) -> None:
+    if isinstance(question, ContinueTurn):
+        # It holds nobody's words, only numbers.
+        assert display.describe_question(question) == (
+            "The model was asked 100 times in this turn and has not finished.",
+        )
+        return
     assert_harmless(display.describe_question(question))
 
 

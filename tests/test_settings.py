@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mooring.core.limits import MOST_REQUESTS
 from mooring.settings import MAX_RULE_TEXT, MAX_RULES, SETTINGS, Settings, load
 from support import Home
 
@@ -16,6 +17,10 @@ def test_without_files_everything_is_at_its_default(home: Home) -> None:
     found = settings(home)
     assert {key: value.value for key, value in found.values.items()} == {k: s.default for k, s in SETTINGS.items()}
     assert {value.level for value in found.values.values()} == {"default"}
+
+
+def test_the_most_requests_of_a_turn_are_the_same_with_and_without_settings() -> None:
+    assert SETTINGS["maxTurns"].default == MOST_REQUESTS
 
 
 def test_managed_counts_before_user_before_project(home: Home) -> None:
@@ -44,6 +49,9 @@ def test_managed_counts_before_user_before_project(home: Home) -> None:
         ("mcpRemote", "keep"),
         ("resultTokens", 1e9),
         ("backgroundAfter", 1e9),
+        ("maxTurns", 10**6),
+        ("maxCost", 1e6),
+        ("tokenBudget", 10**9),
     ],
 )
 def test_a_project_cannot_set_what_would_hide_servers_change_the_environment_or_grant(

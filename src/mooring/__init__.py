@@ -90,12 +90,14 @@ if TYPE_CHECKING:
         ChangedIssuer,
         ChangedTool,
         ChangedTools,
+        ContinueTurn,
         Form,
         Login,
         MissingValue,
         No,
         Permission,
         Question,
+        RepeatedCall,
         Sampling,
         Visit,
         Yes,
@@ -294,6 +296,7 @@ __all__ = [
     "Connected",
     "Connecting",
     "ContextOverflow",
+    "ContinueTurn",
     "ConversationEvent",
     "Definition",
     "Denied",
@@ -375,6 +378,7 @@ __all__ = [
     "Registry",
     "RejectedServer",
     "Reloaded",
+    "RepeatedCall",
     "ReplyEvent",
     "ReplyFinished",
     "ReplyText",
@@ -475,8 +479,8 @@ _NAMES = {
     "core.outcome": "Excerpt Outcome Part CallRefusal",
     "core.problem": "Problem",
     "core.question": (
-        "Allow Answer Approval Ask ChangedIssuer ChangedTool ChangedTools Form Login MissingValue No Permission "
-        "Question Sampling Visit Yes"
+        "Allow Answer Approval Ask ChangedIssuer ChangedTool ChangedTools ContinueTurn Form Login MissingValue No "
+        "Permission Question RepeatedCall Sampling Visit Yes"
     ),
     "core.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
     "core.status": "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved",

@@ -101,6 +101,14 @@ def _is_amount(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < inf
 
 
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _is_cost(value: Any) -> bool:
+    return _is_amount(value) and value > 0
+
+
 def _is_message_size(value: Any) -> bool:
     # Less than this would refuse what every server sends: its list of tools.
     return type(value) is int and 64 * 1024 <= value <= 1024 * MIB
@@ -207,6 +215,18 @@ SETTINGS: Mapping[str, Setting] = {
         {}, 'an object of names and {"kind", "baseUrl", "key"}, where kind is one of ' + ", ".join(MODEL_KINDS),
         _are_endpoints, False,
         "endpoints that have models, for NAME:MODEL; key is the name of a variable or a stored secret",
+    ),
+    "maxTurns": Setting(
+        100, "a whole number, 1 or more", _is_count, False,
+        "how many times a model is asked in a turn; in the chat you are then asked whether to go on",
+    ),
+    "maxCost": Setting(
+        None, "a number of US dollars above 0", _is_cost, False,
+        "what a turn may cost in US dollars, with its sub-agents, before it ends",
+    ),
+    "tokenBudget": Setting(
+        None, "a whole number, 1 or more", _is_count, False,
+        "how many tokens a turn may take, in and out and with its sub-agents, before it ends",
     ),
     "sessionDays": Setting(
         90, "a number of days", _is_amount, False,

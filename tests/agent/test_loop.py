@@ -13,6 +13,7 @@ from mooring.actions.agent_options import AgentOptions
 from mooring.actions.turn import open_agent
 from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
 from mooring.agents.journal import NoJournal
+from mooring.core.limits import TurnLimits
 from mooring.core.question import Allow, Answer, No, Permission, Question
 from mooring.core.turn import (
     HistoryCompacted,
@@ -284,7 +285,7 @@ async def test_run_raises_what_the_model_failed_with(home: Home) -> None:
 
 async def test_a_turn_ends_at_the_most_replies_and_says_so(home: Home) -> None:
     model = ScriptedModel(*[[call("mcp__demo__echo", {"text": "x"}, f"c{n}")] for n in range(9)])
-    async with agent_on(home, model, max_turns=3) as agent:
+    async with agent_on(home, model, limits=TurnLimits(max_turns=3)) as agent:
         done = await agent.run("Forever")
         assert (done.reason, done.replies) == ("max-turns", 3)
         assert isinstance(agent.history[-1], ResultsMessage)
@@ -361,11 +362,13 @@ async def test_an_overflow_is_answered_once_with_a_shorter_history(home: Home) -
 async def test_calls_stay_with_their_results_however_often_the_history_is_shortened(home: Home) -> None:
     def reply(number: int) -> Callable[[Any], list[Any]]:
         return lambda request: (
-            ["Summary."] if not request.tools else [call("mcp__demo__echo", {"text": "y" * 2_000}, f"c{number}")]
+            ["Summary."]
+            if not request.tools
+            else [call("mcp__demo__echo", {"text": f"{number}{'y' * 2_000}"}, f"c{number}")]
         )
 
     model = ScriptedModel(*[reply(number) for number in range(200)], window=6_000)
-    async with agent_on(home, model, max_turns=100, deny=("ToolSearch",)) as agent:
+    async with agent_on(home, model, limits=TurnLimits(max_turns=100), deny=("ToolSearch",)) as agent:
         agent.backend.thread.system = lambda: ""
         done = await agent.run("Echo a hundred times")
         assert done.reason == "max-turns"

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.models import Call, Fail, FakeModel, Hold, Say, Script
 
-from agent.doors import PROVIDERS, ask_command
+from agent.doors import PROVIDERS, ask_command, wait_until
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import KEY, MODELS, variables
 from mooring.testing import Issuer, Site
@@ -138,6 +138,33 @@ def test_an_interrupt_ends_the_turn_the_stream_and_the_servers(home: Home) -> No
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize("begun", [True, False], ids=["in a reply", "before the turn"])
+def test_an_interrupt_still_prints_the_object_that_json_promises(begun: bool, home: Home) -> None:
+    if not begun:
+        # Nothing is asked of the model until a required server is there, and this one never is.
+        wait = "import time; open('began', 'w').close(); time.sleep(600)"
+        home.configure(slow={"command": sys.executable, "args": ["-c", wait], "cwd": str(home.cwd), "required": True})
+    with FakeModel([[Say("Once upon a time"), Hold("never")]]) as fake:
+        process = subprocess.Popen(
+            [MOORING, "chat", "-m", MODELS["anthropic"], "-p", "A story", "--output-format", "json"],
+            cwd=home.cwd,
+            env={**home.env, **variables(fake)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        wait_until(lambda: fake.requests if begun else (home.cwd / "began").exists())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert process.returncode == 130, err
+    data = json.loads(out)
+    validate("headless", data)
+    assert (data["reason"], data["isError"], data["error"]) == ("interrupted", True, "The turn was interrupted.")
+    assert bool(data["session"]) == begun
+    assert b"Traceback" not in err
+
+
+@pytest.mark.processes
 def test_what_is_no_text_or_too_long_on_stdin_is_refused_before_anything_starts(home: Home) -> None:
     with FakeModel([]) as fake:
         broken = ask_command(home, fake, "-p", "Go", stdin=b"\xff\xfe")
@@ -205,7 +232,8 @@ def test_the_most_turns_are_exit_1_with_what_was_said_so_far(cli: Cli, monkeypat
     script = [[Say("Adding."), Call("mcp__demo__add", {"a": 1, "b": 1})]]
     done = ask(cli, monkeypatch, script, "-p", "Go", "--max-turns", "1", "--allow", "demo.*")
     assert (done.code, done.out) == (1, "Adding.\n")
-    assert "mooring: The model was asked 1 time, as --max-turns says, and had not finished.\n" in done.err
+    said = "mooring: The model was asked 1 time, the most in one turn (--max-turns), and had not finished.\n"
+    assert said in done.err
 
 
 def test_a_key_that_the_provider_repeats_is_shown_nowhere(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

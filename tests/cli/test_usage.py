@@ -9,6 +9,9 @@ from support import DEMO, Cli
     ("typed", "says"),
     [
         ("chat -p hi --max-turns x", "--max-turns must be a whole number and at least 1, not 'x'."),
+        ("chat -p hi --max-cost -1", "--max-cost must be a number of US dollars above 0, not '-1'."),
+        ("chat -p hi --max-cost inf", "--max-cost must be a number of US dollars above 0, not 'inf'."),
+        ("chat -p hi --token-budget many", "--token-budget must be a whole number and at least 1, not 'many'."),
         ("chat -p hi --max-turns 0", "--max-turns must be a whole number and at least 1, not 0."),
         ("chat -b nobody", "--backend must be api, manual, claude, copilot or opencode, not 'nobody'."),
         ("history -n 0", "--lines must be a whole number and at least 1, not 0."),

@@ -15,7 +15,7 @@ from mooring.agents.reporter import TurnReporter
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.core.call import ConversationEvent
-from mooring.core.question import Answer, No, Question
+from mooring.core.question import Answer, No, Question, check_ask
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
 from mooring.tools.scope import ToolScope
@@ -79,7 +79,8 @@ def _make_thread(
         messages=past.messages,
         ended=past.ended,
         agent=options.agent,
-        max_replies=options.max_turns,
+        limits=options.limits,
+        ask=None if options.ask is None else reporter.wrap_ask(check_ask(options.ask)),
     )
 
 

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from mooring.actions.session_start import SessionStart
 from mooring.core.backend_name import BACKENDS, BackendName, is_program
+from mooring.core.limits import TurnLimits
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError
 from mooring.settings import Settings
@@ -49,7 +50,7 @@ def _continue(asked: BackendName | None, start: SessionStart, viewpoint: Viewpoi
     return BackendChoice(session.backend, SessionStart(session.id))
 
 
-def check_model_options(backend: BackendName, max_turns: int | None) -> None:
+def check_model_options(backend: BackendName, limits: TurnLimits) -> None:
     """Refuse an option that whoever answers cannot follow. Raises: ConfigError."""
-    if is_program(backend) and max_turns is not None:
+    if is_program(backend) and limits.max_turns is not None:
         raise ConfigError(f"{backend} decides by itself how often it asks its model.", "Leave out --max-turns.")

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.agent_options import AgentOptions
+from mooring.actions.agent_options import AgentOptions, check_price
 from mooring.actions.agent_thread import refuse_unasked
 from mooring.actions.agent_words import AgentWords
 from mooring.actions.choose_backend import check_model_options, choose_backend
@@ -23,10 +23,20 @@ from mooring.agents.commands.used import UsedCommand, find_used_command
 from mooring.agents.model import Model
 from mooring.core.backend_name import BackendName, is_program
 from mooring.core.config import ServerConfig
+from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
-from mooring.core.turn import Backend, DeniedCall, TokenUsage, TurnDone, TurnEvent, TurnFailed, TurnInput
-from mooring.display.text import count_noun
+from mooring.core.turn import (
+    Backend,
+    DeniedCall,
+    EndOfTurn,
+    TokenUsage,
+    TurnDone,
+    TurnEvent,
+    TurnFailed,
+    TurnInput,
+)
+from mooring.display.lines import describe_end
 from mooring.errors import MooringError, NeedsLogin, NotApproved
 from mooring.host.host import Host
 
@@ -45,7 +55,7 @@ class HeadlessRequest(Struct, frozen=True, kw_only=True):
     model: str | None = None
     agent: str | None = None
     """The name of a defined agent."""
-    max_turns: int | None = None
+    limits: TurnLimits = TurnLimits()
     session: SessionStart = SessionStart()
 
 
@@ -56,7 +66,9 @@ class HeadlessAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     session: str
     text: str
     is_error: bool
-    """The model failed, or `--max-turns` was reached before it had finished."""
+    """The model had not finished: `reason` says why, `error` in words."""
+    reason: EndOfTurn
+    """Why the turn ended."""
     turns: int
     """How many times the model was asked."""
     usage: TokenUsage
@@ -95,17 +107,19 @@ async def run_headless(
     can't be used for that reason; as `expand_mentions`.
     """
     choice = choose_backend(request.backend, request.model, request.session, host.viewpoint, host.settings)
-    check_model_options(choice.backend, request.max_turns)
+    check_model_options(choice.backend, request.limits)
     # Nobody is there to pick tools: without a model, it is said how to choose one.
     name = choice.backend if is_program(choice.backend) else "api"
     request = replace(request, session=choice.session)
     words = AgentWords(host.viewpoint, on_problem)
-    options = AgentOptions(max_turns=request.max_turns, local=True, words=words)
+    options = AgentOptions(limits=request.limits, local=True, words=words)
     agent_model = None
     defined = await find_defined_agent(host, request.agent, request.session)
     if defined is not None:
         options, agent_model = add_definition(options, defined), defined.definition.model
     model = None if is_program(name) else await choose_model_for(host, request.model, agent_model)
+    if model is not None:
+        check_price(request.limits, model)  # before anything is waited for
     starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
     failed = await _require_servers(host, deadline) if starts_servers else {}
     # A program has its own words for tools, and says itself what it does not know.
@@ -191,20 +205,23 @@ async def _open_backend(
 
 
 def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:
-    error = errors[-1] if errors else None
-    if done.reason == "max-turns":
-        asked = count_noun(done.replies, "time")
-        error = f"The model was asked {asked}, as --max-turns says, and had not finished."
+    error = errors[-1] if errors else describe_end(done) or None
     return HeadlessAnswer(
         session=done.session,
         text=done.text,
         is_error=done.reason != "finished",
+        reason=done.reason,
         turns=done.replies,
         usage=done.usage,
         cost=done.cost,
         denied=done.denied,
         error=error,
     )
+
+
+def make_interrupted_answer(done: TurnDone | None) -> HeadlessAnswer:
+    """The answer of a turn that was interrupted: how far it had come, or nothing if it had not begun."""
+    return _make_answer(done or TurnDone(session="", turn=0, reason="interrupted", cost=0.0), [])
 
 
 async def _require_servers(host: Host, deadline: Deadline) -> dict[str, str]:

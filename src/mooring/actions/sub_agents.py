@@ -7,7 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.agent_options import AgentOptions
+from mooring.actions.agent_options import AgentOptions, has_price
 from mooring.actions.agent_servers import AgentServers, BroughtServers
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
@@ -21,8 +21,6 @@ from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
 
-MOST_REPLIES = 200
-"""How many times a sub-agent's model is asked unless `max_turns` says so: nobody reads along while it works."""
 INHERIT = "inherit"
 
 
@@ -107,7 +105,7 @@ class SubAgents:
             rules=definition.rules,
             brings=definition if definition.servers else None,
             startable=definition.startable,
-            max_turns=definition.max_turns or above.max_turns or MOST_REPLIES,
+            limits=above.limits.narrow_for_sub_agent(definition.max_turns),
             past=None,
         )
 
@@ -122,6 +120,8 @@ class SubAgents:
 
         model = await choose_model(wanted, self._host.viewpoint.where, self._host.settings)
         try:
+            if self._options.limits.max_cost is not None and not has_price(model):
+                raise ConfigError(f"Agent was not called: the price of {wanted} is unknown, and the cost is limited.")
             yield model
         finally:
             await model.close()

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from mooring.actions.agent_options import AgentOptions, AgentPast
+from mooring.actions.agent_options import AgentOptions, AgentPast, settle_limits
 from mooring.actions.agent_servers import AgentServers
 from mooring.actions.agent_thread import open_thread
 from mooring.actions.agent_words import AgentWords
@@ -26,6 +26,7 @@ from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
 from mooring.core.call import ConversationEvent
+from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
@@ -48,7 +49,7 @@ class Agent:
         self.backend = backend
         self.registry = registry
         self.lacks = lacks
-        """Why servers of its own are not there."""
+        """Why servers of its own are not there, and which settings have no effect."""
         self._busy = False
 
     def __repr__(self) -> str:
@@ -94,7 +95,7 @@ class Agent:
             await asyncio.wait({working})
 
     async def run(self, said: str | TurnInput) -> TurnDone:
-        """Say something, and wait for the end of the turn.
+        """Say something, and wait for the end of the turn; its `reason` says whether the model had finished.
 
         Raises: ModelError if the model failed; ConfigError if another turn is under way; what `ask` raises.
         """
@@ -155,10 +156,12 @@ async def open_agent(
     ask = options.ask and reporter.wrap_ask(options.ask)
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
     try:
+        limits, idle = settle_limits(options, host.settings, model)
+        options = replace(options, limits=limits)
         async with open_thread(host, model, options, reporter, place, tell) as opened:
             prepare = partial(_look_again, options, opened.registry)
             backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
-            yield Agent(backend, opened.registry, opened.brought.lacks)
+            yield Agent(backend, opened.registry, (*opened.brought.lacks, *idle))
     finally:
         await model.close()
 
@@ -239,7 +242,7 @@ def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptio
         within=apply_selection(definition.tools, options.within),
         # Before the others: the first that matches decides, and these only deny or ask.
         rules=(*definition.rules, *options.rules),
-        max_turns=options.max_turns or definition.max_turns,
+        own_max_turns=definition.max_turns,
         brings=definition if definition.servers else None,
         startable=definition.startable,
     )
@@ -260,6 +263,8 @@ async def agent(
     allow: Iterable[str] | None = None,
     deny: Iterable[str] = (),
     max_turns: int | None = None,
+    max_cost: float | None = None,
+    token_budget: int | None = None,
     agent: str | None = None,
     agents: Iterable[AgentDefinition] | None = None,
 ) -> AsyncIterator[Agent]:
@@ -280,7 +285,10 @@ async def agent(
         instruction_files: whether it goes by AGENTS.md, CLAUDE.md and the skills of the host's folder and of the
             person.
         allow, deny: globs over `server.tool` of what it may use.
-        max_turns: how many times the model is asked in one turn, at most.
+        max_turns: how many times the model is asked in one turn, at most: 100 unless the settings have another number.
+            With `ask`, a `ContinueTurn` is asked there; without it the turn ends.
+        max_cost: what one turn may cost in US dollars, with its sub-agents. It needs a model whose price is known.
+        token_budget: how many tokens one turn may take, in and out, with those of its sub-agents.
         agent: the name of a defined agent, as `mooring agents` lists them. Its file says who the model is, and narrows
             the tools; `model` comes before the one that the file names.
         agents: the agents that it can start as sub-agents. By default, with `local`, those that agent files define.
@@ -297,7 +305,7 @@ async def agent(
         words=AgentWords(host.viewpoint) if instruction_files else None,
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
-        max_turns=max_turns,
+        limits=TurnLimits(max_turns, max_cost, token_budget),
         agents=None if agents is None else tuple(agents),
     )
     agent_model = None

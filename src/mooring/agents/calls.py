@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from mooring.agents.history import CallBlock, CallResult, ResultsMessage, make_interrupted
+from mooring.agents.limits import refuse_repeated_calls
 from mooring.agents.thread import AgentThread
 
 
@@ -17,27 +18,33 @@ async def make_calls(
 
     If this is cancelled, or a question is answered by raising, every call still gets a result: without one, no provider
     would take the history any more.
+
+    Raises: LimitReached if no one can be asked about a call that is made again and again.
     """
     thread.calls = {call.id: call for call in calls}
     thread.results = dict(ended or {})
     thread.started.clear()
-    tasks: list[asyncio.Task[None]] = []
-    before: asyncio.Task[None] | None = None
-    for call in calls:
-        if call.id in thread.results:
-            continue
-        is_change = _changes_something(thread, call)
-        task = asyncio.create_task(_make_call(thread, call, before if is_change else None))
-        tasks.append(task)
-        if is_change:
-            before = task
     try:
+        await refuse_repeated_calls(thread, [call for call in calls if call.id not in thread.results])
+        tasks = _begin_calls(thread, [call for call in calls if call.id not in thread.results])
         if tasks:
             await _wait_for_all(tasks)
     finally:
         kept = [_find_result(thread, call) for call in calls]
         thread.calls = {}
         thread.add(ResultsMessage(tuple(kept)))
+
+
+def _begin_calls(thread: AgentThread, calls: Sequence[CallBlock]) -> list["asyncio.Task[None]"]:
+    tasks: list[asyncio.Task[None]] = []
+    before: asyncio.Task[None] | None = None
+    for call in calls:
+        is_change = _changes_something(thread, call)
+        task = asyncio.create_task(_make_call(thread, call, before if is_change else None))
+        tasks.append(task)
+        if is_change:
+            before = task
+    return tasks
 
 
 async def _make_call(thread: AgentThread, call: CallBlock, before: "asyncio.Task[None] | None") -> None:

@@ -17,6 +17,7 @@ from mooring.agents.history import (
     ResultsMessage,
     SummaryMessage,
 )
+from mooring.agents.limits import check_limits
 from mooring.agents.model import ModelRequest, ReplyFinished
 from mooring.agents.thread import AgentThread
 from mooring.core.content import Text
@@ -58,6 +59,8 @@ async def compact(thread: AgentThread, system: str, *, must: bool = False) -> bo
 
     False if there is nothing to put a summary in place of. With `must`, the results of the last calls are cut then,
     which the model has not seen yet; false if that is no help either.
+
+    Raises: LimitReached if the model may not be asked for a summary any more.
     """
     before = _measure_thread(thread, system)
     window = thread.model.window or before
@@ -154,6 +157,7 @@ async def _summarize(thread: AgentThread, head: Sequence[Message]) -> str:
 
 
 async def _ask_for_summary(thread: AgentThread, messages: Sequence[Message]) -> str:
+    await check_limits(thread)
     asked = PersonMessage((Text(_SUMMARIZE),), synthetic=True)
     request = ModelRequest("", (*messages, asked))
     async with aclosing(thread.model.reply(request)) as events:

@@ -12,7 +12,8 @@ from msgspec import Struct, field
 
 from mooring.agents.calls import make_calls
 from mooring.agents.compaction import compact, is_nearly_full
-from mooring.agents.history import ModelMessage, PersonMessage, ReplyBlock, TextBlock
+from mooring.agents.history import ModelMessage, PersonMessage, ReplyBlock, ResultsMessage, TextBlock
+from mooring.agents.limits import LimitReached, check_limits, make_cut_off
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.agents.thread import AgentThread
 from mooring.core.content import Text
@@ -29,9 +30,10 @@ async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEv
     """Take a conversation one turn further; without `said`, go on where it was interrupted.
 
     Cancelling this ends the turn and its calls, and leaves a history that the next turn can go on with. A model that
-    fails ends the turn too, and is told as an event.
+    fails ends the turn too, and is told as an event. So does a limit of the thread, as the reason of the end.
     """
     reporter = thread.reporter
+    thread.begin_turn()
     reporter.begin(emit, model=thread.model.name, agent=thread.agent)
     reason: EndOfTurn = "failed"
     try:
@@ -39,6 +41,8 @@ async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEv
     except asyncio.CancelledError:
         reason = "interrupted"
         raise
+    except LimitReached as reached:
+        reason = reached.reason
     except ModelError as error:
         reporter.fail(str(error))
     finally:
@@ -51,17 +55,19 @@ async def _take_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
         texts = (Text(said.text),) if said.text else ()
         thread.add(PersonMessage((*texts, *said.attachments)))
     system = thread.system()
-    replies = 0
-    while thread.max_replies is None or replies < thread.max_replies:
+    while True:
         thread.take_news()
         if is_nearly_full(thread, system):
             await compact(thread, system)
-        reply = await _ask_patiently(thread, system)
-        replies += 1
-        if not reply.calls:
+        finished = await _ask_patiently(thread, system)
+        calls = finished.message.calls
+        if finished.stop == "length":
+            if calls:
+                thread.add(ResultsMessage(tuple(map(make_cut_off, calls))))
+            return "length"
+        if not calls:
             return "finished"
-        await make_calls(thread, reply.calls)
-    return "max-turns"
+        await make_calls(thread, calls)
 
 
 async def _finish_interrupted(thread: AgentThread) -> None:
@@ -72,10 +78,10 @@ async def _finish_interrupted(thread: AgentThread) -> None:
         thread.ended = {}
 
 
-async def _ask_patiently(thread: AgentThread, system: str) -> ModelMessage:
+async def _ask_patiently(thread: AgentThread, system: str) -> ReplyFinished:
     """Ask the model; again after a while if it is overloaded, and once with a shorter history if it is too long.
 
-    Raises: ModelError.
+    Raises: ModelError; LimitReached.
     """
     retries, was_shortened = 0, False
     while True:
@@ -117,7 +123,8 @@ class _PartialReply(Struct):
         return "".join([*texts, *self.pieces])
 
 
-async def _ask(thread: AgentThread, system: str) -> ModelMessage:
+async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
+    await check_limits(thread)
     # Frozen here: what the model is shown stays the same for this one reply, whatever servers list meanwhile.
     request = ModelRequest(system, tuple(thread.messages), thread.tools.definitions)
     partial = _PartialReply()
@@ -129,13 +136,16 @@ async def _ask(thread: AgentThread, system: str) -> ModelMessage:
     message = finished.message
     # What it cost first: nothing that was paid for is forgotten if this process ends in between.
     thread.journal.note_usage(message.model, finished.usage, finished.cost)
-    thread.add(message)
+    if finished.stop == "length" and not message.calls and not message.text:
+        thread.journal.drop_reply()  # providers refuse thoughts that lead to nothing
+    else:
+        thread.add(message)
     thread.reporter.use(message.model, finished.usage, finished.cost, thread.model.window)
     thread.context_tokens = finished.usage.input_tokens + finished.usage.output_tokens
     thread.counted_messages = len(thread.messages)
     if finished.stop == "refused" and not message.calls:
         raise ModelError(message.model, "the provider withheld the reply.", "Say it in other words.")
-    return message
+    return finished
 
 
 async def _receive(thread: AgentThread, request: ModelRequest, partial: _PartialReply) -> ReplyFinished:

@@ -68,12 +68,23 @@ class TurnReporter:
     What happens between two turns, such as the end of a call in the background, belongs to none and is not told here.
     """
 
-    def __init__(self, session: str, backend: str, *, parent: str | None = None, turn: int = 0) -> None:
-        """`turn` is the number of turns that the conversation had before."""
+    def __init__(
+        self,
+        session: str,
+        backend: str,
+        *,
+        parent: str | None = None,
+        turn: int = 0,
+        above: "TurnReporter | None" = None,
+    ) -> None:
+        """`turn` is the number of turns that the conversation had before, `above` tells the agent that started this
+        one."""
         self.session = session
         self.backend = backend
         self.turn = turn
         self.spent = Spent()
+        """What this agent took, with its sub-agents."""
+        self._above = above
         self.done: TurnDone | None = None
         """How the last turn ended."""
         self.error = ""
@@ -89,6 +100,11 @@ class TurnReporter:
     def stamp(self) -> TurnStamp:
         """What every event of the turn says."""
         return {"session": self.session, "turn": self.turn, "parent": self.parent}
+
+    @property
+    def spent_in_turn(self) -> Spent:
+        """What all agents took in the turn: every one of them spends what the person allowed for the whole."""
+        return self.spent if self._above is None else self._above.spent_in_turn
 
     def _tell(self, event: TurnEvent) -> None:
         if self._emit is not None:
@@ -137,17 +153,12 @@ class TurnReporter:
     def begin_sub_agent(self, call: str) -> "TurnReporter":
         """The reporter of a sub-agent that works for a call of this turn."""
         # Its one turn is this turn: it counts on from the one before.
-        return TurnReporter(self.session, self.backend, parent=call, turn=self.turn - 1)
+        return TurnReporter(self.session, self.backend, parent=call, turn=self.turn - 1, above=self)
 
     def relay(self, event: TurnEvent) -> None:
-        """Pass on what a sub-agent tells. What it takes, and what it was refused, counts to this turn as well."""
-        match event:
-            case TokensUsed(usage=usage, cost=cost):
-                self.spent.add(usage, cost)
-            case ToolFinished(outcome=outcome):
-                self._note_denied(event, outcome)
-            case _:
-                pass
+        """Pass on what a sub-agent tells. What it was refused counts to this turn as well."""
+        if isinstance(event, ToolFinished):
+            self._note_denied(event, event.outcome)
         self._tell(event)
 
     # --- what the model says --------------------------------------------------------------------------------------
@@ -167,15 +178,23 @@ class TurnReporter:
     def use(self, model: str, usage: TokenUsage, cost: float | None, window: int | None) -> None:
         """Tell what one reply took."""
         self.spent.replies += 1
-        self.spent.add(usage, cost)
+        self._spend(usage, cost)
         used = TokensUsed(
             **self.stamp,
             model=model,
             usage=usage,
             cost=cost,
             window=window,
+            turn_usage=self.spent_in_turn.usage,
+            turn_cost=self.spent_in_turn.cost,
         )
         self._tell(used)
+
+    def _spend(self, usage: TokenUsage, cost: float | None) -> None:
+        """Count what a reply took, for the agents above too."""
+        self.spent.add(usage, cost)
+        if self._above is not None:
+            self._above._spend(usage, cost)
 
     def compact(self, summary: str, tokens_before: int, tokens_after: int) -> None:
         """Tell that what was said before became a summary."""

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
+from msgspec import DecodeError, Struct, json
+
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, PersonMessage
 from mooring.agents.journal import Journal, NoJournal
 from mooring.agents.model import Model
@@ -10,11 +12,40 @@ from mooring.agents.reporter import TurnReporter
 from mooring.core.call import CallChanged, CallDone, CallFailed, CallProcessing, ConversationEvent, WatchNews
 from mooring.core.clock import Sleep
 from mooring.core.content import Text
+from mooring.core.limits import TurnLimits
 from mooring.core.outcome import Outcome
+from mooring.core.question import Ask
 from mooring.core.turn import Todo, TurnTools
 
 NO_OUTPUT = Text("(no output)")
 """What the model gets for a call that returned nothing: providers refuse an empty result."""
+
+
+REPEATED = 5
+"""The same call this many times in a row is asked about."""
+
+
+class CallStreak(Struct):
+    """How many times in a row the model made the same call, and from which on it is asked about."""
+
+    call: tuple[str, bytes] | None = None
+    times: int = 0
+    asks_at: int = REPEATED
+
+    def add(self, call: CallBlock) -> None:
+        """Count one more call."""
+        same = (call.name, _normalize(call.arguments))
+        if same != self.call:
+            self.call, self.times, self.asks_at = same, 0, REPEATED
+        self.times += 1
+
+
+def _normalize(arguments: str) -> bytes:
+    """The arguments however they are spaced and ordered; as they are if they aren't JSON."""
+    try:
+        return json.encode(json.decode(arguments), order="deterministic")
+    except DecodeError:
+        return arguments.encode(errors="surrogatepass")
 
 
 class AgentThread:
@@ -33,11 +64,13 @@ class AgentThread:
         messages: Iterable[Message] = (),
         ended: Iterable[CallResult] = (),
         agent: str | None = None,
-        max_replies: int | None = None,
+        limits: TurnLimits | None = None,
+        ask: Ask | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         """`messages` are those of a conversation that goes on. If the last one is a reply with calls, `ended` are the
-        results that are known; the calls without one are made first of all."""
+        results that are known; the calls without one are made first of all. `ask` is whom questions about the turn
+        itself are put to; without it the turn ends where one would be asked."""
         self.model = model
         self.reporter = reporter
         self.system = system
@@ -45,7 +78,11 @@ class AgentThread:
         self.messages = list(messages)
         self.ended = {result.id: result for result in ended}
         self.agent = agent
-        self.max_replies = max_replies
+        self.limits = limits or TurnLimits()
+        self.ask = ask
+        self.granted_requests = 0
+        """How many times more the model may be asked in this turn, because the person said so."""
+        self.streak = CallStreak()
         self.sleep = sleep
         self.plan: tuple[Todo, ...] = ()
         self.context_tokens = 0
@@ -60,6 +97,11 @@ class AgentThread:
         """What became of those that have ended."""
         self._background: set[str] = set()
         self._news: list[str] = []
+
+    def begin_turn(self) -> None:
+        """Forget what was counted in the turn before."""
+        self.granted_requests = 0
+        self.streak = CallStreak()
 
     def add(self, message: Message) -> None:
         """Add what was said, once it is written down."""

@@ -20,6 +20,7 @@ from mooring.backends.manual import ManualBackend
 from mooring.chat.face import Face
 from mooring.core.backend_name import BackendName, ProgramName, is_program
 from mooring.core.call import CallChanged, ConversationEvent
+from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.turn import Backend
 from mooring.core.verdict import Mode
@@ -44,7 +45,7 @@ class ChatOptions(Struct, frozen=True, kw_only=True):
     as it is."""
     agent: str | None = None
     """The name of a defined agent."""
-    max_turns: int | None = None
+    limits: TurnLimits = TurnLimits()
     session: SessionStart = SessionStart()
 
 
@@ -106,7 +107,7 @@ def open_responder(setup: ResponderSetup, options: ChatOptions) -> AbstractAsync
     wanted = options.model or options.agent
     host = setup.host
     choice = choose_backend(options.backend, wanted, options.session, host.viewpoint, host.settings)
-    check_model_options(choice.backend, options.max_turns)
+    check_model_options(choice.backend, options.limits)
     if choice.backend == "manual":
         return _open_manual(setup)
     if is_program(choice.backend):
@@ -138,7 +139,7 @@ async def _open_model(setup: ResponderSetup, options: ChatOptions, start: Sessio
     face = setup.face
     agent_options = AgentOptions(
         ask=face.ask,
-        max_turns=options.max_turns,
+        limits=options.limits,
         local=True,
         words=setup.words,
         switch=setup.switch,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from itertools import chain
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
 import click
@@ -141,6 +141,21 @@ class Seconds(click.FloatRange):
         if not isfinite(seconds):
             self.fail(f"{value!r} is not a number of seconds.", param, ctx)
         return seconds
+
+
+class Dollars(click.ParamType[float]):
+    """An amount of money that can be spent."""
+
+    name = "dollars"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            dollars = float(value)
+        except ValueError:
+            dollars = 0.0
+        if not 0 < dollars < inf:
+            self.fail(f"{value!r} is not an amount of money.", param, ctx)
+        return dollars
 
 
 SOME_SECONDS = Seconds(min=0, min_open=True)

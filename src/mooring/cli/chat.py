@@ -7,10 +7,11 @@ import click
 from mooring.actions.session_start import SessionStart
 from mooring.cli.adhoc import take_guard
 from mooring.cli.agent_names import complete_agent
-from mooring.cli.base import Command, Globals, HintedUsageError, get_globals, is_on_terminal
+from mooring.cli.base import Command, Dollars, Globals, HintedUsageError, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.sessions.ids import complete_session
 from mooring.core.backend_name import BACKENDS
+from mooring.core.limits import TurnLimits
 from mooring.core.verdict import CommandPermissions
 from mooring.errors import ConfigError
 
@@ -26,7 +27,9 @@ FORMATS = ("text", "json", "stream-json")
 @click.option("--agent", metavar="NAME", shell_complete=complete_agent, help="Who answers; see mooring agents.")
 @click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
 @click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most N times in a turn.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most N times in a turn (100).")
+@click.option("--max-cost", type=Dollars(), metavar="USD", help="End a turn that has cost this much.")
+@click.option("--token-budget", type=click.IntRange(1), metavar="N", help="End a turn that has taken N tokens.")
 @click.option("-c", "--continue", "newest", is_flag=True, help="Continue the last conversation of this folder.")
 @click.option("-r", "--resume", metavar="ID", shell_complete=complete_session, help="Continue this conversation.")
 @click.option("--plain", is_flag=True, help="Lines instead of a screen; there is no other chat yet.")
@@ -41,6 +44,8 @@ def command(
     prompt: str | None,
     output: str | None,
     max_turns: int | None,
+    max_cost: float | None,
+    token_budget: int | None,
     newest: bool,
     resume: str | None,
     plain: bool,
@@ -68,15 +73,16 @@ def command(
     if newest and resume:
         raise HintedUsageError("--continue and --resume each name a conversation;", "use one of them.")
     session = SessionStart(resume, newest)
+    limits = TurnLimits(max_turns, max_cost, token_budget)
     if prompt is not None:
-        ctx.exit(_run_headless(options, permissions, backend, prompt, model, agent, output, max_turns, session))
+        ctx.exit(_run_headless(options, permissions, backend, prompt, model, agent, output, limits, session))
     if output is not None:
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
     from mooring.chat.responder import ChatOptions  # without a terminal, the error comes without it
 
-    chosen = ChatOptions(backend=backend, model=model, agent=agent, max_turns=max_turns, session=session)
+    chosen = ChatOptions(backend=backend, model=model, agent=agent, limits=limits, session=session)
     _open(options, permissions, chosen)
 
 
@@ -88,16 +94,14 @@ def _run_headless(
     model: str | None,
     agent: str | None,
     output: str | None,
-    max_turns: int | None,
+    limits: TurnLimits,
     session: SessionStart,
 ) -> int:
     # Loaded here: a chat with a person needs none of it.
     from mooring.actions.headless import HeadlessRequest
     from mooring.cli.headless import run
 
-    request = HeadlessRequest(
-        backend=backend, prompt=prompt, model=model, agent=agent, max_turns=max_turns, session=session
-    )
+    request = HeadlessRequest(backend=backend, prompt=prompt, model=model, agent=agent, limits=limits, session=session)
     chosen: Any = output or ("json" if options.json else "text")
     return run(options, permissions, request, chosen)
 

@@ -12,13 +12,20 @@ from msgspec import json
 from msgspec.structs import replace
 
 from mooring.actions.deadline import Deadline
-from mooring.actions.headless import HeadlessAnswer, HeadlessRequest, MissingServers, OutputFormat, run_headless
+from mooring.actions.headless import (
+    HeadlessAnswer,
+    HeadlessRequest,
+    MissingServers,
+    OutputFormat,
+    make_interrupted_answer,
+    run_headless,
+)
 from mooring.actions.opening import Setup, open_for_clients
 from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.core.turn import ToolFinished, ToolStarted, TurnEvent, TurnFailed, encode_turn_event
+from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
 from mooring.core.units import MIB
 from mooring.core.verdict import CommandPermissions
 from mooring.display.text import safe, safe_text
@@ -35,8 +42,22 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
     setup = make_configured_setup(options, None)
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
     setup = replace(setup, permissions=permissions, ask=None)
+    ends: list[TurnDone] = []
     with Ticker(options, "the model") as ticker:
-        answer = asyncio.run(_take_turn(options, setup, request, _choose_listener(ticker, output)))
+        listen = _choose_listener(ticker, output)
+
+        def listen_for_end(event: TurnEvent) -> None:
+            if isinstance(event, TurnDone) and event.parent is None:
+                ends.append(event)
+            listen(event)
+
+        try:
+            answer = asyncio.run(_take_turn(options, setup, request, listen_for_end))
+        except KeyboardInterrupt:
+            if output == "json":  # whoever reads it waits for one object, however the turn ends
+                ticker.clear()
+                _show_answer(options, make_interrupted_answer(ends[-1] if ends else None), output)
+            raise
         ticker.clear()
     _show_answer(options, answer, output)
     return UNHEALTHY if answer.is_error else 0

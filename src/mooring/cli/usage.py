@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mooring.cli.base import Seconds
+from mooring.cli.base import Dollars, Seconds
 from mooring.tools.arguments.wording import join_words
 
 
@@ -42,6 +42,8 @@ def _describe_expected(kind: click.ParamType[Any]) -> str:
             return join_words(kind.choices, " or ")
         case Seconds():
             return f"a number of seconds{_describe_bound(kind)}"
+        case Dollars():
+            return "a number of US dollars above 0"
         case click.IntRange():
             return f"a whole number{_describe_bound(kind)}"
         case _ if kind is click.FLOAT:

@@ -1,6 +1,7 @@
-"""How much one server may send, and how long it may take; every figure is a setting."""
+"""How much one server may send and how long it may take, and how far a turn may go; every figure is a setting."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.units import MIB
 
@@ -92,3 +93,36 @@ class Limits(Struct, frozen=True, kw_only=True):
     farewell: float = 1.0
     """How long to wait at the end: for the exit code and last lines of a server that closed its output, or for our last
     messages to go out."""
+
+
+MOST_REQUESTS = 100
+"""How many times a model is asked in a turn, unless somebody chose another number."""
+MOST_SUB_AGENT_REQUESTS = 200
+"""How many times at most a sub-agent's model is asked: nobody reads along while it works."""
+
+
+class TurnLimits(Struct, frozen=True):
+    """How far one turn may go. Each is looked at before the model is asked; a reply that is under way is not cut."""
+
+    max_turns: int | None = None
+    """How many times the model is asked, if somebody chose a number."""
+    max_cost: float | None = None
+    """In US dollars, with what sub-agents cost."""
+    token_budget: int | None = None
+    """Tokens in and out, with those of sub-agents."""
+
+    @property
+    def most_requests(self) -> int:
+        """How many times the model is asked."""
+        return self.max_turns or MOST_REQUESTS
+
+    def narrow(self, max_turns: int | None) -> "TurnLimits":
+        """The same limits for an agent whose definition has a number of its own: it can only lower the number."""
+        if max_turns is None or max_turns >= self.most_requests:
+            return self
+        return replace(self, max_turns=max_turns)
+
+    def narrow_for_sub_agent(self, max_turns: int | None) -> "TurnLimits":
+        """The limits of a sub-agent whose definition may have a number of its own."""
+        chosen = [number for number in (self.max_turns, max_turns) if number is not None]
+        return replace(self, max_turns=min([MOST_SUB_AGENT_REQUESTS, *chosen]))

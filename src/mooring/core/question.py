@@ -81,6 +81,39 @@ class Permission(Struct, frozen=True, tag=True, rename="camel"):
     """The sub-agent that wants to make the call; empty if it is the agent that the person talks to."""
 
 
+class RepeatedCall(Struct, frozen=True, tag=True):
+    """A model is about to make the same call again, after it made it several times in a row.
+
+    `Yes` or `Allow` makes it; anything else refuses this one call. The names and the arguments are others' words, as in
+    `Permission`.
+    """
+
+    server: str | None
+    """`None` for a tool that is no server's."""
+    tool: str
+    arguments: Mapping[str, Any]
+    times: int
+    """Which call in a row it is."""
+    agent: str = ""
+    """The sub-agent that wants to make the call; empty if it is the agent that the person talks to."""
+
+
+class ContinueTurn(Struct, frozen=True, tag=True):
+    """A model was asked as often as it may be in one turn, and has not finished.
+
+    `Yes` lets it be asked as often again; anything else ends the turn.
+    """
+
+    requests: int
+    """How many times it was asked in this turn."""
+    more: int
+    """How many times more it may be asked after a yes."""
+
+    @property
+    def server(self) -> None:
+        """Nobody but Mooring asks."""
+
+
 class Approval(Struct, frozen=True, tag=True):
     """A server that came with the project is about to be used, and nobody has approved its definition.
 
@@ -207,6 +240,8 @@ Question: TypeAlias = (
     | Visit
     | MissingValue
     | Permission
+    | RepeatedCall
+    | ContinueTurn
     | Approval
     | ChangedTools
     | KeepServer

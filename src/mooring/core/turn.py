@@ -114,6 +114,11 @@ class TokenUsage(Struct, frozen=True, rename="camel"):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
 
+    @property
+    def total(self) -> int:
+        """Tokens in and out."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         return TokenUsage(
             self.input_tokens + other.input_tokens,
@@ -124,7 +129,7 @@ class TokenUsage(Struct, frozen=True, rename="camel"):
 
 
 class TokensUsed(_TurnEvent, frozen=True, tag="Usage"):
-    """What one reply of the model took."""
+    """What one reply of the model took, and what the turn has taken so far."""
 
     model: str
     usage: TokenUsage
@@ -132,6 +137,10 @@ class TokensUsed(_TurnEvent, frozen=True, tag="Usage"):
     """In US dollars; `None` if the price is unknown."""
     window: int | None = None
     """How many tokens the model can take at once; `None` if that is unknown."""
+    turn_usage: TokenUsage = TokenUsage()
+    """Of all replies in the turn so far, this one and those of sub-agents among them."""
+    turn_cost: float | None = None
+    """Of the same, in US dollars; `None` if any part of it is unknown."""
 
 
 class HistoryCompacted(_TurnEvent, frozen=True, tag="Compacted"):
@@ -164,7 +173,10 @@ class DeniedCall(Struct, frozen=True, rename="camel"):
     reason: str = ""
 
 
-EndOfTurn: TypeAlias = Literal["finished", "interrupted", "failed", "max-turns"]
+EndOfTurn: TypeAlias = Literal[
+    "finished", "interrupted", "failed", "max-turns", "max-cost", "token-budget", "repeated", "length"
+]
+"""Why a turn is over. `repeated`: the model made the same call again and again; `length`: its reply was cut off."""
 
 
 class TurnDone(_TurnEvent, frozen=True, tag="Done"):

@@ -26,6 +26,7 @@ from mooring.core.question import (
     ChangedIssuer,
     ChangedTools,
     ChangeFile,
+    ContinueTurn,
     Form,
     KeepServer,
     Login,
@@ -33,6 +34,7 @@ from mooring.core.question import (
     Permission,
     Question,
     RemoveServer,
+    RepeatedCall,
     Sampling,
     ServerDetail,
     Visit,
@@ -41,7 +43,7 @@ from mooring.core.question import (
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
-from mooring.core.turn import ToolFinished
+from mooring.core.turn import ToolFinished, TurnDone
 from mooring.display.text import columns, count_noun, describe_base64_size, problem_line, safe, safe_text
 
 PLUG = "🔌"
@@ -269,6 +271,10 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return _describe_missing_value(question)
         case Permission():
             return _describe_permission(question)
+        case RepeatedCall():
+            return _describe_repeated(question)
+        case ContinueTurn(requests):
+            return (f"The model was asked {count_noun(requests, 'time')} in this turn and has not finished.",)
         case Approval(server, rows):
             return (f"{safe(server)}, asked for by this project", *columns([(f"  {row[0]}", row[1]) for row in rows]))
         case ChangedTools():
@@ -290,6 +296,37 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return _describe_login(question)
         case ChangedIssuer(server, issuer, former):
             return (f"{safe(server)} wants you to log in somewhere else now:", f"  {safe(issuer)}", _was_at(former))
+
+
+def _describe_repeated(question: RepeatedCall) -> tuple[str, ...]:
+    name = question.tool if question.server is None else f"{question.server} / {question.tool}"
+    lines = [f"{PLUG} {safe(name)}"]
+    if question.agent:
+        lines.append(f"wanted by the sub-agent {safe(question.agent)}")
+    lines += ["Input:", *_format_json(question.arguments)]
+    lines.append(f"asked about because it is call {question.times} in a row with the same input")
+    return tuple(lines)
+
+
+def describe_end(done: TurnDone) -> str:
+    """Why a turn ended before the model had finished; empty if it had, or if that was told already."""
+    match done.reason:
+        case "finished" | "failed":
+            return ""
+        case "interrupted":
+            return "The turn was interrupted."
+        case "max-turns":
+            asked = count_noun(done.replies, "time")
+            return f"The model was asked {asked}, the most in one turn (--max-turns), and had not finished."
+        case "max-cost":
+            cost = "" if done.cost is None else f" cost ${done.cost:.4f}, which"
+            return f"The turn{cost} is as much as it may cost (--max-cost), and had not finished."
+        case "token-budget":
+            return f"The turn took {done.usage.total:,} tokens, its budget (--token-budget), and had not finished."
+        case "repeated":
+            return "The model wanted to make the same call again and again; the last one was not made."
+        case "length":
+            return "The reply was cut off at the longest that the model may write. Calls in it were not made."
 
 
 def _was_at(former: str) -> str:

@@ -25,6 +25,12 @@ def _make_result(done: TurnDone, error: str) -> Result:
         case "max-turns":
             asked = count_noun(done.replies, "time")
             return _report_end(f"The sub-agent's model was asked {asked} and had not finished.", done.text)
+        case "max-cost" | "token-budget":
+            return _report_end("The sub-agent was stopped: what this turn may take is spent.", done.text)
+        case "repeated":
+            return _report_end("The sub-agent was stopped: it made the same call again and again.", done.text)
+        case "length":
+            return _report_end("The sub-agent's reply was cut off, because it was too long.", done.text)
         case "failed" | "interrupted":
             return _report_end(f"The sub-agent failed: {error}", done.text)
 

@@ -45,6 +45,11 @@ class ApiModel:
     def window(self) -> int | None:
         return self._built.model.context_window
 
+    @property
+    def has_price(self) -> bool:
+        """Whether it is known what its replies cost."""
+        return self._price.is_known
+
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self._takes)
         messages = convert_messages(request.messages, recipient)

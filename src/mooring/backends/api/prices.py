@@ -14,6 +14,14 @@ class PriceTag(Struct, frozen=True):
     url: str
     model: str
 
+    @property
+    def is_known(self) -> bool:
+        """Whether what a reply costs will be known."""
+        # OpenRouter says with each reply what it cost.
+        if self.provider == "openrouter":
+            return True
+        return self._calculate(RequestUsage(input_tokens=1, output_tokens=1)) is not None
+
     def cost_of(self, response: ModelResponse) -> float | None:
         """In US dollars, as the provider says or the price list has it; `None` if neither does."""
         told = (response.provider_details or {}).get("cost")

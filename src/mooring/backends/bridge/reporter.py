@@ -67,7 +67,7 @@ class AgentReporter:
         """Say that a sub-agent works for a call from now on. Whatever is told with that `parent` begins one too."""
         if self._emit is None or parent in self._subs:
             return
-        sub = TurnReporter(self.session, self.backend, parent=parent, turn=self._main.turn - 1)
+        sub = self._main.begin_sub_agent(parent)
         self._subs[parent] = sub
         sub.begin(self._emit, model=model, agent=agent)
 
@@ -109,11 +109,7 @@ class AgentReporter:
         parent: str | None = None,
     ) -> None:
         """Tell what one reply took."""
-        reporter = self._find(parent)
-        reporter.use(model, usage, cost, window)
-        if reporter is not self._main:
-            # What sub-agents take is part of what the turn takes.
-            self._main.spent.add(usage, cost)
+        self._find(parent).use(model, usage, cost, window)
 
     def note_cost(self, cost: float) -> None:
         """Note what the whole turn cost in US dollars: some agents know the price of a turn, and not of a reply."""

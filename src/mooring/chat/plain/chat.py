@@ -74,7 +74,7 @@ class Chat:
         options: ChatOptions | None = None,
     ) -> None:
         self._terminal = Terminal()
-        self._questions = Questions(self._terminal, project=viewpoint.project)
+        self._questions = Questions(self._terminal, project=viewpoint.project, on_dismissed=self._end_turn)
         self._turn_view = TurnView(self._terminal, self._show_finished)
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
         self.conversation = Conversation(viewpoint, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
@@ -227,6 +227,11 @@ class Chat:
             await turn
         finally:
             self._in_turn = False
+
+    def _end_turn(self) -> None:
+        """End the turn under way: whoever dismisses a question in it wants nothing more of it."""
+        if self._in_turn and self._terminal.on_interrupt is not None:
+            self._terminal.on_interrupt()
 
     def leave(self) -> None:
         self._leaving = True

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mooring.chat.field import parse_position
@@ -16,6 +16,7 @@ from mooring.core.question import (
     ChangedIssuer,
     ChangedTools,
     ChangeFile,
+    ContinueTurn,
     Form,
     KeepServer,
     Login,
@@ -24,6 +25,7 @@ from mooring.core.question import (
     Permission,
     Question,
     RemoveServer,
+    RepeatedCall,
     Sampling,
     ServerDetail,
     Visit,
@@ -31,7 +33,7 @@ from mooring.core.question import (
     Yes,
 )
 from mooring.display.lines import describe_question
-from mooring.display.text import safe, safe_text
+from mooring.display.text import count_noun, safe, safe_text
 
 _SCOPES: Mapping[AnswerScope, str] = {"once": "[y]es once", "session": "[s]ession", "always": "[a]lways"}
 _SCOPE_WORDS: Mapping[str, AnswerScope] = {
@@ -54,12 +56,21 @@ _NO_BECAUSE = r"(?i)no?\b[\s,.:;-]+(?:because\s+)?(\S.*)"
 class Questions:
     """Asks one question at a time. Ctrl+C dismisses any of them, and what was typed before answers none.
 
-    With `project`, "always" may be about the project alone. Without `session`, as for a single command, there is
-    nothing that an answer could last for but the one call and always.
+    `on_dismissed` is told when a question was dismissed: in a chat that ends the turn. With `project`, "always" may be
+    about the project alone. Without `session`, as for a single command, there is nothing that an answer could last for
+    but the one call and always.
     """
 
-    def __init__(self, terminal: DialogTerminal, *, project: bool = True, session: bool = True) -> None:
+    def __init__(
+        self,
+        terminal: DialogTerminal,
+        *,
+        project: bool = True,
+        session: bool = True,
+        on_dismissed: Callable[[], None] = lambda: None,
+    ) -> None:
         self._terminal = terminal
+        self._on_dismissed = on_dismissed
         self._project = project
         self._session = session
         self._asking = 0
@@ -84,6 +95,7 @@ class Questions:
             try:
                 return await self._answer(question)
             except (Interrupted, Ended):
+                self._on_dismissed()
                 return No(how="cancel")
 
     async def _answer(self, question: Question) -> Answer:
@@ -95,6 +107,10 @@ class Questions:
         match question:
             case Permission():
                 return await self._ask_permission(question)
+            case RepeatedCall():
+                return await self._ask_approval("Call it again?")
+            case ContinueTurn(more=more):
+                return await self._ask_approval(f"Go on, for up to {count_noun(more, 'request')} more?")
             case Form():
                 return await self._ask_form(question)
             case Visit():
@@ -154,35 +170,58 @@ class Questions:
         offered = " · ".join(_SCOPES[scope] for scope in scopes)
         while True:
             typed = await self._read(f'Call it? {offered} · [n]o (or "no, because …"): ')
-            if typed.casefold() in _DECLINES:
-                return await self._refuse(typed)
-            because = re.match(_NO_BECAUSE, typed)
-            if because is not None:
-                return No(because[1])
-            scope = _SCOPE_WORDS.get(typed.casefold())
-            if scope == "once":
-                return Allow("once")
-            # A longer answer than the question offers is no answer.
-            if scope is not None and scope in scopes:
-                return await self._allow(scope, question.project_only)
-            self._say("One of these letters, please.")
+            answer = await self._read_permission(question, typed, scopes)
+            if answer is not None:
+                return answer
 
-    async def _refuse(self, typed: str) -> No:
-        """A capital N is a no that the model is told the reason of."""
-        return No(await self._read("Because: ")) if typed == "N" else No()
+    async def _read_permission(
+        self, question: Permission, typed: str, scopes: Sequence[AnswerScope]
+    ) -> Allow | No | None:
+        """The answer that was typed; `None` if it was none, or was taken back."""
+        if typed.casefold() in _DECLINES:
+            return await self._refuse(typed)
+        because = re.match(_NO_BECAUSE, typed)
+        if because is not None:
+            return No(because[1])
+        scope = _SCOPE_WORDS.get(typed.casefold())
+        if scope == "once":
+            return Allow("once")
+        # A longer answer than the question offers is no answer.
+        if scope is not None and scope in scopes:
+            return await self._allow(scope, question.project_only)
+        self._say("One of these letters, please.")
+        return None
 
-    async def _allow(self, scope: AnswerScope, project_only: bool) -> Allow:
+    async def _refuse(self, typed: str) -> No | None:
+        """A capital N is a no that the model is told the reason of; `None` if it was taken back."""
+        if typed != "N":
+            return No()
+        because = await self._read_or_go_back("Because: ")
+        return None if because is None else No(because)
+
+    async def _allow(self, scope: AnswerScope, project_only: bool) -> Allow | None:
+        """`None` if it was taken back."""
         if scope != "always" or not self._project:
             return Allow(scope)
         if project_only:
             return Allow("always", "project-local")
         while True:
-            typed = (await self._read("Always: [e]verywhere or in this [p]roject? ")).casefold()
+            typed = await self._read_or_go_back("Always: [e]verywhere or in this [p]roject? ")
+            if typed is None:
+                return None
+            typed = typed.casefold()
             if typed in _EVERYWHERE:
                 return Allow("always", "user")
             if typed in _IN_PROJECT:
                 return Allow("always", "project-local")
             self._say("Type e or p; Ctrl+C goes back.")
+
+    async def _read_or_go_back(self, prompt: str) -> str | None:
+        """What is typed; `None` after Ctrl+C, which goes back to the question."""
+        try:
+            return await self._read(prompt)
+        except Interrupted:
+            return None
 
     # --- what servers ask -----------------------------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ from mooring.core.turn import (
     TurnFailed,
     TurnStarted,
 )
-from mooring.display.text import count_noun, safe, safe_text
+from mooring.display.lines import describe_end
+from mooring.display.text import safe, safe_text
 
 MARGIN = "  "
 """How much further in lines about a sub-agent stand than those about the agent that started it."""
@@ -105,8 +106,10 @@ class TurnView:
         self._terminal.say(self._terminal.style(_describe_failure(event), "yellow"))
 
     def _show_end(self, event: TurnDone) -> None:
-        if event.reason == "max-turns":
-            self._notice(f"Stopped: the model was asked {count_noun(event.replies, 'time')}, as --max-turns says.")
+        words = describe_end(event)
+        # Whoever interrupted it knows, and is told that it has stopped.
+        if words and event.reason != "interrupted":
+            self._terminal.say(self._terminal.style(words, "yellow"))
         if event.replies:
             self._notice(describe_spending(event))
 

@@ -1,0 +1,129 @@
+"""When a turn has gone far enough: it was long or dear enough, or the model makes the same call again and again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import DecodeError, json
+
+from mooring.agents.history import CallBlock, CallResult
+from mooring.agents.thread import REPEATED, AgentThread
+from mooring.core.call import CallChanged, CallFailed, CallId, CallPending, Invocation, ToolName
+from mooring.core.content import Text
+from mooring.core.outcome import CallRefusal, Outcome
+from mooring.core.question import Allow, ContinueTurn, No, RepeatedCall, Yes
+from mooring.core.turn import EndOfTurn
+from mooring.errors import ModelError
+
+_NOT_REPEATED = "The call was not made: the same call was made several times in a row. Do something else, or say why."
+_REFUSED = "The call was not made: the person refused to have the same call made again. Do something else."
+_CUT_OFF = "The call was not made, because the reply was cut off. Make it again if it is needed, in a shorter reply."
+
+
+class LimitReached(Exception):
+    """The turn ends here, for this reason."""
+
+    def __init__(self, reason: EndOfTurn) -> None:
+        super().__init__(reason)
+        self.reason: EndOfTurn = reason
+
+
+async def check_limits(thread: AgentThread) -> None:
+    """Find out whether the model may be asked once more; called before every request.
+
+    Raises: LimitReached; ModelError if a price is unknown that has to be known.
+    """
+    limits, spent = thread.limits, thread.reporter.spent_in_turn
+    if limits.token_budget is not None and spent.usage.total >= limits.token_budget:
+        raise LimitReached("token-budget")
+    if limits.max_cost is not None:
+        if spent.cost is None:
+            raise ModelError(thread.model.name, "the price of a reply is unknown, so that its cost has no limit.")
+        if spent.cost >= limits.max_cost:
+            raise LimitReached("max-cost")
+    if thread.reporter.spent.replies >= limits.most_requests + thread.granted_requests:
+        await _ask_to_continue(thread)
+
+
+async def _ask_to_continue(thread: AgentThread) -> None:
+    """Raises: LimitReached, unless the person wants it to go on."""
+    # A sub-agent has an answer to give instead, and whoever started it decides what comes next.
+    if thread.ask is None or thread.reporter.parent is not None:
+        raise LimitReached("max-turns")
+    more = thread.limits.most_requests
+    answer = await thread.ask(ContinueTurn(thread.reporter.spent.replies, more))
+    # Nothing but a plain yes: a program that allows every call hasn't thought of this one.
+    if not isinstance(answer, Yes):
+        raise LimitReached("max-turns")
+    thread.granted_requests += more
+
+
+async def refuse_repeated_calls(thread: AgentThread, calls: Sequence[CallBlock]) -> None:
+    """Ask about calls that only repeat what was done before. Those that are refused get their result here.
+
+    Raises: LimitReached if no one can be asked; then none of the calls is made.
+    """
+    for call in calls:
+        thread.streak.add(call)
+        if thread.streak.times >= thread.streak.asks_at:
+            await _ask_about_repeated(thread, call, calls)
+
+
+async def _ask_about_repeated(thread: AgentThread, call: CallBlock, calls: Sequence[CallBlock]) -> None:
+    streak = thread.streak
+    invocation = _make_invocation(thread, call)
+    question = RepeatedCall(
+        invocation.server,
+        invocation.tool or invocation.name,
+        invocation.arguments,
+        streak.times,
+        "" if thread.reporter.parent is None else thread.agent or "",
+    )
+    answer = No(nobody=True) if thread.ask is None else await thread.ask(question)
+    match answer:
+        case Yes() | Allow():
+            streak.asks_at = streak.times + REPEATED
+        case No(nobody=True):
+            thread.results |= {each.id: _make_refused(each, _NOT_REPEATED) for each in calls}
+            raise LimitReached("repeated")
+        case No(reason=reason):
+            streak.asks_at = streak.times + 1
+            _tell_refused(thread, invocation, reason)
+
+
+def _make_invocation(thread: AgentThread, call: CallBlock) -> Invocation:
+    tool = thread.tools.find(call.name)
+    server, name = (None, "") if tool is None else (tool.server, tool.tool)
+    return Invocation(CallId(call.id), ToolName(call.name), _read_arguments(call), server, name)
+
+
+def _read_arguments(call: CallBlock) -> Mapping[str, Any]:
+    try:
+        arguments = json.decode(call.arguments)
+    except DecodeError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _tell_refused(thread: AgentThread, invocation: Invocation, reason: str) -> None:
+    words = f"{_REFUSED} They said: {reason}" if reason else _REFUSED
+    name = invocation.name if invocation.server is None else f"{invocation.server}.{invocation.tool}"
+    refusal = f"{name} was not called again: you refused it."
+    outcome = Outcome(
+        (Text(words),),
+        is_error=True,
+        server=invocation.server,
+        tool=invocation.tool,
+        for_person=refusal,
+        refusal=CallRefusal(refusal),
+    )
+    thread.tell(CallChanged(invocation, CallPending()))
+    thread.tell(CallChanged(invocation, CallFailed(outcome)))
+
+
+def _make_refused(call: CallBlock, words: str) -> CallResult:
+    return CallResult(call.id, call.name, (Text(words),), is_error=True)
+
+
+def make_cut_off(call: CallBlock) -> CallResult:
+    """What a model gets for a call of a reply that was cut off: what it says may be half of what was meant."""
+    return _make_refused(call, _CUT_OFF)
