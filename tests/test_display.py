@@ -30,6 +30,7 @@ from mooring.core.question import (
     ChangedTool,
     ChangedTools,
     ChangeFile,
+    ContinueTurn,
     Form,
     KeepServer,
     Login,
