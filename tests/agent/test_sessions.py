@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -154,8 +156,6 @@ def photograph(home: Home) -> dict[str, bytes]:
 
 
 def restore(home: Home, left: dict[str, bytes]) -> None:
-    import sqlite3
-
     for suffix, data in left.items():
         Path(f"{find_database(home.where)}{suffix}").write_bytes(data)
     # Its owner was this process, which lives.
@@ -184,8 +184,6 @@ async def test_text_is_on_the_disk_within_a_second_of_its_arrival_and_not_at_eac
 
 
 def count_entries(home: Home) -> int:
-    import sqlite3
-
     with closing(sqlite3.connect(find_database(home.where))) as connection:
         count: int = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
     return count
@@ -472,8 +470,6 @@ def test_only_the_person_can_read_what_was_said(home: Home, cli: Cli) -> None:
 
 
 def spoil(home: Home, how: str) -> None:
-    import sqlite3
-
     path = Path(find_database(home.where))
     match how:
         case "damaged":
@@ -514,19 +510,19 @@ def test_a_file_that_cannot_be_used_is_one_sentence_and_a_conversation_goes_on_w
     with closing(begin(home, on_problem=problems.append)) as journal:
         for number in range(10):
             journal.add_message(person(str(number)))
-    assert len(problems) == 1
     assert problems[0].message.startswith("This conversation goes on, but is not being stored: the file ")
+    assert [each.message for each in problems[1:]] == ["10 entries of this conversation could not be stored."]
 
 
 FULL = """
 import resource, signal, sys
 from mooring.core.where import Where
 from mooring.agents.history import PersonMessage
-from mooring.agents.sessions import journal as journals
+from mooring.agents.sessions import writer
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.content import Text
 
-journals.RETRY_SECONDS = 0.0
+writer.RETRY_SECONDS = 0.01
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 journal = SessionStore(Where(sys.argv[1], {}), on_problem=lambda problem: print(problem.message)).begin(sys.argv[2], model="m")
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -547,7 +543,8 @@ def test_on_a_full_disk_the_conversation_goes_on_and_all_of_it_is_stored_once_th
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "This conversation goes on, but is not being stored: the file cannot be written: the disk is full or fails"
+        "This conversation goes on, but is not being stored: the file cannot be written: the disk is full or fails",
+        "This conversation is being stored again, with all that was said meanwhile.",
     ]
     store = SessionStore(home.where)
     _, transcript = store.read(store.find_newest(str(home.cwd)).id)
@@ -557,26 +554,73 @@ def test_on_a_full_disk_the_conversation_goes_on_and_all_of_it_is_stored_once_th
 # --- how long, and how many -------------------------------------------------------------------------------------------
 
 
-def test_old_sessions_are_removed_but_never_one_that_is_open(home: Home) -> None:
-    now = [1_000_000_000.0]
+class Clock:
+    """A clock that a test sets."""
 
-    def clock() -> float:
-        return now[0]
+    def __init__(self) -> None:
+        # Noon, so that hours don't change the day.
+        self.now = datetime(2026, 3, 2, 12).timestamp()
 
+    def __call__(self) -> float:
+        return self.now
+
+
+def start_after(home: Home, clock: Clock, days: float) -> int:
+    """What is removed by the start of a chat so many days later, in which something is said."""
+    clock.now += days * DAY_SECONDS
+    removed = SessionStore(home.where, clock=clock).remove_expired(90)
+    keep(home, f"said {clock.now}", clock=clock)
+    return removed
+
+
+def test_an_old_session_is_marked_by_one_start_and_removed_by_one_on_a_later_day(home: Home) -> None:
+    clock = Clock()
     old = keep(home, "old", clock=clock)
     with closing(begin(home, clock=clock)) as open_one:
         open_one.add_message(person("open"))
-        now[0] += 91 * DAY_SECONDS
-        new = keep(home, "new", clock=clock)
-        assert SessionStore(home.where, clock=clock).remove_expired(90) == 1
-        assert {each.id for each in SessionStore(home.where).list()} == {open_one.id, new}
+        for _ in range(60):
+            assert start_after(home, clock, 1.5) == 0
+        assert start_after(home, clock, 0.5) == 0
+        assert start_after(home, clock, 0.1) == 0, "it was marked on this day"
+        assert old in {each.id for each in SessionStore(home.where).list()}
+        assert start_after(home, clock, 1) == 1
+        assert open_one.id in {each.id for each in SessionStore(home.where).list()}
     with pytest.raises(ConfigError):
         SessionStore(home.where).read(old)
 
 
+def test_a_clock_that_is_far_ahead_for_a_while_removes_nothing(home: Home) -> None:
+    clock = Clock()
+    old = keep(home, "old", clock=clock)
+    # Ahead for a day: the first start does nothing, the second marks, and nothing is removed on that day.
+    for days in (100, 0.01, 0.01):
+        assert start_after(home, clock, days) == 0
+    # The clock is right again, and in time the session expires as every other.
+    assert start_after(home, clock, -100) == 0
+    for _ in range(60):
+        assert start_after(home, clock, 1) == 0
+    assert old in {each.id for each in SessionStore(home.where).list()}
+
+
+def test_the_use_of_a_session_that_was_marked_keeps_it(home: Home) -> None:
+    clock = Clock()
+    old = keep(home, "old", clock=clock)
+    for _ in range(61):
+        assert start_after(home, clock, 1.5) == 0
+    found = SessionStore(home.where, clock=clock).resume(old)
+    with closing(found.journal):
+        found.journal.add_message(person("still needed"))
+    for _ in range(20):
+        start_after(home, clock, 1)
+    assert old in {each.id for each in SessionStore(home.where).list()}
+
+
 @pytest.mark.swift
 async def test_opening_a_session_removes_old_ones_a_little_later_and_zero_days_keeps_them(home: Home) -> None:
-    keep(home, "old", clock=lambda: 1000.0)
+    old = keep(home, "old", clock=lambda: 1000.0)
+    keep(home, "new")
+    with closing(sqlite3.connect(find_database(home.where))) as connection, connection:
+        connection.execute("UPDATE sessions SET expired = 2000 WHERE id = ?", (old,))
 
     async def open_with(days: float) -> int:
         start = SessionStart()
@@ -590,8 +634,8 @@ async def test_opening_a_session_removes_old_ones_a_little_later_and_zero_days_k
                     thread.join(20)
             return len(SessionStore(home.where).list())
 
-    assert await open_with(0) == 1
-    assert await open_with(90) == 0
+    assert await open_with(0) == 2
+    assert await open_with(90) == 1
 
 
 def test_the_permission_mode_of_a_conversation_is_stored_with_its_messages(home: Home) -> None:
@@ -629,8 +673,6 @@ async def test_continuing_takes_the_last_session_with_the_model_that_answers_now
 
 def fill_store(home: Home, count: int) -> str:
     """Store so many small sessions at once; the id of one of them."""
-    import sqlite3
-
     keep(home, "first")
     with closing(sqlite3.connect(find_database(home.where))) as connection:
         rows = [

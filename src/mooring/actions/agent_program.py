@@ -67,6 +67,7 @@ class KeptProgram:
             emit(event)
 
         self._told.begin_turn(said)
+        await self._told.settle()
         await self._backend.turn(said, keep_and_emit)
 
     async def status(self) -> Sequence[ServerStatus]:

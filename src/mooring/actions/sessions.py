@@ -17,7 +17,7 @@ from mooring.core.where import Where
 from mooring.errors import FileError
 
 UPKEEP_DELAY = 2.0
-"""Seconds after which old sessions are removed, so that this doesn't slow down the start."""
+"""Seconds after which old sessions are marked or removed, so that this doesn't slow down the start."""
 
 
 class OpenedSession(Struct, frozen=True):
@@ -55,11 +55,11 @@ async def open_session(
     secrets: Sequence[str] = (),
     on_problem: Callable[[Problem], None],
 ) -> AsyncIterator[OpenedSession]:
-    """Open a session to write to. Sessions that nobody used for so many `days` are removed a little later.
+    """Open a session to write to. Sessions that nobody used for so many `days` are marked or removed a little later.
 
     Without a `model`, it is whichever answered last; another agent's program says which when it answers.
 
-    A new one costs nothing and cannot fail. What cannot be stored then is told to `on_problem`, once.
+    A new one costs nothing and cannot fail. What cannot be stored then is told to `on_problem`, and when it can be.
 
     Raises:
         ConfigError: there is no such session to go on with, or another process has it open.
@@ -82,7 +82,8 @@ async def open_session(
 
 def _start_upkeep(store: SessionStore, days: float) -> None:
     if days:
-        # A thread that nobody waits for: it removes a session as a whole or not at all, whenever it ends.
+        # A thread that nobody waits for: it removes a session as a whole or not at all, whenever it ends. It shares the
+        # conversation's connection, which it leaves to it after each one.
         with suppress(RuntimeError):  # the system has no more threads
             threading.Thread(target=_remove_expired, args=(store, days), name="mooring-sessions", daemon=True).start()
 

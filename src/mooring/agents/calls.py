@@ -25,6 +25,8 @@ async def make_calls(
     thread.results = dict(ended or {})
     thread.started.clear()
     try:
+        # A call that runs is on record, however busy the file is.
+        await thread.journal.settle()
         await refuse_repeated_calls(thread, [call for call in calls if call.id not in thread.results])
         tasks = _begin_calls(thread, [call for call in calls if call.id not in thread.results])
         if tasks:

@@ -10,7 +10,7 @@ class Journal(Protocol):
     """Keeps a conversation. Each method returns once it would survive the end of this process.
 
     The order of the calls is the order of what happened. They are quick (a write without a flush to the disk), and so
-    not async: the agent goes on only when it is written.
+    not async. If another process holds the file for longer, they return before it is written; `settle` waits for that.
     """
 
     def add_message(self, message: Message) -> None:
@@ -43,6 +43,9 @@ class Journal(Protocol):
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "Journal":
         """The journal of the sub-agent that works for a call of this conversation. Close it when that has ended."""
 
+    async def settle(self) -> None:
+        """Wait until all of it is written, before something is done that it has to survive."""
+
     def close(self) -> None:
         """Write what is left."""
 
@@ -68,5 +71,7 @@ class NoJournal:
 
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "NoJournal":
         return NoJournal()
+
+    async def settle(self) -> None: ...
 
     def close(self) -> None: ...

@@ -128,6 +128,8 @@ async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
     # Frozen here: what the model is shown stays the same for this one reply, whatever servers list meanwhile.
     request = ModelRequest(system, tuple(thread.messages), thread.tools.definitions)
     partial = _PartialReply()
+    # What the person said is written before it is sent.
+    await thread.journal.settle()
     try:
         finished = await _receive(thread, request, partial)
     except asyncio.CancelledError:

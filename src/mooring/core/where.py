@@ -67,6 +67,11 @@ class Where(Struct, frozen=True):
         return self._own("XDG_STATE_HOME", ".local/state", "state")
 
     @property
+    def record(self) -> str:
+        """The file of conversations."""
+        return f"{self.state}/sessions.db"
+
+    @property
     def cache(self) -> str:
         """Where Mooring keeps what it can make again."""
         return self._own("XDG_CACHE_HOME", ".cache", "cache")

@@ -7,7 +7,7 @@ Reads never block and never follow a surprise: a FIFO, a device, a folder or a f
 from typing import TYPE_CHECKING, Any
 
 from mooring.files.paths import match_paths, project_folders, which
-from mooring.files.reading import LIMIT, read, read_own, read_part
+from mooring.files.reading import LIMIT, read, read_own, read_part, reserve_database
 
 if TYPE_CHECKING:
     from mooring.files.locking import locked, try_locked
@@ -36,6 +36,7 @@ __all__ = [
     "read",
     "read_own",
     "read_part",
+    "reserve_database",
     "trim_folder",
     "try_locked",
     "update",

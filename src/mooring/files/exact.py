@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from mooring.errors import FileError
 from mooring.files.private import write_all
-from mooring.files.reading import check_regular, errors_of, read_regular
+from mooring.files.reading import check_regular, errors_of, read_regular, refuse_database
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # O_PATH, where there is one, needs no right to list a folder that is only passed through.
@@ -65,6 +65,7 @@ def open_exact(path: str) -> Iterator[int | None]:
 
 
 def _open_file(path: str) -> int | None:
+    refuse_database(path)
     try:
         with _open_folder(path) as folder:
             return os.open(os.path.basename(path), _READ, dir_fd=folder)
@@ -110,6 +111,7 @@ def write_exact(path: str, data: bytes, expected: bytes | None, limit: int) -> N
     Raises:
         FileError: a link is on the way, the file changed meanwhile, or it cannot be written.
     """
+    refuse_database(path)
     with _errors_on_the_way(path), _open_folder(path, make=True) as folder:
         name = os.path.basename(path)
         _check_current(path, name, folder, expected, limit)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from mooring.errors import FileError
 from mooring.files.owner import check_file, suggest_chmod
-from mooring.files.reading import NO_FOLLOW, READ, check_folders_of, check_regular, errors_of
+from mooring.files.reading import NO_FOLLOW, check_folders_of, errors_of, name_kind
 
 _PROBE_SIZE = 4096
 """Less might still fit where nothing useful does."""
@@ -73,15 +73,22 @@ def make_own(path: str, holds: str) -> None:
     with errors_of(path):
         make_folder(os.path.dirname(path))
     check_folders_of(path)
-    if os.path.islink(path):
-        raise FileError(path, "is a link, not a file", "put the file itself there")
     with errors_of(path):
-        handle = os.open(path, os.O_CREAT | READ | NO_FOLLOW, 0o600)
-        try:
-            check_file(path, check_regular(handle, path))
-        finally:
-            os.close(handle)
+        status = _create_or_look(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise FileError(path, "is a link, not a file", "put the file itself there")
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(path, f"is {name_kind(status.st_mode)}, not a file")
+    check_file(path, status)
     check_private(path, holds)
+
+
+def _create_or_look(path: str) -> os.stat_result:
+    """What the system says about a file, which is made if there is none."""
+    # Never opened if it exists: when this process closes a file that SQLite has open, it loses SQLite's locks.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | NO_FOLLOW, 0o600))
+    return os.lstat(path)
 
 
 def check_writable(folder: str) -> None:

@@ -17,6 +17,45 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
+_databases: set[str] = set()
+"""The databases that SQLite may have open here. Of the whole process, since that is what has the locks of POSIX."""
+
+
+def reserve_database(path: str) -> None:
+    """Leave a database, and the files beside it, to SQLite from now on.
+
+    When a process closes such a file, it loses all locks that SQLite has on it: another process then takes itself for
+    the last one, and removes what this one writes.
+    """
+    _databases.add(path)
+
+
+def refuse_database(path: str) -> None:
+    """Refuse what leads to a database that is left to SQLite, by whatever name. Raises: FileError."""
+    if is_database(path):
+        raise FileError(path, "is the record of your conversations", "to read it: mooring sessions")
+
+
+def is_database(path: str) -> bool:
+    """Whether a path leads to a database that is left to SQLite, or to a file beside one."""
+    if not _databases:
+        return False
+    try:
+        # Before it is opened: afterwards it could only be closed.
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False  # whoever opens it says why
+    return any(_is_part(status, database) for database in _databases)
+
+
+def _is_part(status: os.stat_result, database: str) -> bool:
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            if os.path.samestat(status, os.lstat(f"{database}{suffix}")):
+                return True
+    return False
+
+
 def read(path: str, limit: int = LIMIT) -> bytes | None:
     """The bytes of a regular file, or `None` where there is none.
 
@@ -54,6 +93,7 @@ def check_folders_of(path: str) -> None:
 
 
 def _open_and_read(path: str, limit: int) -> tuple[bytes, os.stat_result] | None:
+    refuse_database(path)
     try:
         handle = os.open(path, READ)
     except (FileNotFoundError, NotADirectoryError):
@@ -74,6 +114,7 @@ def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:
     Raises:
         FileError: it is not a regular file, or cannot be read.
     """
+    refuse_database(path)
     with errors_of(path):
         try:
             handle = os.open(path, READ | NO_FOLLOW)

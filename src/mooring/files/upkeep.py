@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from mooring.files.locking import hold_unused_lock
-from mooring.files.reading import errors_of
+from mooring.files.reading import errors_of, is_database
 from mooring.files.writing import STALE_SECONDS
 
 MOST_ENTRIES = 20_000
@@ -35,6 +35,10 @@ def tighten(path: str) -> None:
         FileError: it cannot be changed.
     """
     with errors_of(path):
+        if is_database(path):
+            # Not opened, since SQLite may have it open here. Nobody else can write to the folder of such a file.
+            os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) & ~_OTHERS)
+            return
         # On the open file: what has that name may be a link by now.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:

@@ -4,7 +4,6 @@ A write is in the file once it returns, and so survives the end of this process.
 cut can cost the last seconds, never the file.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 VERSION = 4
 BUSY_SECONDS = 1.0
-"""How long a write waits for another process, which holds the file for about a millisecond."""
+"""How long to wait for another process, which holds the file for about a millisecond."""
 
 SqlStatement: TypeAlias = tuple[str, Sequence[Any]]
 """What to do, and the values for its placeholders."""
@@ -96,47 +95,58 @@ DROP_NOTES = "DELETE FROM entries WHERE session = ? AND number > ? AND kind IN (
 
 def find_database(where: Where) -> str:
     """The path of the file that holds every session."""
-    return f"{where.state}/sessions.db"
+    return where.record
 
 
-def open_database(path: str) -> "Connection":
-    """The database, made if there is none.
+def connect_without_locks(path: str, error: Exception) -> "Connection":
+    """A connection that reads a file, and the log beside it, where nothing can be written.
 
-    Raises:
-        FileError: it cannot be used; says why, and what to do.
+    Only for a file that this process hasn't open, and that couldn't be opened: if another process had it open, SQLite
+    would have found what it needs beside the file.
+
+    Raises: `error` if that cannot be done; FileError.
     """
-    files.make_own(path, "what you said")
-    connection = _connect(path)
+    import sqlite3
+    from urllib.parse import quote  # only here
+
+    connection = None
     try:
-        with sqlite_errors(path):
-            if _read_version(connection) == 0:
-                _create(connection, path)
-            _check_version(connection, path)
-            _update(connection, path)
-            # Several processes read and write at once, and no write waits for the disk.
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+        # Without locks, SQLite keeps the index of the log in memory; this is the way to have it read a log at all.
+        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro&vfs=unix-none", uri=True, isolation_level=None)
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+        version = _read_version(connection)
+    except sqlite3.Error:
+        version = 0
+    if connection is None or version < VERSION:
+        if connection is not None:
+            connection.close()
+        raise error
+    _check_version(connection, path)
+    return connection
+
+
+def open_database(path: str, seconds: float = BUSY_SECONDS) -> "Connection":
+    """The database, made if there is none; it waits so long for other processes.
+
+    Raises: sqlite3.Error; FileError if it cannot be used, which says why, and what to do.
+    """
+    import sqlite3  # a chat that keeps nothing, and a listing, don't need it
+
+    files.make_own(path, "what you said")
+    # Every transaction is begun here: what Python would begin by itself begins too late. Threads take turns.
+    connection = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
+    try:
+        if _read_version(connection) == 0:
+            _create(connection, path, seconds)
+        _check_version(connection, path)
+        _update(connection, path, seconds)
+        # Several processes read and write at once, and no write waits for the disk.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-@contextmanager
-def use_database(path: str) -> Iterator["Connection | None"]:
-    """The database for a while, with what SQLite says as a `FileError`; `None` if there is none.
-
-    Raises: FileError.
-    """
-    if not os.path.lexists(path):
-        yield None
-        return
-    connection = open_database(path)
-    try:
-        with sqlite_errors(path):
-            yield connection
-    finally:
-        connection.close()
 
 
 @contextmanager
@@ -167,7 +177,7 @@ def execute_all(connection: "Connection", statements: Sequence[SqlStatement]) ->
 @contextmanager
 def sqlite_errors(path: str) -> Iterator[None]:
     """Turn what SQLite says into a `FileError` that names the file."""
-    import sqlite3  # a chat that keeps nothing, and a listing, don't need it
+    import sqlite3
 
     try:
         yield
@@ -175,12 +185,13 @@ def sqlite_errors(path: str) -> Iterator[None]:
         raise _describe_error(path, error) from None
 
 
+BUSY = "is in use by another process", "try again"
 # By the name of SQLite's own code, without what follows it: SQLITE_IOERR_WRITE is an SQLITE_IOERR.
 _REASONS = {
     "SQLITE_FULL": ("cannot be written: the disk is full", "make room"),
     "SQLITE_IOERR": ("cannot be written: the disk is full or fails", "make room"),
-    "SQLITE_BUSY": ("is in use by another process", "try again"),
-    "SQLITE_LOCKED": ("is in use by another process", "try again"),
+    "SQLITE_BUSY": BUSY,
+    "SQLITE_LOCKED": BUSY,
     "SQLITE_READONLY": ("cannot be written to", "make it writable"),
     "SQLITE_CANTOPEN": ("cannot be opened", "make its folder writable"),
     "SQLITE_CONSTRAINT": ("got other entries in the meantime", "start another session"),
@@ -188,21 +199,30 @@ _REASONS = {
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 
+_UNWRITABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+
+
+def _find_code(error: Exception) -> str:
+    return "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
+
+
+def is_busy(error: FileError) -> bool:
+    """Whether the file can be used as soon as another process is done with it."""
+    return "by another process" in error.reason
+
+
+def is_unwritable(error: Exception) -> bool:
+    """Whether SQLite says that a file cannot be written, though it may be readable."""
+    return _find_code(error) in _UNWRITABLE
+
+
 def _describe_error(path: str, error: Exception) -> FileError:
-    code = "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
+    code = _find_code(error)
     if code in _REASONS:
         return FileError(path, *_REASONS[code])
     if code in _DAMAGED:
         return FileError(path, "is damaged", suggest_new_record(path))
     return FileError(path, f"cannot be used: {error}")
-
-
-def _connect(path: str) -> "Connection":
-    import sqlite3
-
-    with sqlite_errors(path):
-        # Every transaction is begun here: what Python would begin by itself begins too late.
-        return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 def _read_version(connection: "Connection") -> int:
@@ -215,10 +235,10 @@ def _check_version(connection: "Connection", path: str) -> None:
         raise FileError(path, "was written by a newer version of mooring", "update mooring to use it")
 
 
-def _update(connection: "Connection", path: str) -> None:
+def _update(connection: "Connection", path: str, seconds: float) -> None:
     if _read_version(connection) == VERSION:
         return
-    with files.locked(path), transaction(connection):
+    with files.locked(path, seconds), transaction(connection):
         # Another process may have done it meanwhile.
         for version in range(_read_version(connection), VERSION):
             for statement in filter(str.strip, _UPDATES[version].split(";")):
@@ -226,9 +246,9 @@ def _update(connection: "Connection", path: str) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _create(connection: "Connection", path: str) -> None:
+def _create(connection: "Connection", path: str, seconds: float) -> None:
     # A lock of our own: of two processes that create the file at once, SQLite makes one fail.
-    with files.locked(path):
+    with files.locked(path, seconds):
         if _read_version(connection) != 0:
             return
         # Whoever removes sessions gets the space back. It has to be said before the first table.

@@ -1,12 +1,11 @@
 """Writes a conversation into `sessions.db` while it happens, so that it survives the end of this process at any moment.
 
-What cannot be written waits in memory and is tried again: the person is told once, and the conversation goes on.
+What cannot be written at once waits in memory and is tried again, while the conversation goes on.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, json
 
@@ -20,14 +19,7 @@ from mooring.agents.history import (
     ResultsMessage,
     SummaryMessage,
 )
-from mooring.agents.sessions.database import (
-    ADD_ENTRY,
-    DROP_NOTES,
-    SqlStatement,
-    execute_all,
-    open_database,
-    sqlite_errors,
-)
+from mooring.agents.sessions.database import ADD_ENTRY, DROP_NOTES, SqlStatement
 from mooring.agents.sessions.entry import (
     BlockArrived,
     CallEnded,
@@ -41,20 +33,14 @@ from mooring.agents.sessions.entry import (
     get_kind,
 )
 from mooring.agents.sessions.owner import identify_this_process
+from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.content import Text
-from mooring.core.problem import Problem
 from mooring.core.secret import redact
 from mooring.core.turn import TokenUsage
-from mooring.errors import FileError
 from mooring.permissions.audit import new_session_id
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
 
 TEXT_SECONDS = 0.5
 """How long text that streams in waits to be written. Half of what is promised, since the loop may be busy."""
-RETRY_SECONDS = 5.0
-"""How long what could not be written waits for the next attempt."""
 LONGEST_TITLE = 120
 
 _BEGIN = """
@@ -90,7 +76,6 @@ class SubAgentOf(Struct, frozen=True):
 class JournalPlace(Struct, frozen=True):
     """Where a session that goes on is continued."""
 
-    connection: "Connection"
     number: int
     """Of the last entry."""
     settled: int
@@ -101,19 +86,15 @@ def _list_nothing() -> tuple[str, ...]:
     return ()
 
 
-def _ignore_problem(_: Problem) -> None:
-    return
-
-
 class SessionJournal:
     """Keeps one conversation in `sessions.db`; a `Journal`. Nothing is written before something is said.
 
-    No method raises: what goes wrong is a problem that `on_problem` gets, once.
+    No method raises: the person is told by the database what goes wrong.
     """
 
     def __init__(
         self,
-        path: str,
+        database: SessionDatabase,
         id: str,
         *,
         folder: str,
@@ -124,7 +105,6 @@ class SessionJournal:
         backend_session: str | None = None,
         mode: str | None = None,
         secrets: Sequence[str] = (),
-        on_problem: Callable[[Problem], None] = _ignore_problem,
         clock: Callable[[], float] = time.time,
         place: JournalPlace | None = None,
         works_for: SubAgentOf | None = None,
@@ -140,21 +120,16 @@ class SessionJournal:
         self._backend_session = backend_session
         self.list_loaded: Callable[[], tuple[str, ...]] = _list_nothing
         """Lists the tools that were loaded so far, as `Registry.loaded` does."""
-        self._path = path
+        self._database = database
         self._folder = folder
         self._cwd = cwd
         self._secrets = secrets
-        self._on_problem = on_problem
         self._clock = clock
         self._works_for = works_for
-        self._connection = place.connection if place else None
         self._number = place.number if place else 0
         self._settled = place.settled if place else 0
         self._is_begun = place is not None
         self._has_dropped_reply = False
-        self._unwritten: list[SqlStatement] = []
-        self._retry_at = 0.0
-        self._is_told = False
         self._pieces: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
 
@@ -223,7 +198,7 @@ class SessionJournal:
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "SessionJournal":
         """A session for the sub-agent that works for a call: it belongs to this one, and is removed with it."""
         return SessionJournal(
-            self._path,
+            self._database,
             new_session_id(),
             folder=self._folder,
             cwd=self._cwd,
@@ -242,15 +217,16 @@ class SessionJournal:
         if self._is_begun:
             self._write((_NAME_BACKEND_SESSION, (id, self.id)))
 
+    async def settle(self) -> None:
+        """Wait, without holding up anything else, until what was written down is in the file, or can't be for now."""
+        await self._database.settle()
+
     def close(self) -> None:
         """Write what is left, and let another process have the session."""
         self._write_text()
-        self._retry_at = 0.0
         if self._is_begun:
             self._write((_RELEASE, (self.id,)))
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+            self._database.leave()
 
     # --- entries --------------------------------------------------------------------------------------------------
 
@@ -312,31 +288,9 @@ class SessionJournal:
     def _write(self, *statements: SqlStatement) -> None:
         if not self._is_begun:
             self._is_begun = True
-            self._unwritten.append(self._begin())
-        self._unwritten.extend(statements)
-        # Trying each time would block the conversation, and take longer each time.
-        if time.monotonic() < self._retry_at:
-            return
-        try:
-            self._write_all()
-        except FileError as error:
-            self._retry_at = time.monotonic() + RETRY_SECONDS
-            self._tell(error)
-
-    def _write_all(self) -> None:
-        if self._connection is None:
-            self._connection = open_database(self._path)
-        with sqlite_errors(self._path):
-            execute_all(self._connection, self._unwritten)
-        self._unwritten.clear()
-
-    def _tell(self, error: FileError) -> None:
-        if self._is_told:
-            return
-        self._is_told = True
-        hint = error.fix or "fix this, and what was said meanwhile is stored too"
-        message = f"This conversation goes on, but is not being stored: the file {error.reason}"
-        self._on_problem(Problem(self._path, message, hint, level="warning"))
+            self._database.enter(self.id)
+            statements = self._begin(), *statements
+        self._database.write(statements)
 
 
 def _make_title(message: Message) -> str:

@@ -12,11 +12,10 @@ from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage
 from mooring.agents.sessions.database import (
     ADD_ENTRY,
     DROP_NOTES,
+    SqlStatement,
     find_database,
-    open_database,
-    sqlite_errors,
+    is_unwritable,
     transaction,
-    use_database,
 )
 from mooring.agents.sessions.entry import (
     HistoryReplaced,
@@ -31,6 +30,7 @@ from mooring.agents.sessions.journal import NOTES_OF_REPLY, JournalPlace, Sessio
 from mooring.agents.sessions.owner import SessionOwner, identify_this_process
 from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.transcript import TranscriptEntry, make_transcript
+from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.near import nearest
 from mooring.core.problem import Problem
 from mooring.core.turn import TokenUsage
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 DAY_SECONDS = 86_400.0
+LARGEST_LEAP = 2 * DAY_SECONDS
+"""A clock that is further ahead of the last use of any session may be wrong, so nothing expires by it."""
 MOST_COMPARED = 1_000
 """With how many of the newest sessions an unknown id is compared."""
 MOST_NAMED = 3
@@ -105,7 +107,7 @@ class ResumedSession(Struct, frozen=True):
 
 
 class SessionStore:
-    """The sessions in a person's state folder."""
+    """The sessions in a person's state folder. All of its journals share one connection."""
 
     def __init__(
         self,
@@ -115,10 +117,10 @@ class SessionStore:
         on_problem: Callable[[Problem], None] = lambda problem: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`secrets` are struck out of whatever is written. `on_problem` is told once that a session cannot be."""
+        """`secrets` are struck out of whatever is written. `on_problem` is told when sessions cannot be written."""
         self.path = find_database(where)
+        self._database = SessionDatabase(self.path, on_problem)
         self._secrets = secrets
-        self._on_problem = on_problem
         self._clock = clock
 
     # --- one to go on with ----------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ class SessionStore:
     def begin(self, cwd: str, *, model: str, agent: str | None = None, backend: str = "api") -> SessionJournal:
         """A journal for a new session. Nothing is written, and nothing can fail, before something is said."""
         return SessionJournal(
-            self.path,
+            self._database,
             new_session_id(),
             folder=find_session_folder(cwd),
             cwd=cwd,
@@ -134,7 +136,6 @@ class SessionStore:
             agent=agent,
             backend=backend,
             secrets=self._secrets,
-            on_problem=self._on_problem,
             clock=self._clock,
         )
 
@@ -145,13 +146,22 @@ class SessionStore:
             ConfigError: there is no such session, or several, or another process has it open.
             FileError: the file cannot be used.
         """
-        connection = open_database(self.path)
-        try:
-            with sqlite_errors(self.path), transaction(connection):
-                return self._resume(connection, _find_session(connection, id))
-        except BaseException:
-            connection.close()
-            raise
+        import sqlite3  # a chat that keeps nothing, and a listing, don't need it
+
+        with self._database.read() as connection:
+            if connection is None:
+                raise _make_unknown(None, id)
+            try:
+                resumed, claim = self._claim(connection, id)
+            except sqlite3.Error as error:
+                if not is_unwritable(error):
+                    raise
+                resumed, claim = self._read_resumed(connection, id)
+            self._database.enter(resumed.session.id, _copy_session(connection, resumed.session.id))
+        if claim:
+            # Told and tried again like everything else that cannot be written.
+            self._database.write(claim)
+        return resumed
 
     def find_newest(self, cwd: str, backend: str | None = None) -> SessionSummary:
         """The session of a folder that was used last, or the last with one backend. Raises: ConfigError, FileError."""
@@ -162,18 +172,27 @@ class SessionStore:
             raise ConfigError(f"There is no session of {find_session_folder(cwd)}{with_whom} to continue.", hint)
         return newest[0]
 
-    def _resume(self, connection: "Connection", session: SessionSummary) -> ResumedSession:
+    def _claim(self, connection: "Connection", id: str) -> "tuple[ResumedSession, list[SqlStatement]]":
+        """A session to go on with, which is this process's from now on; nothing is left to be written."""
+        with transaction(connection):
+            resumed, claim = self._read_resumed(connection, id)
+            for statement in claim:
+                connection.execute(*statement)
+        return resumed, []
+
+    def _read_resumed(self, connection: "Connection", id: str) -> "tuple[ResumedSession, list[SqlStatement]]":
+        """A session to go on with, and the statements that make it this process's."""
+        session = _find_session(connection, id)
         _check_not_open(session)
         wanted = "SELECT compacted, loaded FROM sessions WHERE id = ?"
         compacted, loaded = connection.execute(wanted, (session.id,)).fetchone()
         entries = self._read_entries(connection, session.id, compacted)
         replay = Replay(session.model).take(entry.content for entry in entries)
-        place = self._take_place(connection, session.id, entries, replay.arriving)
+        place, claim = self._find_place(session.id, entries, replay.arriving)
         replay.close_reply()
         owner = identify_this_process()
-        claim = "UPDATE sessions SET owner_pid = ?, owner_start = ? WHERE id = ?"
-        connection.execute(claim, (owner.pid, owner.start, session.id))
-        return ResumedSession(
+        claim.append((_CLAIM, (owner.pid, owner.start, session.id)))
+        resumed = ResumedSession(
             journal=self._continue_journal(session, place),
             session=session,
             messages=tuple(replay.messages),
@@ -181,25 +200,28 @@ class SessionStore:
             waiting=replay.waiting,
             loaded=json.decode(loaded, type=tuple[str, ...]),
         )
+        return resumed, claim
 
-    def _take_place(
-        self, connection: "Connection", id: str, entries: Sequence[SessionEntry], cut: ModelMessage | None
-    ) -> JournalPlace:
-        """Where the session is continued: after what arrived of a reply, which is written down as what it is."""
+    def _find_place(
+        self, id: str, entries: Sequence[SessionEntry], cut: ModelMessage | None
+    ) -> "tuple[JournalPlace, list[SqlStatement]]":
+        """Where the session is continued: after what arrived of a reply, which is to be written down as what it is."""
         number = entries[-1].number if entries else 0
         settled = max((entry.number for entry in entries if _is_settled(entry)), default=0)
         if cut is None:
-            return JournalPlace(connection, number, settled)
+            return JournalPlace(number, settled), []
         # Otherwise whatever arrives next would be taken for more of it.
         content = ReplyCut(cut)
         number += 1
-        connection.execute(DROP_NOTES, (id, settled, *NOTES_OF_REPLY))
-        connection.execute(ADD_ENTRY, (id, number, self._clock(), get_kind(content), encode_content(content)))
-        return JournalPlace(connection, number, number)
+        statements: list[SqlStatement] = [
+            (DROP_NOTES, (id, settled, *NOTES_OF_REPLY)),
+            (ADD_ENTRY, (id, number, self._clock(), get_kind(content), encode_content(content))),
+        ]
+        return JournalPlace(number, number), statements
 
     def _continue_journal(self, session: SessionSummary, place: JournalPlace) -> SessionJournal:
         return SessionJournal(
-            self.path,
+            self._database,
             session.id,
             folder=session.folder,
             cwd=session.cwd,
@@ -209,7 +231,6 @@ class SessionStore:
             backend_session=session.backend_session,
             mode=session.mode,
             secrets=self._secrets,
-            on_problem=self._on_problem,
             clock=self._clock,
             place=place,
         )
@@ -226,7 +247,7 @@ class SessionStore:
             wanted["folder = ?"] = find_session_folder(cwd)
         if backend is not None:
             wanted["backend = ?"] = backend
-        with use_database(self.path) as connection:
+        with self._database.read() as connection:
             if connection is None:
                 return ()
             conditions = " AND ".join((_NO_SUB_AGENT, *wanted))
@@ -235,12 +256,12 @@ class SessionStore:
 
     def find(self, id: str) -> SessionSummary:
         """The session with that id, or the only one whose id begins so. Raises: ConfigError, FileError."""
-        with use_database(self.path) as connection:
+        with self._database.read() as connection:
             return _find_session(connection, id)
 
     def read(self, id: str) -> tuple[SessionSummary, tuple[TranscriptEntry, ...]]:
         """A session and all that was said in it; `id` may be the beginning of one. Raises: ConfigError, FileError."""
-        with use_database(self.path) as connection:
+        with self._database.read() as connection:
             session = _find_session(connection, id)
             assert connection is not None
             entries = self._read_entries(connection, session.id, 0)
@@ -248,7 +269,7 @@ class SessionStore:
 
     def read_sub_agents(self, id: str) -> tuple[SubAgentTranscript, ...]:
         """All that the sub-agents of a session said, in the order in which they began. Raises: FileError."""
-        with use_database(self.path) as connection:
+        with self._database.read() as connection:
             return () if connection is None else self._read_sub_agents(connection, id)
 
     def _read_sub_agents(self, connection: "Connection", parent: str) -> tuple[SubAgentTranscript, ...]:
@@ -278,7 +299,7 @@ class SessionStore:
 
     def remove(self, id: str) -> SessionSummary:
         """Remove a session for good; `id` may be the beginning of one. Raises: ConfigError, FileError."""
-        with use_database(self.path) as connection:
+        with self._database.use() as connection:
             session = _find_session(connection, id)
             assert connection is not None
             _check_not_open(session)
@@ -286,28 +307,43 @@ class SessionStore:
             _empty_log(connection)
         return session
 
-    def remove_all(self, before: float | None = None) -> tuple[int, int]:
-        """Remove every session, or those not used since a moment; how many, and how many are open and so stay.
-
-        Raises: FileError.
-        """
-        with use_database(self.path) as connection:
-            if connection is None:
-                return 0, 0
-            rows = connection.execute(
-                f"{_SELECT} {_NO_SUB_AGENT} AND used < ?", (float("inf") if before is None else before,)
-            )
-            sessions = list(map(_make_summary, rows))
-            closed = [session for session in sessions if session.open_in is None]
-            # One by one: others write meanwhile.
-            removed = sum(_remove(connection, session.id) for session in closed)
-            if removed:
-                _empty_log(connection)
-        return removed, len(sessions) - removed
+    def remove_all(self) -> tuple[int, int]:
+        """Remove every session; how many, and how many are open and so stay. Raises: FileError."""
+        found = self.list()
+        closed = [session.id for session in found if session.open_in is None]
+        removed = self._remove_each(closed, float("inf"))
+        return removed, len(found) - removed
 
     def remove_expired(self, days: float) -> int:
-        """Remove the sessions that nobody used for so many days; how many. Raises: FileError."""
-        return self.remove_all(self._clock() - days * DAY_SECONDS)[0]
+        """Mark the sessions that nobody used for so many days, and remove those that were marked on an earlier day.
+
+        If the clock is days ahead of the last use of any session it may be wrong, and nothing is done. How many were
+        removed. Raises: FileError.
+        """
+        now = self._clock()
+        before = now - days * DAY_SECONDS
+        with self._database.use() as connection:
+            newest = self._database.newest_use
+            if connection is None or newest is None or now - newest > LARGEST_LEAP:
+                return 0
+            due = connection.execute(_SELECT_DUE, (before, _find_midnight(now))).fetchall()
+            with transaction(connection):
+                connection.execute(_UNMARK, (before,))
+                connection.execute(_MARK, (now, before, now))
+        return self._remove_each([id for (id,) in due], before)
+
+    def _remove_each(self, ids: Sequence[str], before: float) -> int:
+        """Remove sessions that were not used since a moment; how many."""
+        removed = 0
+        for id in ids:
+            # One by one: others write meanwhile, in this process too.
+            with self._database.use() as connection:
+                removed += connection is not None and _remove(connection, id, before)
+        if removed:
+            with self._database.use() as connection:
+                if connection is not None:
+                    _empty_log(connection)
+        return removed
 
 
 def find_session_folder(cwd: str) -> str:
@@ -321,6 +357,27 @@ _SELECT = (
 )
 _NO_SUB_AGENT = "WHERE parent IS NULL"
 """Sub-agents are shown with the session that they belong to, and nobody goes on with one."""
+
+
+_CLAIM = "UPDATE sessions SET owner_pid = ?, owner_start = ?, expired = NULL WHERE id = ?"
+_SELECT_DUE = f"SELECT id FROM sessions {_NO_SUB_AGENT} AND used < ? AND expired < ?"
+_MARK = f"UPDATE sessions SET expired = ? {_NO_SUB_AGENT} AND used < ? AND (expired IS NULL OR expired > ?)"
+# A clock that was ahead for a while may have marked them.
+_UNMARK = f"UPDATE sessions SET expired = NULL {_NO_SUB_AGENT} AND used >= ? AND expired IS NOT NULL"
+
+
+def _find_midnight(now: float) -> float:
+    """When the day began, where this machine is."""
+    return datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+
+
+def _copy_session(connection: "Connection", id: str) -> "Iterator[SqlStatement]":
+    """The statements that would make a session as it is now."""
+    found = connection.execute("SELECT * FROM sessions WHERE id = ?", (id,))
+    names = [column[0] for column in found.description]
+    yield f"INSERT INTO sessions ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", found.fetchone()
+    query = "SELECT session, number, at, kind, data FROM entries WHERE session = ? ORDER BY number"
+    yield from ((ADD_ENTRY, row) for row in connection.execute(query, (id,)).fetchall())
 
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
@@ -362,9 +419,13 @@ def _find_session(connection: "Connection | None", id: str) -> SessionSummary:
     if sessions:
         names = ", ".join(session.id for session in sessions)
         raise ConfigError(f"The ids of several sessions begin with {id!r}.", f"Write more of it: {names}, …")
+    raise _make_unknown(connection, id)
+
+
+def _make_unknown(connection: "Connection | None", id: str) -> ConfigError:
     near = nearest(id, _list_ids(connection), 1)
     hint = f"Did you mean {near[0]}?" if near else "`mooring sessions --all` shows those that are stored."
-    raise ConfigError(f"There is no session {id!r}.", hint)
+    return ConfigError(f"There is no session {id!r}.", hint)
 
 
 def _list_ids(connection: "Connection | None") -> Iterator[str]:
@@ -391,13 +452,13 @@ def _is_settled(entry: SessionEntry) -> bool:
             return False
 
 
-def _remove(connection: "Connection", id: str) -> bool:
-    """Remove a session that nobody has open; whether it was removed."""
+def _remove(connection: "Connection", id: str, before: float = float("inf")) -> bool:
+    """Remove a session that nobody has open, and nobody used since a moment; whether it was removed."""
     # What is removed is overwritten: who removes a conversation doesn't want it to be found in the file.
     connection.execute("PRAGMA secure_delete = ON")
     with transaction(connection):
         # Somebody may have opened it meanwhile.
-        row = connection.execute(f"{_SELECT} WHERE id = ?", (id,)).fetchone()
+        row = connection.execute(f"{_SELECT} WHERE id = ? AND used < ?", (id, before)).fetchone()
         if row is None or _make_summary(row).open_in is not None:
             return False
         for each in (id, *_list_below(connection, id)):

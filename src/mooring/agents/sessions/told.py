@@ -46,6 +46,10 @@ class ToldConversation:
         """Write down what the person said, before the program gets it."""
         self._journal.add_message(PersonMessage((Text(said.text), *said.attachments)))
 
+    async def settle(self) -> None:
+        """Wait until all of it is written. See `Journal.settle`."""
+        await self._journal.settle()
+
     def take(self, event: TurnEvent) -> None:
         """Write down what an event tells."""
         if isinstance(event, TokensUsed):
