@@ -705,8 +705,10 @@ def test_a_pattern_below_no_folder_matches_nothing(tmp_path: Path, folder: str) 
 
 def test_a_file_that_grows_is_moved_aside_and_the_oldest_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "log"
+    log = files.GrowingFile(str(path), most=4, kept=1)
     for number in range(6):
-        files.append(str(path), f"{number}\n".encode(), most=4, kept=1)
+        log.append(f"{number}\n".encode())
+    log.close()
     assert {file.name: file.read_text() for file in tmp_path.iterdir() if "lock" not in file.name} == {
         "log": "4\n5\n",
         "log.1": "2\n3\n",
@@ -720,5 +722,5 @@ def test_nothing_is_added_to_what_is_no_file_or_lies_behind_a_link(tmp_path: Pat
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe"):
         with pytest.raises(FileError):
-            files.append(str(tmp_path / name), b"x\n", most=100, kept=1)
+            files.GrowingFile(str(tmp_path / name), most=100, kept=1).append(b"x\n")
     assert (tmp_path / "victim").read_text() == "v"

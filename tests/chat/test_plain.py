@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat.terminal import MOORING, Person
+from mooring.permissions.audit import read_log
 from support import DEMO, Actor, Home
 
 pytestmark = [
@@ -85,8 +86,7 @@ def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
         person.answers((READY, "/call demo.echo text=again"))
         assert "Call it?" not in person.sees("Output:\nagain")
         leave(person)
-    audit = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
-    assert [json.loads(line)["outcome"] for line in audit] == ["denied", "denied", "ok", "ok"]
+    assert [entry.outcome for entry in read_log(home.where)] == ["denied", "denied", "ok", "ok"]
 
 
 def test_what_was_typed_ahead_answers_no_question(home: Home) -> None:
@@ -102,8 +102,22 @@ def test_what_was_typed_ahead_answers_no_question(home: Home) -> None:
         person.types("o")
         person.sees("Output:\nagain")
         leave(person)
-    audit = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
-    assert [json.loads(line)["outcome"] for line in audit] == ["denied", "ok"]
+    assert [entry.outcome for entry in read_log(home.where)] == ["denied", "ok"]
+
+
+def test_the_chat_goes_on_with_a_log_that_cannot_be_written_and_says_when_it_can_again(home: Home) -> None:
+    place = home.home / ".local/state/mooring/audit.jsonl"
+    place.mkdir(parents=True)
+    with Person(home, "chat", "--plain", "--demo", "--allow", "demo.*") as person:
+        person.answers((READY, "/call demo.echo text=first"), ("Output:\nfirst", ""))
+        person.sees(
+            "The log of calls is a folder, not a file; calls continue, but are not recorded until this is fixed"
+        )
+        person.answers(("", "/call demo.echo text=second"), ("Output:\nsecond", ""))
+        place.rmdir()
+        person.sees("The log of calls is being written again; it lacks no call")
+        leave(person)
+    assert [entry.arguments for entry in read_log(home.where)] == [{"text": "str(5)"}, {"text": "str(6)"}]
 
 
 def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:

@@ -1,5 +1,6 @@
 """`mooring history`: the calls that were made, in local time, since a moment that a person can type."""
 
+import json
 import sys
 import time
 from datetime import UTC, datetime, timedelta, timezone
@@ -11,7 +12,7 @@ from chat.terminal import Person
 from mooring.actions.since import parse_since
 from mooring.errors import ConfigError
 from mooring.host.calls import HELD_BACK
-from support import DEMO, Actor, Cli
+from support import DEMO, Actor, Cli, Home, run_beside
 
 NOW = datetime(2026, 11, 16, 9, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -115,3 +116,49 @@ def test_history_is_listed_and_its_older_name_is_not(cli: Cli) -> None:
     assert "\n  history " in help
     assert "\n  log " not in help
     assert cli("log", "--help").code == 0
+
+
+LOG = "home/.local/state/mooring/audit.jsonl"
+
+
+def _make_log(home: Home, calls: int) -> Path:
+    lines = [
+        {"time": f"2026-11-01T09:30:{number:02d}.000Z", "session": "s", "server": "x", "tool": f"t{number}",
+         "verdict": "allow", "outcome": "ok"}
+        for number in range(calls)
+    ]  # fmt: skip
+    return home.write(LOG, "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_a_bad_byte_anywhere_costs_at_most_the_two_lines_beside_it_and_is_counted(home: Home) -> None:
+    path = _make_log(home, 5)
+    whole = path.read_bytes()
+    for place in (0, 20, whole.index(b"t2"), whole.index(b"\n"), whole.rindex(b"t4"), len(whole) - 2):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        done = run_beside(home, "history", "--json")
+        left = {call["tool"] for call in done.data["calls"]}
+        assert (done.code, len(left) >= 3, left <= {f"t{n}" for n in range(5)}) == (0, True, True)
+        assert done.data["skipped"] == 1
+        assert (
+            done.err
+            == "~/.local/state/mooring/audit.jsonl  1 line of the log of calls cannot be read, and is skipped\n"
+        )
+
+
+def test_a_log_of_garbage_is_not_taken_for_an_empty_one(home: Home) -> None:
+    home.write(LOG, bytes(range(256)) * 40)
+    done = run_beside(home, "history")
+    assert (done.code, done.out, "No calls" in done.err) == (0, "", False)
+    assert "40 lines of the log of calls cannot be read, and are skipped" in done.err.replace("41", "40")
+    # What is written afterwards is read all the same.
+    home.configure(demo=DEMO)
+    assert run_beside(home, "call", "demo.echo", "text=x").code == 0
+    assert [call["tool"] for call in run_beside(home, "history", "--json").data["calls"]] == ["echo"]
+
+
+def test_a_part_of_the_log_that_cannot_be_read_hides_no_other_and_fails_the_command(home: Home) -> None:
+    path = _make_log(home, 2)
+    Path(f"{path}.2").mkdir()
+    done = run_beside(home, "history")
+    assert (done.code, len(done.out.splitlines())) == (1, 2)
+    assert done.err == "~/.local/state/mooring/audit.jsonl.2  A part of the log of calls is a folder, not a file\n"

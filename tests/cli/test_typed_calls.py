@@ -1,6 +1,5 @@
 """A typed call is itself the permission, except where the machine's settings ask: then the person at the terminal is."""
 
-import json
 import os
 import pty
 import select
@@ -20,6 +19,7 @@ from mooring.core.result import Progress, Result
 from mooring.core.verdict import CommandPermissions
 from mooring.errors import Denied
 from mooring.host.host import Host
+from mooring.permissions.audit import read_log
 from mooring.tools.catalog.catalog import CatalogEntry
 from support import DEMO, Home
 
@@ -123,8 +123,7 @@ def test_the_person_at_the_terminal_is_asked_until_the_answer_is_one(home: Home,
         person.answers((QUESTION, ""), (QUESTION, "s"), (QUESTION, answer))
         assert (person.ended() == 0) == called
         assert ("Not called" in person.shown) != called
-    log = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
-    assert [json.loads(line)["outcome"] for line in log] == ["ok" if called else "denied"]
+    assert [entry.outcome for entry in read_log(home.where)] == ["ok" if called else "denied"]
 
 
 def test_what_was_typed_before_the_question_is_no_answer(home: Home) -> None:

@@ -49,7 +49,9 @@ class Person:
 
 
 def log(home: Home) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()]
+    lines = (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()
+    # On a busy machine, a call may run for long enough to have a line that says so.
+    return [entry for line in lines if (entry := json.loads(line))["outcome"] != "unfinished"]
 
 
 async def test_without_a_person_and_without_a_rule_nothing_is_called(home: Home, actor: Actor) -> None:

@@ -14,6 +14,7 @@ import mooring
 from mooring.core.event import Updated
 from mooring.core.question import Allow, Answer, No, Question
 from mooring.host.host import Host
+from mooring.permissions.audit import read_log
 from support import Actor, Cli, Home, Pauses
 
 LISTED, EXPANDED, UNLISTED = "actor://clock", "actor://notes/7", "actor://elsewhere?data=secret"
@@ -228,8 +229,7 @@ async def test_every_request_leaves_a_line_in_the_log(home: Home, two: tuple[Act
         await ATTEMPTS["complete"](host, "a")
         with pytest.raises(mooring.Denied):
             await host.read("b", LISTED)
-    lines = [json.loads(line) for line in (home.home / ".local/state/mooring/audit.jsonl").read_text().splitlines()]
-    assert [(line["server"], line["tool"], line["outcome"]) for line in lines] == [
+    assert [(entry.server, entry.tool, entry.outcome) for entry in read_log(home.where)] == [
         ("a", "ReadMcpResource", "ok"),
         ("a", "GetMcpPrompt", "ok"),
         ("a", "CompleteMcpArgument", "ok"),

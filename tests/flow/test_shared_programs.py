@@ -1,6 +1,5 @@
 """Two names of one program: they may share its process, and nothing that belongs to a name."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from mooring.core.question import Allow, Answer, Permission, Question
 from mooring.core.template import literal
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions
+from mooring.permissions.audit import read_log
 from support import Actor, Cli, Home
 
 
@@ -149,9 +149,7 @@ async def test_each_name_has_its_own_pins_and_says_where_it_is_defined(home: Hom
         assert list_pinned(host, home.where, "aaa")[0].held == ()
         approve_tools(host, "zzz")
         await host.call("zzz.newcomer")
-    log = home.home / ".local/state/mooring/audit.jsonl"
-    origins = [json.loads(line)["origin"] for line in log.read_text().splitlines()]
-    assert [".cursor" in origin for origin in origins] == [False, False, True, False], (
+    assert [".cursor" in entry.origin for entry in read_log(home.where)] == [False, False, True, False], (
         "the call that was held back is on record, too"
     )
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import threading
 import time
 from pathlib import Path
@@ -228,3 +229,59 @@ def test_the_log_can_be_read_by_what_one_looks_for(wanted: dict[str, Any], tools
     audit.add(ProposedCall("y", "c"), Verdict("deny", "no"), "denied")
     audit.close()
     assert [entry.tool for entry in read_log(home.where, **wanted)] == tools
+
+
+def test_lines_that_could_not_be_written_are_written_later_once_and_both_is_told(home: Home) -> None:
+    target = Path(log_path(home.where))
+    target.mkdir(parents=True)
+    problems: list[Problem] = []
+    audit = AuditLog(home.where, "s", on_problem=problems.append)
+    for number in range(3):
+        audit.add(ProposedCall("x", f"t{number}"), ALLOWED, "ok")
+        audit.flush()
+    target.rmdir()
+    audit.flush()
+    audit.close()
+    assert [entry.tool for entry in read_log(home.where)] == ["t0", "t1", "t2"]
+    assert [(problem.message, problem.hint, problem.level) for problem in problems] == [
+        (
+            "The log of calls is a folder, not a file",
+            "calls continue, but are not recorded until this is fixed",
+            "warning",
+        ),
+        ("The log of calls is being written again", "it lacks no call", "note"),
+    ]
+    assert audit.lost == 0
+
+
+def test_a_disk_that_fills_up_within_a_line_leaves_no_half_of_it(home: Home) -> None:
+    audit = AuditLog(home.where, "s")
+    audit.add(ProposedCall("x", "t0"), ALLOWED, "ok")
+    audit.flush()
+    size = Path(log_path(home.where)).stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, before[1]))
+    try:
+        audit.add(ProposedCall("x", "t1"), ALLOWED, "ok")
+        audit.flush()
+        assert Path(log_path(home.where)).stat().st_size == size
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    audit.close()
+    assert [line["tool"] for line in log(home)] == ["t0", "t1"]
+
+
+def test_the_ends_of_long_calls_are_never_merged_into_a_flood(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.permissions.audit.LONG_CALL_SECONDS", 0.0)
+    audit = AuditLog(home.where, "s")
+    records = [audit.begin(ProposedCall("x", "t"), ALLOWED) for _ in range(250)]
+    audit.flush()
+    assert [entry.outcome for entry in read_log(home.where)] == ["unfinished"] * 250
+    for record in records:
+        audit.end(record, "ok")
+    for _ in range(250):
+        audit.add(ProposedCall("x", "t"), ALLOWED, "ok")
+    audit.close()
+    entries = list(read_log(home.where))
+    assert {entry.outcome for entry in entries} == {"ok"}
+    assert sum(entry.times for entry in entries) == 500

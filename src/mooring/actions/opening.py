@@ -142,12 +142,15 @@ async def run_on_host(
 
 
 @asynccontextmanager
-async def open_for_clients(setup: Setup, names: Sequence[str], *, awaits_client: bool = False) -> AsyncIterator[Host]:
+async def open_for_clients(
+    setup: Setup, names: Sequence[str], *, must_record: bool = False, awaits_client: bool = False
+) -> AsyncIterator[Host]:
     """An open host on the servers of these names, or on all, whose calls are made by other programs.
 
     Nobody typed those calls, so that the person's rules and mode decide, and each client is asked for itself. Changed
-    files take effect while it is open. With `awaits_client`, servers that start by themselves wait for the first of the
-    programs, to start in its era.
+    files take effect while it is open. With `must_record`, a call that cannot be recorded is refused, and `setup.tell`
+    gets each problem as soon as there is one: the end may be months away. With `awaits_client`, servers that start by
+    themselves wait for the first of the programs, to start in its era.
 
     Raises: ConfigError; UnknownServer, ServerDisabled, NotApproved if a named server cannot be used.
     """
@@ -160,12 +163,14 @@ async def open_for_clients(setup: Setup, names: Sequence[str], *, awaits_client:
         rules=setup.permissions.rules,
         guard=setup.guard,
         reload=True,
+        must_record=must_record,
+        tell_at_once=setup.tell if must_record else _ignore_problem,
         awaits_client=awaits_client,
         remember=adhoc is None,
         adapt=partial(_adapt_for_clients, setup=setup, names=names, known=known),
         warn=setup.warn,
     )
-    async with open_host(options, setup.tell) as host:
+    async with open_host(options, _ignore_problem if must_record else setup.tell) as host:
         for name in names:
             if name.casefold() not in map(str.casefold, known):
                 raise UnknownServer(name, nearest(name, known))

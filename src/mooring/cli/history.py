@@ -7,9 +7,9 @@ from typing import get_args
 import click
 
 from mooring.actions.since import EXAMPLES, parse_since
-from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json
-from mooring.display.text import safe
-from mooring.permissions.audit import AuditEntry, CallOutcome, read_log
+from mooring.cli.base import UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json
+from mooring.display.text import problem_line, safe
+from mooring.permissions.audit import AuditEntry, CallOutcome, LogReading, read_log
 
 
 @click.command("history", cls=Command)
@@ -28,15 +28,22 @@ def command(
     """
     options = get_globals(ctx)
     start = "" if since is None else _format_utc(parse_since(since, datetime.now().astimezone()))
-    found = read_log(options.request().where, server=server, tool=tool, outcome=outcome, since=start)
-    # The log is read as a stream: only the last lines are ever held.
+    where = options.request().where
+    reading = LogReading(where)
+    found = read_log(where, server=server, tool=tool, outcome=outcome, since=start, reading=reading)
+    # Of the entries, only the last ones are ever held.
     entries = list(deque(found, maxlen=lines))
     if options.json:
-        print_json({"calls": entries})
+        print_json({"calls": entries, "skipped": reading.skipped})
     elif entries:
         print_columns([_make_cells(entry) for entry in entries])
-    else:
+    elif not reading.problems:
         click.echo("No calls match." if _has_filter(ctx) else "No calls have been made yet.", err=True)
+    for problem in reading.problems:
+        click.echo(problem_line(problem, where.home), err=True)
+    # A line that a killed process left unfinished is nothing to fail for; a file that nobody can read is.
+    if any(problem.level == "error" for problem in reading.problems):
+        ctx.exit(UNHEALTHY)
 
 
 def _has_filter(ctx: click.Context) -> bool:
@@ -69,8 +76,8 @@ _RULES = {
 def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
     # Mooring's own tools belong to no server.
     name = entry.tool if entry.server is None else f"{entry.server}.{entry.tool}"
-    # A call that was denied never ran.
-    duration = "" if entry.outcome == "denied" else f"{entry.seconds * 1000:.0f} ms"
+    # A call that was denied never ran, and nobody knows how long an unfinished one did.
+    duration = "" if entry.outcome in ("denied", "unfinished") else f"{entry.seconds * 1000:.0f} ms"
     outcome = entry.outcome.replace("_", " ")
     return _format_local(entry.time), safe(name), outcome, duration, safe(_describe_decision(entry))
 

@@ -79,7 +79,7 @@ def command(
 
 async def _serve(setup: Setup, names: Sequence[str], terms: ServeTerms) -> None:
     # Nobody at this end is asked anything: stdin belongs to the client.
-    async with open_for_clients(replace(setup, ask=None), names, awaits_client=True) as host:
+    async with open_for_clients(replace(setup, ask=None), names, must_record=True, awaits_client=True) as host:
         await serve_on_stdio(host, terms)
 
 
@@ -90,7 +90,7 @@ async def _serve_http(
     warn = partial(say, err=True)
     # Nobody at this end is asked anything: whoever calls has to answer.
     async with (
-        open_for_clients(replace(setup, ask=None), names) as host,
+        open_for_clients(replace(setup, ask=None), names, must_record=True) as host,
         serve_on_http(host, terms, address, token=token, warn=warn) as listening,
     ):
         _announce(options, listening, token)

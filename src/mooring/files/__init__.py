@@ -19,11 +19,11 @@ if TYPE_CHECKING:
         make_private_folder,
         trim_folder,
     )
-    from mooring.files.writing import append, create, update, write
+    from mooring.files.writing import GrowingFile, create, update, write
 
 __all__ = [
     "LIMIT",
-    "append",
+    "GrowingFile",
     "check_private",
     "check_writable",
     "create",
@@ -48,7 +48,7 @@ __all__ = [
 _NAMES = {
     "locking": "locked try_locked",
     "private": "check_private check_writable make_folder make_own make_private_folder trim_folder",
-    "writing": "append create update write",
+    "writing": "GrowingFile create update write",
 }
 
 if not TYPE_CHECKING:  # to a type checker, it would make every name a valid one

@@ -40,9 +40,46 @@ def try_locked(path: str) -> Iterator[bool]:
     name = _find_lock(path, None)
     handle = _open_lock(name, path)
     try:
-        yield _try_lock(handle, path) and _is_named(handle, name)
+        yield _try_lock(handle, path) and is_named(handle, name)
     finally:
         close_unwritten(handle)
+
+
+class LockFile:
+    """The lock that goes with a file, as `locked` has it, for those who need it often: it stays open in between.
+
+    So a process that has run out of descriptors can still hold it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._name = ""
+        self._handle = -1
+
+    @contextmanager
+    def hold(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """Hold it. Raises: FileError, as `locked`."""
+        self._acquire_current(seconds)
+        try:
+            yield
+        finally:
+            _unlock(self._handle)
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            close_unwritten(self._handle)
+        self._handle = -1
+
+    def _acquire_current(self, seconds: float) -> None:
+        while True:
+            if self._handle < 0:
+                self._name = _find_lock(self._path, None)
+                self._handle = _open_lock(self._name, self._path)
+            _acquire(self._handle, self._path, seconds)
+            # Somebody may have removed it, with the whole folder perhaps.
+            if is_named(self._handle, self._name):
+                return
+            self.close()
 
 
 @contextmanager
@@ -55,7 +92,7 @@ def hold_unused_lock(name: str) -> Iterator[bool]:
     with errors_of(name):
         handle = os.open(name, os.O_RDWR | NO_FOLLOW)
     try:
-        yield _try_lock(handle, name) and _is_named(handle, name)
+        yield _try_lock(handle, name) and is_named(handle, name)
     finally:
         close_unwritten(handle)
 
@@ -91,7 +128,7 @@ def _hold_lock(name: str, path: str, seconds: float) -> int:
         try:
             _acquire(handle, path, seconds)
             # While this process waited, a lock that nobody held may have been swept away.
-            is_current = _is_named(handle, name)
+            is_current = is_named(handle, name)
         except BaseException:
             close_unwritten(handle)
             raise
@@ -105,11 +142,11 @@ def _open_lock(name: str, path: str) -> int:
         return os.open(name, os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o600)
 
 
-def _is_named(handle: int, name: str) -> bool:
+def is_named(handle: int, name: str) -> bool:
     """Whether an open file is still the one with that name."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(name))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 
@@ -141,3 +178,15 @@ def _lock(handle: int) -> None:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, 0, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_UN)

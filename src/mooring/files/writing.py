@@ -1,5 +1,6 @@
 """Writes that leave the old file or the new one, whatever happens in between."""
 
+import errno
 import os
 import stat
 import sys
@@ -8,9 +9,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from mooring.errors import FileError
-from mooring.files.locking import locked, name_beside
-from mooring.files.private import find_size, make_folder, write_all
-from mooring.files.reading import LIMIT, NO_FOLLOW, check_regular, describe_error, errors_of, name_kind, read
+from mooring.files.locking import LockFile, is_named, locked, name_beside
+from mooring.files.private import make_folder, write_all
+from mooring.files.reading import (
+    LIMIT,
+    NO_FOLLOW,
+    check_regular,
+    close_unwritten,
+    describe_error,
+    errors_of,
+    name_kind,
+    read,
+)
 
 UPDATE_SECONDS = 60.0
 STALE_SECONDS = 3600.0
@@ -159,22 +169,62 @@ def _sweep(folder: str, name: str) -> None:
                 os.unlink(entry.path)
 
 
-def append(path: str, data: bytes, most: int, kept: int) -> None:
-    """Add to a file in one step; one that would grow beyond `most` is moved aside first, and `kept` of those stay.
+class GrowingFile:
+    """A file that several processes add lines to; one that would grow beyond `most` is moved aside first.
 
-    The files are `path`, then `path.1`, the youngest of those moved aside, and so on. Only their owner can read them.
-
-    Raises:
-        FileError: the file cannot be written, or is not a regular file.
+    The files are `path`, then `path.1`, the youngest of those moved aside, and so on; `kept` of those stay. Only their
+    owner can read them. File and lock stay open: a process without a free descriptor can still add to it.
     """
-    with locked(path), errors_of(path):
-        if find_size(path) + len(data) > most:
-            _rotate(path, kept)
-        handle = os.open(path, _APPEND, 0o600)
+
+    def __init__(self, path: str, most: int, kept: int) -> None:
+        self._path = path
+        self._most = most
+        self._kept = kept
+        self._lock = LockFile(path)
+        self._handle = -1
+
+    def append(self, data: bytes) -> None:
+        """Add all of the data, or nothing; without any, only see that the file can be opened for it.
+
+        Raises:
+            FileError: the file cannot be written, or is not a regular file.
+        """
+        with errors_of(self._path), self._lock.hold():
+            is_current = self._open_current()
+            if data and is_current and os.fstat(self._handle).st_size + len(data) > self._most:
+                _rotate(self._path, self._kept)
+                self._open_current()
+            if data:
+                _append(self._handle, data)
+
+    def close(self) -> None:
+        """Close what is open; the next addition would open it again."""
+        self._lock.close()
+        if self._handle >= 0:
+            close_unwritten(self._handle)
+        self._handle = -1
+
+    def _open_current(self) -> bool:
+        """Have the file of that name open; whether it is, or else the one that was moved aside."""
+        if self._handle >= 0 and is_named(self._handle, self._path):
+            return True
         try:
-            _append(handle, path, data)
-        finally:
-            os.close(handle)
+            handle = os.open(self._path, _APPEND, 0o600)
+        except OSError as error:
+            # Nothing more can be opened at the moment. What was moved aside is still read, unless it was removed.
+            is_short_of_handles = error.errno in (errno.EMFILE, errno.ENFILE)
+            if is_short_of_handles and self._handle >= 0 and os.fstat(self._handle).st_nlink:
+                return False
+            raise
+        try:
+            check_regular(handle, self._path)
+        except BaseException:
+            close_unwritten(handle)
+            raise
+        if self._handle >= 0:
+            close_unwritten(self._handle)
+        self._handle = handle
+        return True
 
 
 def _rotate(path: str, kept: int) -> None:
@@ -184,10 +234,16 @@ def _rotate(path: str, kept: int) -> None:
             os.replace(older, f"{path}.{number}")
 
 
-def _append(handle: int, path: str, data: bytes) -> None:
-    size = check_regular(handle, path).st_size
+def _append(handle: int, data: bytes) -> None:
+    size = os.fstat(handle).st_size
     if size:
         os.lseek(handle, -1, os.SEEK_END)
         if os.read(handle, 1) != b"\n":
-            data = b"\n" + data  # the last writer was cut short; its line is lost, this one is not
-    write_all(handle, data)
+            data = b"\n" + data  # the last writer was killed; its line is lost, this one is not
+    try:
+        write_all(handle, data)
+    except OSError:
+        # The disk is full. Half of it must not stay: the whole is added later, and would be there twice.
+        with suppress(OSError):
+            os.ftruncate(handle, size)
+        raise

@@ -101,6 +101,7 @@ class Assembly:
             mode=options.mode,
             session_rules=options.rules,
             bypass_reason=options.bypass_reason,
+            must_record=options.must_record,
             on_problem=self._report_problem,
         )
         if options.servers is not None:
@@ -332,10 +333,16 @@ class Assembly:
 
     def _report_problem(self, problem: Problem) -> None:
         """Record and announce a problem that arose while the host is open; callable from any thread."""
-        self.problems = (*self.problems, problem)
-        self.troubles = (*self.troubles, problem)
+        # Once each: a disk that is full now and then must not fill the memory.
+        if problem not in self.troubles:
+            self.problems = (*self.problems, problem)
+            self.troubles = (*self.troubles, problem)
         with suppress(RuntimeError):  # raised if the loop is closed
-            self._loop.call_soon_threadsafe(self.feed.emit, Troubled(problem))
+            self._loop.call_soon_threadsafe(self._announce, problem)
+
+    def _announce(self, problem: Problem) -> None:
+        self.feed.emit(Troubled(problem))
+        self.options.tell_at_once(problem)
 
 
 def _choose_limits(options: HostOptions, settings: Settings) -> Limits:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
 from math import inf
-from time import perf_counter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -65,7 +64,7 @@ class Calls:
         self._find_answerer = find_answerer
         self._consent = consent
         self._permissions = permissions
-        self._record = permissions.audit.add
+        self._audit = permissions.audit
         self._pinned: set[tuple[Server, str]] = set()
         """The servers whose tools were pinned, with the name that was used."""
         self._routes: dict[str, _Route] = {}
@@ -94,11 +93,11 @@ class Calls:
             route, call, limit = await self._find_route(name, arguments, limit, approved)
         if on_start is not None:
             on_start()
-        outcome: CallOutcome = "error"
-        began = perf_counter()
         questions = route.server.questions
         answerer = self._answerer if self._find_answerer is None else self._find_answerer()
         work = Work(questions, answerer.ask, copy_context(), answerer.list_roots)
+        record = self._audit.begin(call, route.verdict)
+        outcome: CallOutcome = "error"
         questions.working[work] = None
         # The same as `with work` and `AuditLog.record_work`, inline: with many calls in flight, either one is felt.
         try:
@@ -122,7 +121,7 @@ class Calls:
             raise
         finally:
             del questions.working[work]
-            self._record(call, route.verdict, outcome, perf_counter() - began)
+            self._audit.end(record, outcome)
 
     def _recall_route(self, name: str | CatalogEntry) -> _Route | None:
         """The route of an earlier call of the same tool, if it still holds."""
@@ -152,7 +151,7 @@ class Calls:
         """Record a call that was not made, because its tool is held back."""
         origin = describe_origin(self._lookup.find_approved(error.server).config)
         call = ProposedCall(error.server, error.tool, arguments or {}, None, origin)
-        self._record(call, HELD_BACK, "denied", 0.0)
+        self._audit.add(call, HELD_BACK, "denied")
 
     async def _find_known_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: Approval
@@ -325,7 +324,7 @@ class Calls:
         """See `ToolHost.own`."""
         calls = propose_own(tool, arguments, also, hints, access)
         verdict = await self.authorize(calls, approved=approved)
-        return await self._permissions.audit.record_work(calls[0], verdict, work())
+        return await self._audit.record_work(calls[0], verdict, work)
 
     async def do_for_server(self, server: Server, tool: str, work: MakeCall) -> Result:
         """Do something about a server, put on record as a call of a tool of it. Nobody is asked, but a deny holds.
@@ -334,7 +333,7 @@ class Calls:
         """
         call = ProposedCall(server.name, tool, {}, None, server.origin)
         verdict = await self.authorize(self.list_names(call), approved=True)
-        return await self._permissions.audit.record_work(call, verdict, work())
+        return await self._audit.record_work(call, verdict, work)
 
     async def authorize_polling(
         self, entry: CatalogEntry, arguments: Mapping[str, Any] | None, approved: bool = False
@@ -355,8 +354,8 @@ class Calls:
             self._permissions.recheck(*self.list_names(call))
             verify = partial(self._lookup.find_owner, found)
             with owner.questions.working_for(self.find_answerer()) as work:
-                answering = owner.call(entry.tool, call.arguments, verify=verify, work=work)
-                return await self._permissions.audit.record_work(call, verdict, answering)
+                answer = partial(owner.call, entry.tool, call.arguments, verify=verify, work=work)
+                return await self._audit.record_work(call, verdict, answer)
 
         return make_call
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from mooring.core.clock import Sleep
 from mooring.core.limits import Limits, Timeout
+from mooring.core.problem import Problem
 from mooring.core.question import Ask, Question
 from mooring.core.verdict import BYPASSED, Mode, Rule
 from mooring.core.where import Viewpoint
@@ -37,6 +38,10 @@ def check_rules(rules: Iterable[Any]) -> tuple[Rule, ...]:
 
 def _keep(admitted: Admitted) -> Admitted:
     return admitted
+
+
+def _ignore_problem(problem: Problem) -> None:
+    return
 
 
 def _ignore_question(question: Question) -> None:
@@ -69,6 +74,10 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     """Called with a server and what it has to start without."""
     on_unanswered: Callable[[Question], None] = _ignore_question
     """Called with what a server asked if there is no `ask`."""
+    must_record: bool = False
+    """Whether a call that cannot be recorded is refused: nobody is there who could be told."""
+    tell_at_once: Callable[[Problem], None] = _ignore_problem
+    """Called with a problem that arises while the host is open, as soon as it does."""
     awaits_client: bool = False
     """Whether no server starts by itself before there is a program to serve, which decides the era."""
     start_reserve: float = 0.0

@@ -8,6 +8,7 @@ at the command line, or a program.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from typing import Any, Final, TypeVar
 
@@ -66,7 +67,7 @@ class PermittedRequest:
     async def send(self, ask: Callable[[Session, Work], Awaitable[T]], era: EraName | None = None) -> T:
         """Ask the server for somebody of an era, and put it on record. Raises: as `Server.ask`."""
         with self.server.questions.working_for(self._answerer) as work:
-            asking = self.server.ask(lambda session: ask(session, work), era=era, work=work)
+            asking = partial(self.server.ask, lambda session: ask(session, work), era=era, work=work)
             return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
 
 

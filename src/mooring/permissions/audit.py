@@ -1,22 +1,24 @@
 """The log of calls: who allowed what, when, and how it ended. Shapes of arguments, never their texts.
 
 Lines of JSON in the person's state folder (`audit.jsonl`), readable by them alone; the oldest are dropped when there
-are too many. Adding a line costs an append to a list; a thread writes the lines within a second. Lines that cannot be
-written are counted and reported once, never raised: the log must not be what stops the work.
+are too many. Adding a line costs an append to a list; a thread writes the lines within a second, also for calls that
+have not ended by then: a process that is killed takes no more than the last second along. Lines that cannot be written
+wait and are tried again. Meanwhile calls go on, or are refused if the log was opened as one that is `required`.
 """
 
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.problem import Problem
@@ -24,16 +26,20 @@ from mooring.core.result import Result
 from mooring.core.units import MIB
 from mooring.core.verdict import ProposedCall, Verdict
 from mooring.core.where import Where
-from mooring.errors import FileError
+from mooring.errors import Denied, FileError
 
 T = TypeVar("T")
 
-CallOutcome: TypeAlias = Literal["ok", "error", "is_error", "denied"]
+CallOutcome: TypeAlias = Literal["ok", "error", "is_error", "denied", "unfinished"]
+"""How a call ended. An unfinished one is still running, or the process that made it was killed."""
 
 MAX_FILE_BYTES = 8 * MIB
 OLDER_FILES = 3
 """How many older files are kept besides the one that grows."""
-WRITE_SECONDS = 1.0
+WRITE_SECONDS = 0.5
+"""How long lines wait for others, and how long the next try waits after one that failed."""
+LONG_CALL_SECONDS = 0.3
+"""How long a call runs before it gets a line that says so. Together with `WRITE_SECONDS` it stays below a second."""
 FLOOD = 100
 """How many calls of one tool with the same outcome get a line each whenever lines are written; the rest share one."""
 WRITE_AT_ONCE = 2_000
@@ -49,15 +55,20 @@ _ENCODE = msgspec.json.Encoder().encode
 _NUMBERS, _CONTAINERS = (int, float), (dict, list, tuple)
 
 
-class _Waiting(Struct, frozen=True, gc=False):
-    """A call that is not written yet."""
+class CallRecord(Struct, eq=False, gc=False):
+    """A call that was begun, and from its end on how it ended; told apart by identity."""
 
-    at: float
     call: ProposedCall
     verdict: Verdict
-    outcome: CallOutcome
-    seconds: float
+    began: float = 0.0
+    """On the clock of `perf_counter`."""
+    at: float = 0.0
+    """When it ended, or for the line that says that it runs, when it began."""
+    outcome: CallOutcome = "unfinished"
+    seconds: float = 0.0
     times: int = 1
+    id: str = ""
+    """Set when there is a line that says that it runs."""
 
 
 class AuditEntry(Struct, frozen=True, omit_defaults=True):
@@ -81,71 +92,118 @@ class AuditEntry(Struct, frozen=True, omit_defaults=True):
     """Their shape: keys, numbers and booleans as they are, of every text only its length."""
     times: int = 1
     """How many calls this represents: in a flood, all but the first ones of a tool share a line, with their seconds."""
+    id: str = ""
+    """The same in both lines of a call that ran for long: the one that says that it runs, and the one with its end."""
 
 
 class AuditLog:
-    """Writes the log; `lost` counts the lines that could not be written."""
+    """Writes the log; `lost` counts the lines that were given up."""
 
     def __init__(
         self,
         where: Where,
         session: str,
         *,
+        required: bool = False,
         max_bytes: int = MAX_FILE_BYTES,
         older_files: int = OLDER_FILES,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
-        """`on_problem` is called once if lines are lost, from any thread."""
+        """With `required`, no call begins while lines cannot be written.
+
+        `on_problem` is called when that begins and when it ends, from any thread.
+        """
         self.lost = 0
+        self._required = required
         self._on_problem = on_problem
         self._path = log_path(where)
         self._session = session
         self._max_bytes = max_bytes
-        self._older_files = older_files
-        self._waiting: deque[_Waiting] = deque()
+        self._file = files.GrowingFile(self._path, max_bytes, older_files)
+        self._failure: FileError | None = None
+        self._running: dict[CallRecord, None] = {}
+        self._long_calls = count(1)
+        self._waiting: deque[CallRecord] = deque()
+        self._unwritten: list[bytes] = []
+        """Lines that are made and could not be written yet."""
         self._formatted_time = (0, "")
-        # Setting an event takes a lock, so `add` only does it for the first line after the thread went to sleep.
-        self._awake = False
+        # Setting an event takes a lock, so it is only done when the thread went to sleep without knowing.
+        self._is_awake = False
+        self._watches_calls = False
         self._wake = threading.Event()
         self._hurry = threading.Event()
         self._closing = threading.Event()
+        self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
+        if required:
+            # At once: the first call has to know whether it can be recorded.
+            self._write_lines()
+            self._wake_writer()
+
+    def begin(self, call: ProposedCall, verdict: Verdict) -> CallRecord:
+        """Note a call that is about to be made; `end` has to follow. Never waits.
+
+        Raises:
+            Denied: it could not be recorded, and has to be.
+        """
+        if self._required and (self._failure is not None or self._is_full()):
+            raise self._refuse(call)
+        record = CallRecord(call, verdict, time.perf_counter())
+        self._running[record] = None
+        if not self._watches_calls:
+            self._watches_calls = True
+            self._wake_writer()
+        return record
+
+    def end(self, record: CallRecord, outcome: CallOutcome) -> None:
+        """Record how a call ended, soon. Never raises, never waits."""
+        del self._running[record]
+        record.seconds = time.perf_counter() - record.began
+        record.at = time.time()
+        record.outcome = outcome
+        self._add(record)
 
     def add(self, call: ProposedCall, verdict: Verdict, outcome: CallOutcome, seconds: float = 0.0) -> None:
-        """Record a call, soon. Never raises, never waits."""
-        if len(self._waiting) >= MAX_WAITING:
-            self._count_lost(1, "cannot keep up with this many calls")
+        """Record a call that was refused, or that somebody else made, soon. Never raises, never waits."""
+        self._add(CallRecord(call, verdict, at=time.time(), outcome=outcome, seconds=seconds))
+
+    def _add(self, record: CallRecord) -> None:
+        # Here and below without a call: this is part of every call that is made.
+        if len(self._waiting) + len(self._unwritten) >= MAX_WAITING:
+            self._give_up()
             return
-        self._waiting.append(_Waiting(time.time(), call, verdict, outcome, seconds))
-        if not self._awake:
+        self._waiting.append(record)
+        if not self._is_awake:
+            self._is_awake = True
             self._wake_writer()
         elif len(self._waiting) == WRITE_AT_ONCE:
             self._hurry.set()
 
-    async def record_work(self, call: ProposedCall, verdict: Verdict, work: Awaitable[T]) -> T:
-        """Do the work of a call that was allowed, and record how it ended. Raises whatever the work raises."""
+    async def record_work(self, call: ProposedCall, verdict: Verdict, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work of a call that was allowed, and record how it ended. Raises: Denied; whatever the work raises."""
+        record = self.begin(call, verdict)
         outcome: CallOutcome = "error"
-        began = time.perf_counter()
         try:
-            result = await work
+            result = await work()
             failed = isinstance(result, Result) and result.is_error
             outcome = "is_error" if failed else "ok"
             return result
         finally:
-            self.add(call, verdict, outcome, time.perf_counter() - began)
+            self.end(record, outcome)
 
-    def flush(self) -> None:
-        """Write the lines that wait."""
-        # Before the lines are taken: one that is added meanwhile must wake the thread again.
-        self._awake = False
-        # As many as there are now, so that calls that keep coming cannot hold up the writing.
-        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        lines = [self._encode_line(entry) for entry in _merge_floods(waiting)]
-        for batch in _split_batches(lines, self._max_bytes // 2):
-            try:
-                files.append(self._path, b"".join(batch), self._max_bytes, self._older_files)
-            except FileError as error:
-                self._count_lost(len(batch), error.reason, error.fix)
+    def flush(self) -> bool:
+        """Write the lines that wait, as far as that works; whether there were any."""
+        with self._writing:
+            # Before the lines are made: one that is added meanwhile must wake the thread again.
+            self._is_awake = False
+            self._unwritten += map(self._encode_line, self._find_long_calls())
+            # As many as there are now, so that calls that keep coming cannot hold up the writing.
+            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            self._unwritten += map(self._encode_line, _merge_floods(waiting))
+            had_lines = bool(self._unwritten)
+            if had_lines or self._failure is not None:
+                self._write_lines()
+            return had_lines
 
     def hurry(self) -> None:
         """Have the lines that wait written now. Never waits."""
@@ -155,59 +213,129 @@ class AuditLog:
         """Write the lines that wait and end the thread; gives up after some seconds."""
         for event in (self._closing, self._hurry, self._wake):
             event.set()
-        if self._thread is not None:
+        if self._thread is None:
+            self._finish()
+        else:
             self._thread.join(seconds)
 
-    def _count_lost(self, lines: int, reason: str, fix: str = "") -> None:
-        is_first = not self.lost
-        self.lost += lines
-        if is_first:
-            hint = fix or "calls continue, but are not recorded until this is fixed"
-            self._on_problem(Problem(self._path, f"The log of calls {reason}", hint, level="warning"))
+    def _give_up(self) -> None:
+        self.lost += 1
+        if self.lost == 1 and self._failure is None:
+            hint = "calls continue, and some are not recorded"
+            self._on_problem(Problem(self._path, "The log of calls cannot keep up", hint, level="warning"))
+
+    def _is_full(self) -> bool:
+        return len(self._waiting) + len(self._unwritten) >= MAX_WAITING
+
+    def _refuse(self, call: ProposedCall) -> Denied:
+        name = call.tool if call.server is None else f"{call.server}.{call.tool}"
+        why = "cannot keep up" if self._failure is None else self._failure.reason
+        return Denied(
+            f"{name} was not called: the log of calls {why} ({self._path}), and a call that cannot be recorded is not "
+            "made. Calls are made again as soon as the log can be written."
+        )
+
+    def _find_long_calls(self) -> Iterator[CallRecord]:
+        """The calls that have run for long enough to have a line that says so, as they are now."""
+        now = time.perf_counter()
+        # A copy: calls begin and end meanwhile, in another thread.
+        for record in list(self._running):
+            seconds = now - record.began
+            if not record.id and seconds >= LONG_CALL_SECONDS:
+                record.id = f"{self._session}-{next(self._long_calls)}"
+                yield CallRecord(record.call, record.verdict, at=time.time() - seconds, id=record.id)
+
+    def _write_lines(self) -> None:
+        """Write what is made, and say so if that begins to fail, or works again."""
+        try:
+            if not self._unwritten:
+                self._file.append(b"")
+            for batch in _split_batches(self._unwritten, self._max_bytes // 2):
+                self._file.append(b"".join(batch))
+                del self._unwritten[: len(batch)]
+        except FileError as error:
+            is_news = self._failure is None
+            self._failure = error
+            if is_news:
+                self._on_problem(self._describe_failure(error))
+        else:
+            if self._failure is not None:
+                self._failure = None
+                self._on_problem(self._describe_recovery())
+
+    def _describe_failure(self, error: FileError) -> Problem:
+        goes_on = "calls continue, but are not recorded until this is fixed"
+        refuses = "no call is made until this is fixed"
+        hint = refuses if self._required else goes_on
+        return Problem(
+            self._path,
+            f"The log of calls {error.reason}",
+            f"{error.fix}; {hint}" if error.fix else hint,
+            level="warning",
+        )
+
+    def _describe_recovery(self) -> Problem:
+        lost = f"it lacks {self.lost:,} calls" if self.lost else "it lacks no call"
+        return Problem(self._path, "The log of calls is being written again", lost, level="note")
 
     def _wake_writer(self) -> None:
-        self._awake = True
         if self._thread is None:
-            self._thread = threading.Thread(target=self._write_until_closed, name="mooring-audit", daemon=True)
-            with suppress(RuntimeError):  # the system has no more threads; the lines wait for `flush`
-                self._thread.start()
+            thread = threading.Thread(target=self._write_until_closed, name="mooring-audit", daemon=True)
+            with suppress(RuntimeError):  # the system has no more threads; the lines wait for `close`
+                thread.start()
+                self._thread = thread
         self._wake.set()
 
     def _write_until_closed(self) -> None:
         while not self._closing.is_set():
-            self._wake.wait()
+            self._wake.wait(self._find_pause())
             self._wake.clear()
             # The first line at once and only then a pause for more of them: Copilot kills its servers without warning,
             # as soon as a turn ends.
-            self.flush()
-            self._hurry.wait(WRITE_SECONDS)
-            self._hurry.clear()
-        self.flush()
+            if self.flush():
+                self._hurry.wait(WRITE_SECONDS)
+                self._hurry.clear()
+        self._finish()
 
-    def _encode_line(self, waiting: _Waiting) -> bytes:
+    def _find_pause(self) -> float | None:
+        """How long to sleep if no line is added; without calls that may become long ones, for ever."""
+        # In this order: a call that begins in between wakes the thread.
+        self._watches_calls = False
+        if any(not record.id for record in list(self._running)):
+            self._watches_calls = True
+        return WRITE_SECONDS if self._watches_calls or self._failure is not None else None
+
+    def _finish(self) -> None:
+        self.flush()
+        self.lost += len(self._unwritten)
+        self._unwritten.clear()
+        self._file.close()
+
+    def _encode_line(self, record: CallRecord) -> bytes:
         try:
-            shape = describe_shape(waiting.call.arguments) if waiting.times == 1 else None
-            return self._encode(waiting, shape)
+            shape = describe_shape(record.call.arguments) if record.times == 1 else None
+            return self._encode(record, shape)
         # Somebody changed the arguments meanwhile, or they are nothing that JSON can hold: they cost no line.
         except (RuntimeError, RecursionError, TypeError, ValueError, msgspec.MsgspecError):
-            return self._encode(waiting, "unreadable")
+            return self._encode(record, "unreadable")
 
-    def _encode(self, waiting: _Waiting, arguments: Any) -> bytes:
-        call, verdict, rule = waiting.call, waiting.verdict, waiting.verdict.rule
+    def _encode(self, record: CallRecord, arguments: Any) -> bytes:
+        call, verdict, rule = record.call, record.verdict, record.verdict.rule
         entry = AuditEntry(
-            time=self._format_time(waiting.at),
+            time=self._format_time(record.at),
             session=self._session,
             server=None if call.server is None else _shorten(call.server),
             tool=_shorten(call.tool),
             verdict=verdict.action,
-            outcome=waiting.outcome,
-            seconds=round(waiting.seconds, 6),
+            outcome=record.outcome,
+            seconds=round(record.seconds, 6),
             level=verdict.level,
             rule=None if rule is None else _shorten(rule.tool),
             why=_shorten(verdict.why) if rule is None else None,
             origin=_shorten(call.origin),
             arguments=arguments,
-            times=waiting.times,
+            times=record.times,
+            id=record.id,
         )
         return _ENCODE(entry) + b"\n"
 
@@ -230,6 +358,45 @@ def log_path(where: Where) -> str:
     return f"{where.state}/audit.jsonl"
 
 
+class LogReading:
+    """What can be read of the log, oldest first; after that, `skipped` lines and `problems` say what cannot."""
+
+    def __init__(self, where: Where) -> None:
+        self._path = log_path(where)
+        self.skipped = 0
+        self.problems: list[Problem] = []
+
+    def __iter__(self) -> Iterator[AuditEntry]:
+        older = [f"{self._path}.{number}" for number in range(OLDER_FILES, 0, -1)]
+        # All of it first: whether a call has ended may be in another file.
+        contents = {path: self._read(path) for path in (*older, self._path)}
+        ended = _find_ended(contents.values())
+        for path, data in contents.items():
+            for entry in self._parse(path, data):
+                if entry.outcome != "unfinished" or entry.id not in ended:
+                    yield entry
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return files.read(path, 2 * MAX_FILE_BYTES) or b""
+        except FileError as error:
+            self.problems.append(Problem(path, f"A part of the log of calls {error.reason}", error.fix))
+            return b""
+
+    def _parse(self, path: str, data: bytes) -> Iterator[AuditEntry]:
+        before = self.skipped
+        for line in data.split(b"\n"):
+            entry = _parse_entry(line)
+            if entry is not None:
+                yield entry
+            elif line.strip():
+                self.skipped += 1
+        if bad := self.skipped - before:
+            lines = "1 line" if bad == 1 else f"{bad:,} lines"
+            message = f"{lines} of the log of calls cannot be read, and {'is' if bad == 1 else 'are'} skipped"
+            self.problems.append(Problem(path, message, level="warning"))
+
+
 def read_log(
     where: Where,
     *,
@@ -238,34 +405,33 @@ def read_log(
     session: str | None = None,
     outcome: CallOutcome | None = None,
     since: str = "",
+    reading: LogReading | None = None,
 ) -> Iterator[AuditEntry]:
     """The log, oldest first, or the entries that match; `since` is a time in the format of the entries.
 
-    Raises:
-        FileError: a file of it cannot be read.
+    Never raises: `reading` says what could not be read.
     """
     filters = {"server": server, "tool": tool, "session": session, "outcome": outcome}
     wanted = {field: value for field, value in filters.items() if value is not None}
-    for entry in _read_entries(where):
+    for entry in reading or LogReading(where):
         if entry.time >= since and all(getattr(entry, field) == value for field, value in wanted.items()):
             yield entry
 
 
-def _read_entries(where: Where) -> Iterator[AuditEntry]:
-    newest = log_path(where)
-    older = [f"{newest}.{number}" for number in range(OLDER_FILES, 0, -1)]
-    for path in (*older, newest):
-        data = files.read(path, 2 * MAX_FILE_BYTES) or b""
-        for line in data.splitlines():
-            entry = _parse_entry(line)
-            if entry is not None:
-                yield entry
+def _find_ended(contents: Iterable[bytes]) -> frozenset[str]:
+    """The ids of the calls that have both of their lines."""
+    import re  # only to read the log
+
+    # Without parsing anything: among the shapes of arguments, no value looks like this.
+    found = Counter(id for data in contents for id in re.findall(rb'"id":"([^"]+-\d+)"', data))
+    return frozenset(id.decode(errors="replace") for id, times in found.items() if times > 1)
 
 
 def _parse_entry(line: bytes) -> AuditEntry | None:
     try:
         return msgspec.json.decode(line, type=AuditEntry)
-    except msgspec.DecodeError:  # a line that was cut short must not hide the others
+    # A line that was cut short, or of which a byte was changed, must not hide the others.
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -309,18 +475,20 @@ def _shorten(text: str) -> str:
     return f"{encodable[:MAX_NAME]}…"
 
 
-def _merge_floods(entries: list[_Waiting]) -> list[_Waiting]:
-    """The same entries, but if one tool was called very often: its first calls, and one entry for all the others."""
-    if len(entries) <= FLOOD:
-        return entries
-    kept: list[_Waiting] = []
-    groups: dict[tuple[Any, ...], list[_Waiting]] = {}
-    for entry in entries:
-        kind = (entry.call.server, entry.call.tool, entry.verdict.action, entry.outcome)
+def _merge_floods(records: list[CallRecord]) -> list[CallRecord]:
+    """The same records, but if one tool was called very often: its first calls, and one record for all the others."""
+    if len(records) <= FLOOD:
+        return records
+    kept: list[CallRecord] = []
+    groups: dict[tuple[Any, ...], list[CallRecord]] = {}
+    for record in records:
+        kind = (record.call.server, record.call.tool, record.verdict.action, record.outcome)
         group = groups.setdefault(kind, [])
-        group.append(entry)
-        if len(group) <= FLOOD:
-            kept.append(entry)
+        # What has a line already that says that it runs needs one with its end.
+        if record.id or len(group) < FLOOD:
+            kept.append(record)
+        if not record.id:
+            group.append(record)
     for group in groups.values():
         others = group[FLOOD:]
         if others:
@@ -328,19 +496,19 @@ def _merge_floods(entries: list[_Waiting]) -> list[_Waiting]:
     return kept
 
 
-def _merge(entries: list[_Waiting]) -> _Waiting:
-    last = entries[-1]
-    if len(entries) == 1:
+def _merge(records: list[CallRecord]) -> CallRecord:
+    last = records[-1]
+    if len(records) == 1:
         return last
-    seconds = sum(entry.seconds for entry in entries)
-    return _Waiting(last.at, last.call, last.verdict, last.outcome, seconds, len(entries))
+    seconds = sum(record.seconds for record in records)
+    return replace(last, seconds=seconds, times=len(records))
 
 
 def _split_batches(lines: list[bytes], max_bytes: int) -> Iterator[list[bytes]]:
     """The lines in batches of at most so many bytes."""
     batch: list[bytes] = []
     size = 0
-    for line in lines:
+    for line in tuple(lines):
         if batch and size + len(line) > max_bytes:
             yield batch
             batch, size = [], 0

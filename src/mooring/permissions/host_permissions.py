@@ -38,9 +38,13 @@ class HostPermissions:
         mode: Mode | None = None,
         session_rules: Iterable[Rule] = (),
         bypass_reason: str = BYPASSED,
+        must_record: bool = False,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
-        """`session_rules` are in force besides those in the settings, for as long as the host is open."""
+        """`session_rules` are in force besides those in the settings, for as long as the host is open.
+
+        With `must_record`, a call that cannot be recorded is refused.
+        """
         self._where = where
         self._settings = settings
         self._project = project
@@ -51,7 +55,7 @@ class HostPermissions:
         self._on_problem = on_problem
         self._conversations: WeakKeyDictionary[ConversationPermissions, _Terms] = WeakKeyDictionary()
         self._policy = self._load_policy(())
-        self.audit = AuditLog(where, new_session_id(), on_problem=on_problem)
+        self.audit = AuditLog(where, new_session_id(), required=must_record, on_problem=on_problem)
         self.pins = ToolPins(where, on_problem)
         self.own = self.begin()
         """The permissions of the program itself, for calls outside of any conversation."""
