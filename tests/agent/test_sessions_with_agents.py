@@ -87,6 +87,14 @@ async def test_what_a_program_tells_is_kept_as_replies_and_results_in_order(home
     assert (session.usage, session.cost, session.turns) == (TokenUsage(10, 5), 0.5, 1)
 
 
+async def test_a_program_that_prices_turns_and_not_replies_adds_up_to_what_its_turns_cost(home: Home) -> None:
+    unpriced = TokensUsed(**STAMP, model="opus", usage=TokenUsage(10, 5))
+    first = keep_turn(home, unpriced, unpriced, TurnDone(**STAMP, reason="finished", cost=0.25))
+    assert SessionStore(home.where).find(first).cost == 0.25
+    never_priced = keep_turn(home, unpriced, TurnDone(**STAMP, reason="finished", cost=None))
+    assert SessionStore(home.where).find(never_priced).cost is None
+
+
 async def test_what_a_sub_agent_does_is_counted_and_not_told_as_the_agent_s_own(home: Home) -> None:
     used = TokensUsed(**STAMP, model="haiku", usage=TokenUsage(7, 3), cost=0.1, parent="1")
     id = keep_turn(home, *make_call("2", "below", parent="1"), used, TurnDone(**STAMP, reason="finished"))

@@ -124,6 +124,8 @@ def test_a_failure_names_its_cause(reporter: AgentReporter, events: list[TurnEve
     reporter.end("failed")
     [tool] = finished(events)
     assert (tool.success, tool.error, tool.denied) == (False, "It is closed.", False)
+    # Its result, as of every other call: the words for people stand for a call that was never made.
+    assert (tool.outcome.text, tool.outcome.for_person) == ("It is closed.\nTry later.", "")
     assert [event.error for event in events if isinstance(event, TurnFailed)] == ["The program ended with code 3."]
 
 

@@ -136,15 +136,16 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
 
 
 async def _list_agents(host: Host, options: ProgramOptions) -> tuple[AgentDefinition, ...]:
-    """The agents that files define, for a program that can use them as its own."""
+    """The agents that a program can use as its own: those that files define, and the built-in ones it lacks."""
     # In a thread: it looks at the disk, and a home may be on a slow one.
     found = await asyncio.to_thread(find_agents, host.viewpoint)
-    # Programs have agents of their own, some by the names of ours, so ours are passed on only if they are wanted.
-    return tuple(
-        definition
-        for definition in found.by_name.values()
-        if definition.origin.scope != "builtin" or definition.name == options.agent
-    )
+    brought = PROGRAM_FACTS[options.name].sub_agents
+    return tuple(definition for definition in found.by_name.values() if _is_offered(definition, options.agent, brought))
+
+
+def _is_offered(definition: AgentDefinition, main: str | None, brought: Sequence[str]) -> bool:
+    is_own = definition.origin.scope == "builtin" and definition.name in brought
+    return not is_own or definition.name == main
 
 
 def _make_backend_options(

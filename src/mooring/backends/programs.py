@@ -28,6 +28,8 @@ class ProgramFacts(Struct, frozen=True, kw_only=True):
     """The variable in which a person can name the program's path."""
     keys: tuple[str, ...]
     """Variables that it needs to reach its provider. They look like secrets, so it would not get them otherwise."""
+    sub_agents: tuple[str, ...] = ()
+    """Its own sub-agents that go by the name of one of Mooring's built-in agents. They know its tools, so they stay."""
     reads_instructions: bool = True
     """Whether it still reads AGENTS.md and the like by itself, without a repository's settings."""
 
@@ -67,6 +69,7 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
             "CLAUDE_CODE_OAUTH_TOKEN",
             "GOOGLE_APPLICATION_CREDENTIALS",
         ),
+        sub_agents=("explore", "general-purpose", "plan"),
         reads_instructions=False,
     ),
     "copilot": ProgramFacts(
@@ -85,9 +88,14 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
             "GH_TOKEN",
             "GITHUB_TOKEN",
         ),
+        sub_agents=("explore", "general-purpose"),
     ),
     "opencode": ProgramFacts(
-        label="OpenCode", program="opencode", install="npm install -g opencode-ai", keys=_PROVIDER_KEYS
+        label="OpenCode",
+        program="opencode",
+        install="npm install -g opencode-ai",
+        keys=_PROVIDER_KEYS,
+        sub_agents=("explore",),
     ),
 }
 

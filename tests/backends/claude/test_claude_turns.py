@@ -75,6 +75,68 @@ async def test_the_cost_is_that_of_the_turn_and_the_window_is_known_after_the_fi
 
 
 @patient
+async def test_the_cost_of_a_turn_is_that_turn_s_after_resuming_and_after_a_crash(home: Home) -> None:
+    with make_model(lambda request: [Say("Yes."), Usage(1000, 10)]) as model:
+        async with talk(home, model) as conversation:
+            costs = [ending_of(await conversation.say("One?")).cost for _ in range(2)]
+        for _ in range(2):
+            async with talk(home, model, resume=conversation.sessions[-1]) as again:
+                costs += [ending_of(await again.say("More?")).cost for _ in range(2)]
+                # The next turn starts the program once more, with the same session.
+                again.backend._session._program._child.end(0)
+                costs.append(ending_of(await again.say("Still there?")).cost)
+    assert costs[0] is not None
+    assert costs == [pytest.approx(costs[0])] * 8
+
+
+@patient
+async def test_an_agent_s_prompt_tools_and_model_reach_the_provider_and_another_takes_its_place(home: Home) -> None:
+    home.configure(demo=DEMO)
+    sailor = AgentDefinition(
+        name="sailor",
+        prompt="You sail the seven seas.",
+        tools=ToolSelection(own=frozenset({"Read"}), servers=("demo.add",)),
+        model="anthropic:claude-sonnet-5",
+    )
+    cook = AgentDefinition(name="cook", prompt="You are the ship's cook.", model="haiku")
+    with make_model(lambda request: Say("Aye.")) as model:
+        options = {"agents": (sailor, cook), "instructions": "Speak up."}
+        async with talk(home, model, agent="sailor", **options) as conversation:
+            await conversation.host.ready()
+            await conversation.say("Ahoy.")
+        async with talk(home, model, agent="cook", resume=conversation.sessions[-1], **options) as again:
+            await again.say("What's for dinner?")
+        async with talk(home, model, agent="cook", model="claude-sonnet-5", **options) as other:
+            await other.say("And to drink?")
+    first, second, third = model.requests
+    assert first.model == third.model == "claude-sonnet-5"
+    assert "haiku" in second.model
+    for words in ("You sail the seven seas.", "Speak up."):
+        assert words in first.system
+    assert sorted(first.tool_names) == ["Read", "mcp__demo__add"]
+    # The session goes on, and the prompt is that of the agent that is named now.
+    assert "You are the ship's cook." in second.system
+    assert "seven seas" not in second.system
+    assert any("Ahoy." in message.text for message in second.messages)
+
+
+@patient
+async def test_a_call_that_fails_is_told_with_what_it_said_like_every_other(home: Home) -> None:
+    home.configure(demo=DEMO)
+
+    def reply(request: ModelRequest) -> Reply:
+        return Say("Too bad.") if request.results else Call("mcp__demo__fail")
+
+    with make_model(reply) as model:
+        async with talk(home, model, person=Person(Allow())) as conversation:
+            events = await conversation.say("Fail.")
+    [finished] = pick(events, ToolFinished)
+    assert (finished.server, finished.tool) == ("demo", "fail")
+    assert (finished.success, finished.outcome.for_person) == (False, "")
+    assert "meant to fail" in finished.outcome.text
+
+
+@patient
 async def test_the_model_the_instructions_and_a_picture_reach_the_provider(home: Home) -> None:
     with make_model(lambda request: [Say("Seen.")]) as model:
         options = {"model": "claude-sonnet-5", "instructions": "Speak like a sailor."}

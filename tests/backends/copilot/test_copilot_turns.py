@@ -67,6 +67,9 @@ async def test_a_tool_that_fails_is_told_with_its_error_and_the_turn_goes_on(hom
     [finished] = pick(events, ToolFinished)
     assert (finished.success, finished.denied) == (False, False)
     assert "meant to fail" in finished.error
+    # Its result, as of every other call: the words for people stand for a call that was never made.
+    assert "meant to fail" in finished.outcome.text
+    assert finished.outcome.for_person == ""
     assert ending_of(events).reason == "finished"
 
 

@@ -82,6 +82,9 @@ def test_a_tool_that_fails_is_told_as_failed_with_its_error(stage: Stage) -> Non
     assert not finished.success
     assert not finished.denied
     assert "meant to fail" in finished.error
+    # Its result, as of every other call: the words for people stand for a call that was never made.
+    assert "meant to fail" in finished.outcome.text
+    assert finished.outcome.for_person == ""
     assert turn.done.reason == "finished"
 
 

@@ -5,16 +5,17 @@ import json
 import os
 import re
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tests.backends.scenario.stage import OpenStage, Stage, Turn
+from tests.backends.scenario.stage import OTHER_MODELS, OpenStage, Stage, Turn
 from tests.backends.scenario.words import call
 from tests.peers import install
 from tests.peers.processes import marked
 
 from mooring.actions.session_start import SessionStart
+from mooring.agents.builtin_agents import BUILTIN_AGENTS
 from mooring.core.question import Permission
 from mooring.core.turn import TextPiece, TokensUsed, TurnFailed, TurnStarted
 
@@ -64,6 +65,9 @@ async def tool_that_fails(stage: OpenStage) -> None:
     ended = turn.find_call("tides", "fail")
     assert not ended.success
     assert "fail" in ended.error, ended.error
+    # It is shown like every other result, and not as a call that was never made.
+    assert (ended.outcome.for_person, ended.denied) == ("", False), ended.outcome
+    assert "fail" in ended.outcome.text, ended.outcome
     assert turn.done.reason == "finished"
 
 
@@ -110,6 +114,21 @@ async def sub_agent(stage: OpenStage) -> None:
     parents = [event.id for event in turn.started if event.parent is None]
     assert ended.parent in parents, f"{ended.parent} is none of {parents}"
     assert turn.done.reason == "finished"
+
+
+async def builtin_agents(stage: OpenStage) -> None:
+    """Each of Mooring's agents is a sub-agent there: its own if it has one of that name, else Mooring's."""
+    turn = await stage.turn('[[agent debugger tides.echo {"text": "not among its tools"}]]')
+    begun = [event.agent for event in turn.events if isinstance(event, TurnStarted) and event.parent is not None]
+    assert begun == ["debugger"], begun
+    debugger = next(agent for agent in BUILTIN_AGENTS if agent.name == "debugger")
+    first_line = debugger.prompt.splitlines()[0]
+    asked = [request for request in stage.stage.model.requests if first_line in request.system]
+    assert asked, "its prompt never reached the model"
+    assert not any("echo" in name for name in asked[0].tool_names), asked[0].tool_names
+    offered = json.dumps(stage.stage.model.requests[0].body).casefold()
+    missing = [agent.name for agent in BUILTIN_AGENTS if agent.name not in offered]
+    assert missing == [], f"the model is not offered {missing}"
 
 
 async def disabled_and_enabled(stage: OpenStage) -> None:
@@ -199,6 +218,7 @@ ROWS = (
     Row("a no at our gate", refused),
     Row("status: connected, failed, disabled, needs login", statuses),
     Row("a sub-agent calls a tool, and is told as one", sub_agent),
+    Row("Mooring's built-in agents are among its sub-agents", builtin_agents),
     Row("disabled in the middle, enabled again", disabled_and_enabled),
     Row("canceled in a turn", canceled),
     Row("an error of the model ends the turn with its cause", model_error),
@@ -222,9 +242,7 @@ async def headless(stage: Stage) -> None:
     """`mooring chat -p`: what is allowed is called, what would be asked is denied, and the exit codes are the same."""
     said = f"{call('tides', 'echo', text='alone')} {call('web', 'echo', text='unasked')}"
     words = ["chat", "-b", stage.agent, "-p", said, "--allow", "tides.*", "--output-format", "json"]
-    if stage.agent != "claude":
-        words += ["-m", "scripted" if stage.agent == "copilot" else "fake/scripted"]
-    code, out, err = await run_mooring(stage, *words)
+    code, out, err = await run_mooring(stage, *words, *name_model(stage))
     assert code == 0, err
     answer = json.loads(out)
     assert not answer["isError"], answer
@@ -233,6 +251,56 @@ async def headless(stage: Stage) -> None:
     code, out, err = await run_mooring(stage, "sessions", "--json")
     newest = json.loads(out)["sessions"][0]
     assert (newest["backend"], newest["id"]) == (stage.agent, answer["session"])
+
+
+async def named_agent(stage: Stage) -> None:
+    """`--agent NAME`: what its file says reaches the model, and holds when the conversation goes on."""
+    stage.write_agent("sailor", "You sail the seven seas.", "Read, Grep")
+    await ask_agent(stage, "-b", stage.agent, "--agent", "sailor")
+    # Neither the agent nor its model has to be named again.
+    await ask_agent(stage, "--continue")
+
+
+async def ask_agent(stage: Stage, *words: str) -> None:
+    asked = len(stage.model.requests)
+    code, _, err = await run_mooring(stage, "chat", *words, "-p", "Ahoy.")
+    assert code == 0, err
+    request = stage.model.requests[asked]
+    assert "You sail the seven seas." in request.system, request.system
+    assert request.model == OTHER_MODELS[stage.agent], request.model
+    assert {"read", "view"} & {name.casefold() for name in request.tool_names}, request.tool_names
+    assert not {"bash", "edit", "write"} & {name.casefold() for name in request.tool_names}, request.tool_names
+
+
+async def cost_of_turns(stage: Stage) -> None:
+    """Each turn costs what it costs, in one process or in three; the list has their sum."""
+    costs = [await find_cost(stage, "-b", stage.agent, *name_model(stage))]
+    costs += [await find_cost(stage, "--continue") for _ in range(2)]
+    _, out, _ = await run_mooring(stage, "sessions", "--json")
+    total = json.loads(out)["sessions"][0]["cost"]
+    if stage.agent == "copilot":
+        # It counts requests of a plan, and knows no dollars.
+        assert (costs, total) == ([None, None, None], None)
+        return
+    assert costs[0] > 0, costs
+    assert [round(cost, 9) for cost in costs] == [round(costs[0], 9)] * 3, costs
+    assert round(total, 9) == round(sum(costs), 9), (total, costs)
+
+
+async def find_cost(stage: Stage, *words: str) -> Any:
+    code, out, err = await run_mooring(stage, "chat", *words, "-p", "Ahoy.", "--output-format", "json")
+    assert code == 0, err
+    return json.loads(out)["cost"]
+
+
+def name_model(stage: Stage) -> Sequence[str]:
+    match stage.agent:
+        case "claude":
+            return ()
+        case "copilot":
+            return ("-m", "scripted")
+        case "opencode":
+            return ("-m", "fake/scripted")
 
 
 async def run_mooring(stage: Stage, *words: str) -> tuple[int, str, str]:
@@ -278,6 +346,8 @@ class AfterRow(NamedTuple):
 ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
     AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
+    AfterRow("`--agent NAME`: its prompt, tools and model, also when it goes on", named_agent),
+    AfterRow("the cost of a turn is that turn's, also when it goes on", cost_of_turns),
     AfterRow("the project's AGENTS.md reaches the model", instructions),
     AfterRow("nothing of the repository is started", repository),
     AfterRow("what is off in Mooring is off in the agent's own configuration", own_servers),

@@ -161,6 +161,13 @@ class Stage:
         self.home.write("project/.opencode/opencode.json", {"mcp": planted})
         self.home.write("project/.claude/settings.json", {"enableAllProjectMcpServers": True})
 
+    def write_agent(self, name: str, prompt: str, tools: str) -> None:
+        """Write a file of the person's that defines an agent, which is to be on another model."""
+        provider = "anthropic" if self.agent == "claude" else "fake"
+        model = f"{provider}:{OTHER_MODELS[self.agent]}"
+        head = f"name: {name}\ndescription: As its name says.\ntools: {tools}\nmodel: {model}"
+        self.home.write(f"home/.config/mooring/agents/{name}.md", f"---\n{head}\n---\n{prompt}\n")
+
     def _plant_own(self) -> None:
         """Give each agent a server of the person's own, and switch all of them off in Mooring."""
         own = {f"own-{agent}": self._make_marker(f"own-{agent}") for agent in PROGRAMS}
@@ -250,12 +257,15 @@ _ENVIRONMENTS = {
         "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
     },
 }
+OTHER_MODELS = {"claude": "claude-sonnet-5", "copilot": "other", "opencode": "other"}
+"""A second model of each, as it reaches the provider."""
 _MODELS = {"claude": None, "copilot": "scripted", "opencode": "fake/scripted"}
 
 
 def _write_opencode(model: FakeModel) -> dict[str, Any]:
     options = {"baseURL": model.openai_url, "apiKey": KEY}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted": {}}}
+    models = {name: {"cost": {"input": 3, "output": 15}} for name in ("scripted", "other")}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}
     return {
         "home/.config/opencode/opencode.json": {
             "model": "fake/scripted",

@@ -21,6 +21,7 @@ from mooring.core.turn import (
     TextPiece,
     ThinkingPiece,
     TokensUsed,
+    TokenUsage,
     ToolFinished,
     ToolStarted,
     TurnDone,
@@ -41,6 +42,9 @@ class ToldConversation:
         self._pieces: list[str] = []
         self._open: set[str] = set()
         self._results: list[CallResult] = []
+        self._noted_cost = 0.0
+        self._has_unpriced = False
+        """Whether the price of any reply in this turn is unknown."""
 
     def begin_turn(self, said: TurnInput) -> None:
         """Write down what the person said, before the program gets it."""
@@ -72,13 +76,24 @@ class ToldConversation:
                 self._drop_reply()
             case TurnDone():
                 self._close_reply()
+                self._note_rest(event)
             case _:
                 pass
 
     def _note_usage(self, event: TokensUsed) -> None:
         if event.parent is None and event.model:
             self._journal.model = event.model
-        self._journal.note_usage(event.model, event.usage, event.cost)
+        # Some programs know what a turn cost, and not what each reply did: then it is noted at the end.
+        self._has_unpriced = self._has_unpriced or event.cost is None
+        self._noted_cost += event.cost or 0.0
+        self._journal.note_usage(event.model, event.usage, event.cost or 0.0)
+
+    def _note_rest(self, event: TurnDone) -> None:
+        """Note what a turn cost besides what its replies did."""
+        if self._has_unpriced:
+            rest = None if event.cost is None else event.cost - self._noted_cost
+            self._journal.note_usage(self._journal.model, TokenUsage(), rest)
+        self._has_unpriced, self._noted_cost = False, 0.0
 
     def _add_piece(self, kind: type[TextBlock | ThinkingBlock], text: str) -> None:
         """Take some more of a text: a program tells one in hundreds of pieces, which are one block."""

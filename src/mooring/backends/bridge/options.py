@@ -38,5 +38,10 @@ class BackendOptions(Struct, frozen=True, kw_only=True):
     mode: Mode | None = None
     """The permission mode of the conversation. The gate knows it; a backend may tell its agent, as for `plan`."""
 
+    @property
+    def main_agent(self) -> AgentDefinition | None:
+        """The definition of the agent that the person talks to; `None` if it is the program's own."""
+        return next((agent for agent in self.agents if agent.name == self.agent), None)
+
     def __repr__(self) -> str:
         return f"<BackendOptions in {self.cwd}, {self.servers}>"

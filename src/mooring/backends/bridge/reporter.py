@@ -111,8 +111,11 @@ class AgentReporter:
         """Tell what one reply took."""
         self._find(parent).use(model, usage, cost, window)
 
-    def note_cost(self, cost: float) -> None:
-        """Note what the whole turn cost in US dollars: some agents know the price of a turn, and not of a reply."""
+    def note_cost(self, cost: float | None) -> None:
+        """Note what the whole turn cost in US dollars: some agents know the price of a turn, and not of a reply.
+
+        `None` if that is unknown after all.
+        """
         self._main.spent.cost = cost
 
     # --- what tools do --------------------------------------------------------------------------------------------
@@ -163,14 +166,16 @@ class AgentReporter:
         self.end_agent(id)
         reporter, invocation = found
         refused = None if success else self._denied.pop(id, None)
+        refusal = _make_refusal(refused, denied and not success, error or text)
         content = parts or ((Text(text or error),) if text or error else ())
         outcome = Outcome(
             content,
             is_error=not success,
             server=invocation.server,
             tool=invocation.tool,
-            for_person=str(refused) if refused is not None else error,
-            refusal=_make_refusal(refused, denied and not success, error or text),
+            # Only where nothing was called: what a call that failed said is its result, and is shown as one.
+            for_person="" if refusal is None else refusal.reason,
+            refusal=refusal,
             structured=structured,
         )
         state: CallState = CallDone(outcome) if success else CallFailed(outcome, canceled)

@@ -8,11 +8,12 @@ from msgspec import Struct
 from mooring.agents.definition import AgentDefinition, ToolSelection
 from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.selection import select_tools_of
 from mooring.backends.claude.names import write_tool
 
 _ANY: Final = "*"
-_PROVIDER: Final = "anthropic/"
+_PROVIDER: Final = "anthropic:"
 
 
 class ClaudeTools(Struct, frozen=True):
@@ -47,9 +48,15 @@ def _write_agent(bridge: AgentBridge, servers: Sequence[str], agent: AgentDefini
 
 def write_model(model: str | None) -> str | None:
     """The model as Claude Code names it; `None` for one of another provider, which it can't ask."""
-    if model is None or "/" not in model:
+    if model is None or ":" not in model:
         return model
     return model.removeprefix(_PROVIDER) if model.startswith(_PROVIDER) else None
+
+
+def find_model(options: BackendOptions) -> str | None:
+    """The model that answers: what the person says, else what the agent's definition does; `None` for the default."""
+    agent = options.main_agent
+    return options.model or (None if agent is None else write_model(agent.model))
 
 
 def select_tools(bridge: AgentBridge, servers: Iterable[str], selection: ToolSelection) -> ClaudeTools:

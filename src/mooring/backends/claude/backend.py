@@ -9,6 +9,7 @@ from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.native import LeftOut, NativeServer
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import describe_lost_session
+from mooring.backends.claude.agents import find_model
 from mooring.backends.claude.command import build_environment
 from mooring.backends.claude.events import TurnResult
 from mooring.backends.claude.program import NAME
@@ -44,7 +45,7 @@ class ClaudeBackend:
     async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
         """See `Backend.turn`."""
         reporter = self._bridge.reporter
-        reporter.begin(emit, model=self._options.model, agent=self._options.agent)
+        reporter.begin(emit, model=find_model(self._options), agent=self._options.agent)
         result = TurnResult("failed")
         try:
             result = await self._take_turn(said)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.claude.agents import find_model
 
 _DAY: Final = "86400000"
 """In milliseconds. A person may take their time with a question, and the program counts that as part of a call."""
@@ -67,8 +68,9 @@ def build_command(
     ]
     if own_tools is not None:
         argv += ["--tools", ",".join(own_tools)]
-    if options.model is not None:
-        argv += ["--model", options.model]
+    model = find_model(options)
+    if model is not None:
+        argv += ["--model", model]
     if resume is not None:
         # In one word: otherwise an id that begins with a dash would be another option.
         argv.append(f"--resume={resume}")

@@ -47,7 +47,10 @@ class _Reply(Struct):
 class ClaudeEvents:
     """Tells one program's messages to the reporter of the conversation."""
 
-    def __init__(self, bridge: AgentBridge, on_session: Callable[[str], None]) -> None:
+    def __init__(
+        self, bridge: AgentBridge, on_session: Callable[[str], None], earlier_cost: float | None = 0.0
+    ) -> None:
+        """`earlier_cost` is what its session cost before this program was started; `None` if that is unknown."""
         self._bridge = bridge
         self._reporter = bridge.reporter
         self._on_session = on_session
@@ -57,7 +60,8 @@ class ClaudeEvents:
         self._calls_of_agents: dict[str, str] = {}
         self._last_text: list[str] = []
         self._error = ""
-        self._cost = 0.0
+        self.earlier_cost = earlier_cost
+        """What all turns before the one under way cost."""
         self._windows: dict[str, int] = {}
 
     def begin_turn(self) -> None:
@@ -215,11 +219,12 @@ class ClaudeEvents:
             window = used.get("contextWindow")
             if window:
                 self._windows[model] = window
-        # It says what all turns since its start cost.
-        total = message.total_cost_usd
-        if total is not None:
-            self._reporter.note_cost(total - self._cost)
-            self._cost = total
+        # It says what all turns of its session cost, also those before it was started.
+        total, earlier = message.total_cost_usd, self.earlier_cost
+        if total is None:
+            return
+        self._reporter.note_cost(None if earlier is None else total - earlier)
+        self.earlier_cost = total
 
     def _describe_failure(self, message: Any) -> str:
         said = message.result or self._error or "; ".join(message.errors or ())

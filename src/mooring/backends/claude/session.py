@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from mooring.core.outcome import Part
 from mooring.core.turn import TurnInput
 from mooring.errors import MooringError, ServerDied
 
+COST_TIMEOUT: Final = 5.0
+"""How many seconds a turn waits for what the turns before it cost; without an answer, its own cost is unknown."""
 SETTLE_TIMEOUT: Final = 30.0
 """How many seconds a turn waits for servers to connect; the tools of one that takes longer come later."""
 
@@ -49,6 +52,7 @@ class ClaudeSession:
         """Whether anything was said in the turn."""
         self._reader: asyncio.Task[None] | None = None
         self._setting: asyncio.Task[None] | None = None
+        self._counting: asyncio.Task[None] | None = None
 
     @property
     def is_running(self) -> bool:
@@ -60,11 +64,14 @@ class ClaudeSession:
             await self._client.connect()
         except ClaudeSDKError as error:
             raise MooringError(f"Claude Code could not be started: {error}") from error
-        self._reader = asyncio.get_running_loop().create_task(self._read(), name="claude messages")
+        loop = asyncio.get_running_loop()
+        self._reader = loop.create_task(self._read(), name="claude messages")
+        if self._events.earlier_cost is None:
+            self._counting = loop.create_task(self._find_earlier_cost(), name="claude cost")
 
     async def close(self) -> None:
         """End the program and all that it started."""
-        for task in (self._setting, self._reader):
+        for task in (self._setting, self._counting, self._reader):
             if task is not None:
                 task.cancel()
         await self._client.disconnect()
@@ -74,6 +81,9 @@ class ClaudeSession:
     async def take_turn(self, said: TurnInput) -> TurnResult:
         """Have a request answered. Raises: MooringError if the program dies."""
         await self.wait_for_servers()
+        if self._counting is not None:
+            await asyncio.wait({self._counting}, timeout=COST_TIMEOUT)
+            self._counting.cancel()  # an answer that comes during the turn would count a part of it
         self._events.begin_turn()
         self.has_answered = False
         self._result = asyncio.get_running_loop().create_future()
@@ -86,6 +96,16 @@ class ClaudeSession:
             return
         await self._program.request({"subtype": "interrupt"})
         await asyncio.shield(self._result)
+
+    async def _find_earlier_cost(self) -> None:
+        """Ask what a session that goes on has cost: the program counts on from there, or from 0 if it forgot."""
+        with suppress(MooringError):
+            used = await self._program.request({"subtype": "get_usage", "skip_behaviors": True})
+            match used:
+                case {"session": {"total_cost_usd": int() | float() as cost}}:
+                    self._events.earlier_cost = cost
+                case _:
+                    pass  # another version, which says it otherwise
 
     async def _read(self) -> None:
         """Take every message, between turns too: what nobody takes would hold up the answers to our requests."""
@@ -145,7 +165,7 @@ async def start_session(bridge: AgentBridge, options: BackendOptions, start: Pro
     """Start the program, and have it connect to its servers. Raises: MooringError."""
     # The SDK logs what it raises too, and a logger without any handler writes to the terminal.
     logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
-    events = ClaudeEvents(bridge, start.on_session)
+    events = ClaudeEvents(bridge, start.on_session, earlier_cost=0.0 if start.resume is None else None)
     requests = PermissionRequests(bridge, events)
     servers = [server for name in start.servers if (server := bridge.find_server(name)) is not None]
     program = _make_program(bridge, options, start, servers)
@@ -164,7 +184,7 @@ async def start_session(bridge: AgentBridge, options: BackendOptions, start: Pro
 def _make_program(
     bridge: AgentBridge, options: BackendOptions, start: ProgramStart, servers: Sequence[str]
 ) -> GuardedProgram:
-    agent = next((agent for agent in options.agents if agent.name == options.agent), None)
+    agent = options.main_agent
     tools = None if agent is None else select_tools(bridge, servers, agent.tools)
     argv = build_command(
         start.path,
@@ -178,9 +198,21 @@ def _make_program(
         argv,
         build_environment(options.env),
         options.cwd,
-        greeting={"appendSystemPrompt": options.instructions} if options.instructions else None,
+        greeting=_write_greeting(options),
         answerers={"elicitation": partial(answer_elicitation, bridge)},
     )
+
+
+def _write_greeting(options: BackendOptions) -> dict[str, Any]:
+    """What the system prompt is made of, beside or instead of the program's own."""
+    # Never as it was recorded: a session may go on with another agent, and AGENTS.md may have changed.
+    greeting: dict[str, Any] = {"systemPromptSnapshot": False}
+    agent = options.main_agent
+    if agent is not None and agent.prompt:
+        greeting["systemPrompt"] = [agent.prompt]
+    if options.instructions:
+        greeting["appendSystemPrompt"] = options.instructions
+    return greeting
 
 
 async def _write_message(said: TurnInput) -> AsyncIterator[dict[str, Any]]:

@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
+from mooring.agents.files.model_words import FAMILIES
 from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import AgentBridge
+from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.selection import select_tools_of
+from mooring.backends.copilot.environment import CopilotVariables
 
 OWN_TOOLS: Final[Mapping[str, frozenset[str]]] = {
     "bash": frozenset({"Bash"}),
@@ -38,10 +41,27 @@ def _write_agent(bridge: AgentBridge, servers: Sequence[str], agent: AgentDefini
         "prompt": agent.prompt,
         "tools": select_tools(bridge, servers, agent.tools),
     }
-    if agent.model is not None:
-        # The provider is always the one of the session.
-        written["model"] = agent.model.rpartition("/")[2]
+    model = write_model(agent.model)
+    if model is not None:
+        written["model"] = model
     return written
+
+
+def write_model(model: str | None) -> str | None:
+    """The model as Copilot names it; `None` for the one of the session.
+
+    The provider is always the one of the session, and a kind of Claude is no name of a model there.
+    """
+    if model is None or model in FAMILIES:
+        return None
+    provider, _, name = model.partition(":")
+    return name or provider
+
+
+def find_model(options: BackendOptions, variables: CopilotVariables) -> str | None:
+    """The model that answers: what the person says, else what the agent's definition or the environment does."""
+    agent = options.main_agent
+    return options.model or (None if agent is None else write_model(agent.model)) or variables.model
 
 
 def select_tools(bridge: AgentBridge, servers: Sequence[str], selection: ToolSelection) -> list[str] | None:

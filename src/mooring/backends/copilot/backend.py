@@ -10,6 +10,7 @@ from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import describe_lost_session, explain_end
 from mooring.backends.copilot import sdk
+from mooring.backends.copilot.agents import find_model
 from mooring.backends.copilot.environment import CopilotVariables
 from mooring.backends.copilot.events import CopilotEvents
 from mooring.backends.copilot.permission import CopilotPermissions
@@ -73,7 +74,7 @@ class CopilotBackend:
         """See `Backend.turn`. A program that dies ends the turn, and the next one starts it again."""
         reporter = self._bridge.reporter
         self._events.begin_turn()
-        reporter.begin(emit, model=self._options.model or self._variables.model, agent=self._options.agent)
+        reporter.begin(emit, model=find_model(self._options, self._variables), agent=self._options.agent)
         reason: EndOfTurn = "failed"
         try:
             reason = await self._take_turn(said)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from mooring import files
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.copilot.agents import write_agents
+from mooring.backends.copilot.agents import find_model, write_agents
 from mooring.backends.copilot.environment import CopilotVariables
 from mooring.backends.copilot.servers import SessionServers
 from mooring.core.where import here
@@ -71,7 +71,7 @@ def build_settings(
         "client_name": "mooring",
         "working_directory": options.cwd,
         "config_directory": make_folder(options),
-        "model": options.model or variables.model,
+        "model": find_model(options, variables),
         "provider": variables.make_provider(),
         "mcp_servers": dict(servers.configs),
         "system_message": _write_instructions(options, variables),

@@ -20,6 +20,7 @@ OWN_TOOLS: Final[Mapping[str, frozenset[str]]] = {
     "edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"}),
     "glob": frozenset({"Glob"}),
     "grep": frozenset({"Grep"}),
+    "question": frozenset({"AskUserQuestion"}),
     "read": frozenset({"Read"}),
     "skill": frozenset({"Skill"}),
     "task": frozenset({"Task", "Agent"}),

@@ -9,7 +9,7 @@ from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.answers import TurnAnswers
-from mooring.backends.opencode.config import find_main_agent
+from mooring.backends.opencode.config import find_main_agent, find_model
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
 from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
@@ -129,7 +129,7 @@ class OpenCodeBackend:
     async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
         """See `Backend.turn`."""
         reporter = self._bridge.reporter
-        reporter.begin(emit, model=self._options.model, agent=self._options.agent)
+        reporter.begin(emit, model=find_model(self._options), agent=self._options.agent)
         reason: EndOfTurn = "failed"
         text = ""
         try:
@@ -162,8 +162,9 @@ class OpenCodeBackend:
 
     async def _ask(self, running: RunningAgent, said: TurnInput) -> TurnReading:
         self._has_begun = False
-        if self._options.model is not None:
-            check_model(self._options.model, running.models)
+        model = find_model(self._options)
+        if model is not None:
+            check_model(model, running.models)
         session = await self._find_session(running)
         await running.servers.update()
         reading = TurnReading(session, self._bridge.reporter, running, self._prompts)

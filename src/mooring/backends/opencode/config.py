@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.opencode.agents import MAIN_AGENT, KnownTools, write_agent
+from mooring.backends.opencode.agents import MAIN_AGENT, KnownTools, split_model, write_agent
 from mooring.backends.opencode.own_config import OwnNames
 from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
 from mooring.files import project_folders
@@ -90,8 +90,15 @@ def _write_agents(options: BackendOptions, own: Iterable[str], known: KnownTools
 
 def find_main_agent(options: BackendOptions) -> str:
     """The agent that the person talks to, as OpenCode names it."""
-    known = {definition.name for definition in options.agents}
-    return options.agent if options.agent in known and options.agent is not None else MAIN_AGENT
+    agent = options.main_agent
+    return MAIN_AGENT if agent is None else agent.name
+
+
+def find_model(options: BackendOptions) -> str | None:
+    """The model that answers: what the person says, else what the agent's definition does; `None` for the default."""
+    agent = options.main_agent
+    named = None if agent is None or agent.model is None else split_model(agent.model)
+    return options.model or (None if named is None else "/".join(named))
 
 
 def find_instruction_files(cwd: str) -> list[str]:

@@ -206,8 +206,10 @@ class TurnReading:
             return
         self._start_call(part, state.input)
         child = state.metadata.get("sessionId")
-        if part.tool == "task" and isinstance(child, str):
-            self._parents.setdefault(child, part.id)
+        if part.tool == "task" and isinstance(child, str) and child not in self._parents:
+            self._parents[child] = part.id
+            named = as_mapping(state.input).get("subagent_type")
+            self._reporter.begin_agent(part.id, agent=named if isinstance(named, str) else None)
         if state.status == "completed":
             self._finish(part, state.output, state.attachments or ())
         elif state.status == "error":
