@@ -24,6 +24,7 @@ from mooring.core.backend_name import ProgramName, ServersWay
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.turn import Backend, EmitTurnEvent, ServerStatus, TurnEvent, TurnInput
+from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
 from mooring.servers.launch.environment import make_launch
@@ -37,21 +38,27 @@ class ProgramOptions(Struct, frozen=True, kw_only=True):
     name: ProgramName
     model: str | None = None
     """The model as the program names it; `None` for its own default."""
-    agent: str | None = None
-    """The name of the defined agent that the person talks to, if it is one."""
+    agent: AgentDefinition | None = None
+    """The defined agent that the person talks to, if it is one."""
     ask: Ask
     policy: Policy | None = None
     """As in `Host.registry`; the host's own if it is `None`."""
     switch: SwitchServer | None = None
     """How servers of the host are enabled and disabled, if they are."""
 
+    @property
+    def agent_name(self) -> str | None:
+        return None if self.agent is None else self.agent.name
+
 
 class KeptProgram:
     """A program that answers, with each turn written down. A `Backend`."""
 
-    def __init__(self, backend: Backend, told: ToldConversation, servers: ServersWay) -> None:
+    def __init__(self, backend: Backend, told: ToldConversation, servers: ServersWay, session: str) -> None:
         self.servers = servers
         """How it gets the servers."""
+        self.session = session
+        """The id under which the conversation is stored."""
         self._backend = backend
         self._told = told
 
@@ -103,8 +110,9 @@ async def open_program(
         viewpoint.cwd,
         start,
         model=options.model,
-        agent=options.agent,
+        agent=options.agent_name,
         backend=options.name,
+        mode=find_mode(options.policy) or host.call_policy().mode,
         days=host.settings["sessionDays"],
         on_problem=on_problem,
     )
@@ -112,9 +120,9 @@ async def open_program(
         settings = _make_backend_options(host, options, opened, await _list_agents(host, options))
         if not PROGRAM_FACTS[options.name].reads_instructions:
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
-        backend = await _load(options.name)(bridge, settings)
+        backend = await _start(bridge, settings, options.name, is_continued=opened.resumed is not None)
         try:
-            yield KeptProgram(backend, ToldConversation(opened.journal), settings.servers)
+            yield KeptProgram(backend, ToldConversation(opened.journal), settings.servers, opened.journal.id)
         finally:
             await backend.close()
 
@@ -128,6 +136,8 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
         reporter,
         ask=options.ask,
         policy=options.policy,
+        # What its file denies or asks about; it never allows anything.
+        rules=() if options.agent is None else options.agent.rules,
         switch=options.switch,
         way=host.settings["backendServers"],
     )
@@ -140,7 +150,9 @@ async def _list_agents(host: Host, options: ProgramOptions) -> tuple[AgentDefini
     # In a thread: it looks at the disk, and a home may be on a slow one.
     found = await asyncio.to_thread(find_agents, host.viewpoint)
     brought = PROGRAM_FACTS[options.name].sub_agents
-    return tuple(definition for definition in found.by_name.values() if _is_offered(definition, options.agent, brought))
+    return tuple(
+        definition for definition in found.by_name.values() if _is_offered(definition, options.agent_name, brought)
+    )
 
 
 def _is_offered(definition: AgentDefinition, main: str | None, brought: Sequence[str]) -> bool:
@@ -168,7 +180,7 @@ def _make_backend_options(
         guard=host.guard,
         model=options.model,
         agents=agents,
-        agent=options.agent,
+        agent=options.agent_name,
         servers=servers,
         resume=None if opened.resumed is None else opened.resumed.session.backend_session,
         on_session=opened.journal.name_backend_session,
@@ -180,6 +192,21 @@ def _read_instructions(host: Host) -> str:
     """What AGENTS.md, CLAUDE.md and the like say, as a section of a system prompt."""
     found = collect_instructions(host.viewpoint)
     return write_section(found.files, host.viewpoint.where)
+
+
+async def _start(bridge: AgentBridge, settings: BackendOptions, name: ProgramName, *, is_continued: bool) -> Backend:
+    """Open a program. Raises: ConfigError if it isn't installed, or can't be used here."""
+    try:
+        return await _load(name)(bridge, settings)
+    except ConfigError as error:
+        if not is_continued:
+            raise
+        reason = str(error).removesuffix(error.hint).rstrip()
+        hint = f"{error.hint} Or begin one with somebody else: mooring chat -b NAME".lstrip()
+        label = PROGRAM_FACTS[name].label
+        raise ConfigError(
+            f"This conversation is with {label}, and only {label} remembers it. {reason}", hint
+        ) from error
 
 
 def _load(name: ProgramName) -> OpenProgram:

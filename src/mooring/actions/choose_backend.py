@@ -1,13 +1,23 @@
 """Who answers in a conversation: what is asked for, before the session that goes on, before the settings."""
 
+from typing import TYPE_CHECKING, Final, get_args
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.actions.session_start import SessionStart
 from mooring.core.backend_name import BACKENDS, BackendName, is_program
 from mooring.core.limits import TurnLimits
+from mooring.core.verdict import CommandPermissions, Mode
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError
 from mooring.settings import Settings
+
+if TYPE_CHECKING:
+    from mooring.agents.sessions.store import SessionSummary
+
+_NEVER_RESTORED: Final = "bypass"
+"""The mode that a person has to ask for each time."""
 
 
 class BackendChoice(Struct, frozen=True):
@@ -15,6 +25,8 @@ class BackendChoice(Struct, frozen=True):
 
     backend: BackendName
     session: SessionStart
+    continued: "SessionSummary | None" = None
+    """The session that goes on, as it was left."""
 
 
 def choose_backend(
@@ -27,8 +39,9 @@ def choose_backend(
 
     Raises: ConfigError if the session is somebody else's, or isn't there; FileError.
     """
-    if start.resume is not None or start.newest:
-        return _continue(asked, start, viewpoint)
+    continued = find_continued(asked, start, viewpoint)
+    if continued is not None:
+        return BackendChoice(_read_backend(continued), SessionStart(continued.id), continued)
     named: BackendName | None = asked or settings["backend"]
     if named is not None:
         return BackendChoice(named, start)
@@ -37,17 +50,54 @@ def choose_backend(
     return BackendChoice("api" if has_model else "manual", start)
 
 
-def _continue(asked: BackendName | None, start: SessionStart, viewpoint: Viewpoint) -> BackendChoice:
+# --- a conversation that goes on --------------------------------------------------------------------------------------
+
+
+def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Viewpoint) -> "SessionSummary | None":
+    """The session that is to go on, as it was left; `None` for a new one. Raises: as `choose_backend`."""
+    if start.resume is None and not start.newest:
+        return None
     from mooring.agents.sessions.store import SessionStore  # most conversations are new, and need no database yet
 
     store = SessionStore(viewpoint.where)
     session = store.find_newest(viewpoint.cwd, asked) if start.newest else store.find(start.resume or "")
-    if session.backend not in BACKENDS:
-        raise ConfigError(f"The session {session.id} is with {session.backend!r}, which this version doesn't know.")
-    if asked is not None and asked != session.backend:
+    backend = _read_backend(session)
+    if asked is not None and asked != backend:
         hint = f"Leave out `-b {asked}`, or begin another conversation."
-        raise ConfigError(f"The session {session.id} is with {session.backend}.", hint)
-    return BackendChoice(session.backend, SessionStart(session.id))
+        raise ConfigError(f"The session {session.id} is with {backend}.", hint)
+    return session
+
+
+def _read_backend(session: "SessionSummary") -> BackendName:
+    for known in BACKENDS:
+        if session.backend == known:
+            return known
+    raise ConfigError(f"The session {session.id} is with {session.backend!r}, which this version doesn't know.")
+
+
+def restore_mode(continued: "SessionSummary | None", permissions: CommandPermissions) -> CommandPermissions:
+    """What a command adds to the permissions, with the mode of the session that goes on unless it names one itself."""
+    if continued is None or permissions.mode is not None:
+        return permissions
+    mode = next((known for known in get_args(Mode) if known == continued.mode), None)
+    return permissions if mode == _NEVER_RESTORED else replace(permissions, mode=mode)
+
+
+def describe_lost_mode(continued: "SessionSummary | None", asked: Mode | None, now: Mode) -> str:
+    """What is said if the mode of the session that goes on isn't restored; empty if it is. `asked` is by an option."""
+    if continued is None or asked is not None or continued.mode != _NEVER_RESTORED or now == _NEVER_RESTORED:
+        return ""
+    return f"Permissions were bypassed in this conversation. It goes on in {now} mode; --permission-mode changes that."
+
+
+def restore_model(continued: "SessionSummary | None", asked: str | None, agent_model: str | None) -> str | None:
+    """The model as another agent's program names it: the one asked for, else the one that answered last.
+
+    `agent_model` is what the definition of an agent says that was named just now; the program knows it too.
+    """
+    if asked is not None or agent_model is not None or continued is None:
+        return asked
+    return continued.model or None
 
 
 def check_model_options(backend: BackendName, limits: TurnLimits) -> None:

@@ -2,15 +2,15 @@
 
 import asyncio
 
-from mooring.actions.session_start import SessionStart
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import AgentFiles
 from mooring.agents.missing_tools import describe_missing, find_missing_tools
 from mooring.agents.selection import apply_selection
-from mooring.agents.sessions.store import SessionStore
+from mooring.agents.sessions.store import SessionSummary
 from mooring.core.status import Disabled
 from mooring.core.where import Viewpoint
 from mooring.display.text import quote_argument
+from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.inventory.admit import NotAdmitted
 from mooring.tools.registry import Registry
@@ -50,31 +50,29 @@ def _suggest_use(name: str, refused: NotAdmitted) -> str:
     return f"mooring mcp {verb} {quote_argument(name)}"
 
 
-async def find_defined_agent(host: Host, name: str | None, start: SessionStart) -> DefinedAgent | None:
+async def find_defined_agent(
+    host: Host, name: str | None, continued: SessionSummary | None = None
+) -> DefinedAgent | None:
     """The agent that is named, else the one that a conversation which goes on was with; `None` if it is none.
 
-    Raises: ConfigError if there is no such agent; FileError.
+    Raises: ConfigError if there is no such agent.
     """
     # In a thread: it looks at the disk, and a home may be on a slow one.
-    return await asyncio.to_thread(_find_defined_agent, host.viewpoint, name, start)
+    return await asyncio.to_thread(_find_defined_agent, host.viewpoint, name, continued)
 
 
-def _find_defined_agent(viewpoint: Viewpoint, name: str | None, start: SessionStart) -> DefinedAgent | None:
-    # Without this, an agent that may only read would go on with every tool.
-    name = name or _find_previous(viewpoint, start)
-    if name is None:
-        return None
+def _find_defined_agent(
+    viewpoint: Viewpoint, name: str | None, continued: SessionSummary | None
+) -> DefinedAgent | None:
     files = AgentFiles(viewpoint)
-    return DefinedAgent(files, files.find().find(name))
-
-
-def _find_previous(viewpoint: Viewpoint, start: SessionStart) -> str | None:
-    if start.resume is None and not start.newest:
+    if name is not None:
+        return DefinedAgent(files, files.find().find(name))
+    # Without this, an agent that may only read would go on with every tool.
+    previous = None if continued is None else continued.agent
+    if previous is None:
         return None
-    store = SessionStore(viewpoint.where)
-    # That there is no such session, or several, is said when it is opened.
-    if start.newest:
-        found = store.list(viewpoint.cwd, most=1)
-    else:
-        found = tuple(session for session in store.list() if session.id.startswith(start.resume or ""))
-    return found[0].agent if len(found) == 1 else None
+    definition = files.find().by_name.get(previous)
+    if definition is None:
+        hint = "Choose another with --agent NAME; `mooring agents` lists them."
+        raise ConfigError(f"This conversation is with the agent {previous!r}, which is no longer defined.", hint)
+    return DefinedAgent(files, definition)

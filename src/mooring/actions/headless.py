@@ -10,16 +10,17 @@ from msgspec.structs import replace
 from mooring.actions.agent_options import AgentOptions, check_price
 from mooring.actions.agent_thread import refuse_unasked
 from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import check_model_options, choose_backend
+from mooring.actions.choose_backend import check_model_options, choose_backend, restore_model
 from mooring.actions.deadline import Deadline
 from mooring.actions.defined_agent import find_defined_agent
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.server_skill import add_skill, find_used_skill
 from mooring.actions.session_start import SessionStart
-from mooring.actions.turn import Agent, add_definition, choose_model_for, open_kept_agent
+from mooring.actions.turn import Agent, add_definition, open_kept_agent, restore_model_for
 from mooring.actions.written_command import make_command_turn
 from mooring.agents.commands.used import UsedCommand, find_used_command
+from mooring.agents.definition import AgentDefinition
 from mooring.agents.model import Model
 from mooring.core.backend_name import BackendName, is_program
 from mooring.core.config import ServerConfig
@@ -110,15 +111,21 @@ async def run_headless(
     check_model_options(choice.backend, request.limits)
     # Nobody is there to pick tools: without a model, it is said how to choose one.
     name = choice.backend if is_program(choice.backend) else "api"
+    continued = choice.continued
     request = replace(request, session=choice.session)
     words = AgentWords(host.viewpoint, on_problem)
     options = AgentOptions(limits=request.limits, local=True, words=words)
     agent_model = None
-    defined = await find_defined_agent(host, request.agent, request.session)
+    defined = await find_defined_agent(host, request.agent, continued)
     if defined is not None:
         options, agent_model = add_definition(options, defined), defined.definition.model
-    model = None if is_program(name) else await choose_model_for(host, request.model, agent_model)
-    if model is not None:
+    is_agent_named = request.agent is not None
+    model = None
+    if is_program(name):
+        named_model = agent_model if is_agent_named else None
+        request = replace(request, model=restore_model(continued, request.model, named_model))
+    else:
+        model = await restore_model_for(host, request.model, agent_model, continued, is_agent_named=is_agent_named)
         check_price(request.limits, model)  # before anything is waited for
     starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
     failed = await _require_servers(host, deadline) if starts_servers else {}
@@ -131,7 +138,8 @@ async def run_headless(
     takes = () if model is None else model.takes
     named = TurnInput("") if used else await expand_mentions(host, request.prompt, takes, deadline)
     outcome = _Outcome(on_event)
-    async with _open_backend(host, model, name, options, request, on_problem) as answering:
+    definition = None if defined is None else defined.definition
+    async with _open_backend(host, model, name, options, definition, request, on_problem) as answering:
         backend: Backend
         if isinstance(answering, Agent):
             named = await _add_used(host, answering, request.prompt, used, named, deadline, on_problem)
@@ -188,6 +196,7 @@ async def _open_backend(
     model: Model | None,
     name: BackendName,
     agent_options: AgentOptions,
+    definition: AgentDefinition | None,
     request: HeadlessRequest,
     on_problem: Callable[[Problem], None],
 ) -> AsyncIterator[Agent | Backend]:
@@ -195,7 +204,7 @@ async def _open_backend(
     if is_program(name):
         from mooring.actions.agent_program import ProgramOptions, open_program  # few runs use one
 
-        options = ProgramOptions(name=name, model=request.model, agent=agent_options.agent, ask=refuse_unasked)
+        options = ProgramOptions(name=name, model=request.model, agent=definition, ask=refuse_unasked)
         async with open_program(host, options, request.session, on_problem=on_problem) as program:
             yield program
         return

@@ -13,6 +13,7 @@ from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionS
 from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.core.backend_name import BackendName
 from mooring.core.problem import Problem
+from mooring.core.verdict import Mode
 from mooring.core.where import Where
 from mooring.errors import FileError
 
@@ -51,6 +52,7 @@ async def open_session(
     model: str | None,
     agent: str | None = None,
     backend: BackendName = "api",
+    mode: Mode | None = None,
     days: float,
     secrets: Sequence[str] = (),
     on_problem: Callable[[Problem], None],
@@ -72,6 +74,7 @@ async def open_session(
     if model is not None:
         journal.model = model
     journal.agent = agent
+    journal.mode = mode
     upkeep = asyncio.get_running_loop().call_later(UPKEEP_DELAY, _start_upkeep, store, days)
     try:
         yield OpenedSession(journal, resumed)

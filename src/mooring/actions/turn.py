@@ -22,6 +22,7 @@ from mooring.agents.history import Message
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
+from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
@@ -31,9 +32,9 @@ from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.core.verdict import Rule
-from mooring.errors import ConfigError, ModelError
+from mooring.errors import ConfigError, ModelError, NoModel
 from mooring.host.host import Host
-from mooring.host.options import Policy
+from mooring.host.options import Policy, find_mode
 from mooring.tools.registry import Registry
 from mooring.tools.tool import ModelTool
 
@@ -204,6 +205,7 @@ async def open_kept_agent(
         start,
         model=model.name,
         agent=options.agent,
+        mode=find_mode(options.policy) or host.call_policy().mode,
         days=host.settings["sessionDays"],
         on_problem=on_problem,
     )
@@ -229,6 +231,26 @@ async def choose_model_for(host: Host, spec: str | None, agent_model: str | None
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
     return await choose_model(spec, host.viewpoint.where, host.settings, agent_model)
+
+
+async def restore_model_for(
+    host: Host, spec: str | None, agent_model: str | None, continued: SessionSummary | None, *, is_agent_named: bool
+) -> Model:
+    """The same for a conversation that may go on: with the model that answered in it, unless `spec` or an agent that
+    is named now (`is_agent_named`) says otherwise. Raises: ConfigError."""
+    if spec is not None or continued is None:
+        return await choose_model_for(host, spec, agent_model)
+    from mooring.backends.api.choose import choose_model  # only where a model is wanted
+
+    where, previous = host.viewpoint.where, continued.model
+    # The model that answered is what came of the agent's file, if nobody names another agent.
+    from_file = agent_model if is_agent_named else None
+    try:
+        return await choose_model(None, where, host.settings, from_file, previous)
+    except NoModel as error:
+        reason = str(error).removesuffix(error.hint).rstrip()
+        hint = f"{error.hint} Or choose another model with -m PROVIDER:MODEL."
+        raise NoModel(f"This conversation can't go on with its model: {reason}", hint) from error
 
 
 def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptions:
@@ -312,7 +334,7 @@ async def agent(
     if agent is not None:
         from mooring.actions.defined_agent import find_defined_agent  # few programs name one
 
-        defined = await find_defined_agent(host, agent, SessionStart())
+        defined = await find_defined_agent(host, agent)
         assert defined is not None  # one is named
         options, agent_model = add_definition(options, defined), defined.definition.model
     if model is None or isinstance(model, str):

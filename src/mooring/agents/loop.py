@@ -174,9 +174,9 @@ async def _receive(thread: AgentThread, request: ModelRequest, partial: _Partial
 def _keep_partial(thread: AgentThread, partial: _PartialReply) -> None:
     """Keep what the model had said when it was interrupted.
 
-    Nothing else of the reply: its calls were never made, and providers refuse thoughts that lead to nothing.
+    Nothing else of the reply: its calls were never made, and providers refuse thoughts that lead to nothing. The
+    journal has what arrived already, as a reply without an end, which is what it is.
     """
-    thread.journal.drop_reply()
     text = partial.take_text()
     if text.strip():
-        thread.add(ModelMessage((TextBlock(text),), thread.model.name))
+        thread.messages.append(ModelMessage((TextBlock(text),), thread.model.name))

@@ -8,9 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from mooring.actions.agent_words import AgentWords
+from mooring.actions.choose_backend import describe_lost_mode, find_continued, restore_mode
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
+from mooring.actions.session_start import SessionStart
 from mooring.agents.commands.find import FoundCommands
 from mooring.chat.face import Face
 from mooring.chat.news import ServerNews
@@ -24,10 +29,10 @@ from mooring.core.result import FilledPrompt, Result
 from mooring.core.status import Status
 from mooring.core.tool import Prompt
 from mooring.core.turn import ServerStatus, TurnInput
-from mooring.core.verdict import CommandPermissions
+from mooring.core.verdict import CommandPermissions, Mode
 from mooring.core.where import Viewpoint
 from mooring.display.text import problem_line, safe
-from mooring.errors import HeldBack, MooringError, UnknownTool
+from mooring.errors import ConfigError, HeldBack, MooringError, UnknownTool
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
@@ -35,16 +40,27 @@ from mooring.process.programs import Guard
 if TYPE_CHECKING:
     from mooring.actions.agents import AgentListing
     from mooring.actions.switch import Switched
+    from mooring.agents.sessions.store import SessionSummary
+    from mooring.agents.sessions.transcript import LastExchange
     from mooring.discovery.targets import WriteScope
     from mooring.tools.registry import Registry
 
 T = TypeVar("T")
 
 
+class ContinuedConversation(Struct, frozen=True):
+    """A conversation that goes on, as its person left it."""
+
+    session: "SessionSummary"
+    last: "LastExchange | None"
+
+
 class Conversation:
     """Everything in one chat that is not drawn. Use `open`, then `start`."""
 
     host: Host
+    continued: "ContinuedConversation | None" = None
+    """What was said before, if this conversation goes on."""
     news: ServerNews
     responder: Responder
     """Who answers, and with which tools."""
@@ -76,10 +92,12 @@ class Conversation:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Open the host and the tools, and close them at the end. Raises: ConfigError."""
+        await self._find_continued()
+        permissions = restore_mode(self._previous, self.permissions)
         options = HostOptions(
             request=self.viewpoint,
             ask=self._face.ask,
-            policy=self.permissions.mode,
+            policy=permissions.mode,
             rules=self.permissions.rules,
             guard=self._guard,
             reload=True,
@@ -88,19 +106,53 @@ class Conversation:
         )
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
-            async with open_responder(self._make_setup(), self._options) as self.responder:
+            async with open_responder(self._make_setup(permissions.mode), self._options) as self.responder:
                 listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
                 finally:
                     listening.cancel()
 
-    def _make_setup(self) -> ResponderSetup:
+    async def _find_continued(self) -> None:
+        """Look up the conversation that is to go on, and what was said in it last. Raises: ConfigError."""
+        found = await asyncio.to_thread(find_continued, self._options.backend, self._options.session, self.viewpoint)
+        if found is None:
+            return
+        # Loaded here: most conversations are new.
+        from mooring.agents.sessions.store import SessionStore
+        from mooring.agents.sessions.transcript import find_last_exchange
+
+        # From now on it is this one, whichever is the last of its folder by then.
+        self._options = replace(self._options, session=SessionStart(found.id))
+        _, entries = await asyncio.to_thread(SessionStore(self.viewpoint.where).read, found.id)
+        self.continued = ContinuedConversation(found, find_last_exchange(entries))
+
+    def describe_lost_mode(self) -> str:
+        """What is said if this conversation goes on in another mode than before; empty if it doesn't."""
+        return describe_lost_mode(self._previous, self.permissions.mode, self.host.call_policy().mode)
+
+    @property
+    def _previous(self) -> "SessionSummary | None":
+        return None if self.continued is None else self.continued.session
+
+    async def find_stored(self) -> str | None:
+        """The id under which this conversation can be continued; `None` if nothing of it is stored."""
+        id = self.responder.session
+        if id is None:
+            return None
+        from mooring.agents.sessions.store import SessionStore  # loaded by now, if anything was stored
+
+        try:
+            return (await asyncio.to_thread(SessionStore(self.viewpoint.where).find, id)).id
+        except ConfigError:
+            return None  # nothing was said, or it could not be written; then that was said
+
+    def _make_setup(self, mode: Mode | None) -> ResponderSetup:
         return ResponderSetup(
             host=self.host,
             face=self._face,
             words=self.words,
-            mode=self.permissions.mode,
+            mode=mode,
             switch=self.switch,
             tokens=self.tokens,
             lines=self.lines,

@@ -11,7 +11,7 @@ from uuid import uuid4
 from msgspec import Struct
 
 from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import check_model_options, choose_backend
+from mooring.actions.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
 from mooring.actions.session_start import SessionStart
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.reporter import TurnReporter
@@ -76,6 +76,8 @@ class Responder(Struct, frozen=True, kw_only=True):
     """Another agent's program, if that is what answers."""
     definition: AgentDefinition | None = None
     """Of the defined agent that answers, if it is one."""
+    session: str | None = None
+    """The id under which the conversation is stored; `None` if it isn't."""
 
     @property
     def agent_name(self) -> str | None:
@@ -111,8 +113,8 @@ def open_responder(setup: ResponderSetup, options: ChatOptions) -> AbstractAsync
     if choice.backend == "manual":
         return _open_manual(setup)
     if is_program(choice.backend):
-        return _open_program(setup, options, choice.backend, choice.session)
-    return _open_model(setup, options, choice.session)
+        return _open_program(setup, options, choice.backend, choice)
+    return _open_model(setup, options, choice)
 
 
 @asynccontextmanager
@@ -131,10 +133,10 @@ async def _open_manual(setup: ResponderSetup) -> AsyncIterator[Responder]:
 
 
 @asynccontextmanager
-async def _open_model(setup: ResponderSetup, options: ChatOptions, start: SessionStart) -> AsyncIterator[Responder]:
+async def _open_model(setup: ResponderSetup, options: ChatOptions, choice: BackendChoice) -> AsyncIterator[Responder]:
     # Loaded here: without a model, nothing of an agent is needed.
     from mooring.actions.agent_options import AgentOptions
-    from mooring.actions.turn import add_definition, choose_model_for, open_kept_agent
+    from mooring.actions.turn import add_definition, open_kept_agent, restore_model_for
 
     face = setup.face
     agent_options = AgentOptions(
@@ -145,15 +147,21 @@ async def _open_model(setup: ResponderSetup, options: ChatOptions, start: Sessio
         switch=setup.switch,
     )
     definition = None
-    defined = await _find_defined_agent(setup, options)
+    defined = await _find_defined_agent(setup, options, choice)
     if defined is not None:
         agent_options, definition = add_definition(agent_options, defined), defined.definition
-    model = await choose_model_for(setup.host, options.model, None if definition is None else definition.model)
+    model = await restore_model_for(
+        setup.host,
+        options.model,
+        None if definition is None else definition.model,
+        choice.continued,
+        is_agent_named=options.agent is not None,
+    )
     kept = open_kept_agent(
         setup.host,
         model,
         agent_options,
-        start,
+        choice.session,
         on_problem=lambda problem: _show_problem(face, problem),
         tell=face.show_call_event,
     )
@@ -164,42 +172,55 @@ async def _open_model(setup: ResponderSetup, options: ChatOptions, start: Sessio
             model=agent.model,
             agent=agent,
             definition=definition,
+            session=agent.session,
         )
 
 
 @asynccontextmanager
 async def _open_program(
-    setup: ResponderSetup, options: ChatOptions, name: ProgramName, start: SessionStart
+    setup: ResponderSetup, options: ChatOptions, name: ProgramName, choice: BackendChoice
 ) -> AsyncIterator[Responder]:
     # Loaded here: most chats need no program of another agent.
     from mooring.actions.agent_program import ProgramOptions, open_program
 
     face = setup.face
-    defined = await _find_defined_agent(setup, options)
+    defined = await _find_defined_agent(setup, options, choice)
     definition = None if defined is None else defined.definition
+    named_model = definition.model if definition is not None and options.agent is not None else None
+    model = restore_model(choice.continued, options.model, named_model)
     program_options = ProgramOptions(
         name=name,
-        model=options.model,
-        agent=None if definition is None else definition.name,
+        model=model,
+        agent=definition,
         ask=face.ask,
         policy=setup.mode,
         switch=setup.switch,
     )
-    kept = open_program(setup.host, program_options, start, on_problem=lambda problem: _show_problem(face, problem))
-    model = name if options.model is None else f"{name} ({options.model})"
+    session = choice.session
+    kept = open_program(setup.host, program_options, session, on_problem=lambda problem: _show_problem(face, problem))
+    label = name if model is None else f"{name} ({model})"
     # What the person calls by a command goes past the program, and is shown as it is without one.
     async with kept as program, _make_registry(setup, face.show_call_event) as registry:
-        yield Responder(backend=program, registry=registry, model=model, program=program, definition=definition)
+        yield Responder(
+            backend=program,
+            registry=registry,
+            model=label,
+            program=program,
+            definition=definition,
+            session=program.session,
+        )
 
 
-async def _find_defined_agent(setup: ResponderSetup, options: ChatOptions) -> "DefinedAgent | None":
+async def _find_defined_agent(
+    setup: ResponderSetup, options: ChatOptions, choice: BackendChoice
+) -> "DefinedAgent | None":
     """The agent that answers, if it is a defined one; the person is told what it goes without.
 
     Raises: ConfigError if there is no such agent; FileError.
     """
     from mooring.actions.defined_agent import find_defined_agent  # only for a chat with a model
 
-    defined = await find_defined_agent(setup.host, options.agent, options.session)
+    defined = await find_defined_agent(setup.host, options.agent, choice.continued)
     if defined is None:
         return None
     for lack in defined.describe_missing(setup.host):

@@ -11,6 +11,7 @@ import click
 from msgspec import json
 from msgspec.structs import replace
 
+from mooring.actions.choose_backend import describe_lost_mode, find_continued, restore_mode
 from mooring.actions.deadline import Deadline
 from mooring.actions.headless import (
     HeadlessAnswer,
@@ -21,13 +22,14 @@ from mooring.actions.headless import (
     run_headless,
 )
 from mooring.actions.opening import Setup, open_for_clients
+from mooring.actions.session_start import SessionStart
 from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
 from mooring.core.units import MIB
-from mooring.core.verdict import CommandPermissions
+from mooring.core.verdict import CommandPermissions, Mode
 from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 
@@ -40,9 +42,18 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
     """Have one turn taken and print what became of it; the exit code."""
     request = _add_context(request)
     setup = make_configured_setup(options, None)
+    continued = find_continued(request.backend, request.session, setup.request)
+    if continued is not None:
+        request = replace(request, session=SessionStart(continued.id))
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
-    setup = replace(setup, permissions=permissions, ask=None)
+    setup = replace(setup, permissions=restore_mode(continued, permissions), ask=None)
     ends: list[TurnDone] = []
+
+    def warn_of_mode(now: Mode) -> None:
+        lost = describe_lost_mode(continued, permissions.mode, now)
+        if lost and not options.quiet:
+            say(f"Warning: {lost}", err=True)
+
     with Ticker(options, "the model") as ticker:
         listen = _choose_listener(ticker, output)
 
@@ -52,7 +63,7 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
             listen(event)
 
         try:
-            answer = asyncio.run(_take_turn(options, setup, request, listen_for_end))
+            answer = asyncio.run(_take_turn(options, setup, request, listen_for_end, warn_of_mode))
         except KeyboardInterrupt:
             if output == "json":  # whoever reads it waits for one object, however the turn ends
                 ticker.clear()
@@ -64,7 +75,11 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
 
 
 async def _take_turn(
-    options: Globals, setup: Setup, request: HeadlessRequest, listener: Callable[[TurnEvent], None]
+    options: Globals,
+    setup: Setup,
+    request: HeadlessRequest,
+    listener: Callable[[TurnEvent], None],
+    warn_of_mode: Callable[[Mode], None],
 ) -> HeadlessAnswer:
     def warn_of(missing: MissingServers) -> None:
         warn(options, failed=missing.failed, problems=missing.problems, waiting=missing.waiting)
@@ -73,6 +88,7 @@ async def _take_turn(
             say(f"Warning: {line}", err=True)
 
     async with open_for_clients(setup, ()) as host:
+        warn_of_mode(host.call_policy().mode)
         return await run_headless(host, Deadline(setup.timeout), request, listener, setup.tell, warn_of)
 
 

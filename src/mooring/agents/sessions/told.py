@@ -75,7 +75,7 @@ class ToldConversation:
             case TurnFailed(retry_in=float()):
                 self._drop_reply()
             case TurnDone():
-                self._close_reply()
+                self._end_turn(event)
                 self._note_rest(event)
             case _:
                 pass
@@ -135,6 +135,13 @@ class ToldConversation:
         if self._results:
             self._journal.add_message(ResultsMessage(tuple(self._results)))
         self._forget()
+
+    def _end_turn(self, event: TurnDone) -> None:
+        if event.reason == "interrupted" and not self._results and not self._open:
+            # What arrived is in the journal already, as a reply without an end.
+            self._forget()
+        else:
+            self._close_reply()
 
     def _drop_reply(self) -> None:
         # Calls that were made stay, whatever becomes of the words around them.

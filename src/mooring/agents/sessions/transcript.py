@@ -1,11 +1,11 @@
 """A session as a person reads it: every message in order, also those that the model is not sent any more."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from mooring.agents.history import CallResult, Message, ModelMessage, ResultsMessage, SummaryMessage
+from mooring.agents.history import CallResult, Message, ModelMessage, PersonMessage, ResultsMessage, SummaryMessage
 from mooring.agents.sessions.entry import (
     BlockArrived,
     CallEnded,
@@ -17,6 +17,7 @@ from mooring.agents.sessions.entry import (
     TextArrived,
 )
 from mooring.agents.sessions.replay import Replay
+from mooring.core.content import Text
 
 
 class TranscriptEntry(Struct, frozen=True, rename="camel"):
@@ -26,6 +27,15 @@ class TranscriptEntry(Struct, frozen=True, rename="camel"):
     message: Message
     is_cut: bool = False
     """The rest of it never arrived."""
+
+
+class LastExchange(Struct, frozen=True):
+    """What the person said last, and the reply."""
+
+    said: str
+    reply: str
+    is_cut: bool
+    """The reply is missing, or its end is."""
 
 
 def make_transcript(entries: Iterable[SessionEntry], model: str) -> Iterator[TranscriptEntry]:
@@ -80,3 +90,25 @@ def _list_messages(entry: SessionEntry) -> Iterator[TranscriptEntry]:
 
 def _make_time(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
+
+
+def find_last_exchange(entries: Sequence[TranscriptEntry]) -> LastExchange | None:
+    """What the person said last and what came of it; `None` if they never said anything."""
+    texts: list[str] = []
+    for entry in reversed(entries):
+        match entry.message:
+            case PersonMessage(parts, synthetic=False):
+                said = next((part.text for part in parts if isinstance(part, Text)), "")
+                reply = "\n\n".join(reversed([text for text in texts if text]))
+                return LastExchange(said, reply, is_cut=not _is_finished(entries[-1]))
+            case ModelMessage() as reply_part:
+                texts.append(reply_part.text.strip())
+            case PersonMessage() | ResultsMessage() | SummaryMessage():
+                pass
+    return None
+
+
+def _is_finished(last: TranscriptEntry) -> bool:
+    """Whether a turn ended with this: with words, and with nothing left to be done."""
+    message = last.message
+    return isinstance(message, ModelMessage) and not message.calls and not last.is_cut

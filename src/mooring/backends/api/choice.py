@@ -1,4 +1,4 @@
-"""Which model is meant: `-m` before the agent's file, before MOORING_MODEL, before the setting `model`."""
+"""Which model is meant: that of `-m`, the agent's file, the conversation, MOORING_MODEL or the setting `model`."""
 
 from collections.abc import Mapping
 
@@ -35,9 +35,15 @@ class ModelChoice(Struct, frozen=True):
 
 
 async def find_choice(
-    spec: str | None, where: Where, settings: Settings, agent_model: str | None = None
+    spec: str | None,
+    where: Where,
+    settings: Settings,
+    agent_model: str | None = None,
+    previous: str | None = None,
 ) -> ModelChoice:
-    """The model that is meant; `spec` is what `-m` says. A key alone selects no model.
+    """The model that is meant; `spec` is what `-m` says, and `previous` is the one of a conversation that goes on.
+
+    A key alone selects no model.
 
     Raises:
         NoModel: none is chosen, or the name is none. The message says what would work now.
@@ -46,6 +52,7 @@ async def find_choice(
     candidates = {
         "-m": spec,
         "the agent's file": None if agent_model in CLAUDE_MODELS else agent_model,
+        "this conversation": previous,
         VARIABLE: where.env.get(VARIABLE),
         "the setting `model`": settings["model"],
     }

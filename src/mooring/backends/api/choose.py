@@ -16,14 +16,20 @@ from mooring.settings import Settings
 Connect: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
 
 
-async def choose_model(spec: str | None, where: Where, settings: Settings, agent_model: str | None = None) -> Model:
-    """The model to talk to, ready to be asked; nothing is sent to it yet. `spec` is what `-m` says.
+async def choose_model(
+    spec: str | None,
+    where: Where,
+    settings: Settings,
+    agent_model: str | None = None,
+    previous: str | None = None,
+) -> Model:
+    """The model to talk to, ready to be asked; nothing is sent to it yet. `find_choice` has the arguments.
 
     Raises:
         NoModel: none is chosen, or the chosen one cannot be used: a key is missing, or the extra `mooring[api]`.
         ConfigError: as `find_endpoint`.
     """
-    choice = await find_choice(spec, where, settings, agent_model)
+    choice = await find_choice(spec, where, settings, agent_model, previous)
     endpoint = await find_endpoint(choice, where, settings)
     connect = await asyncio.to_thread(_load, choice.provider.kind)
     return await connect(choice.model, endpoint)

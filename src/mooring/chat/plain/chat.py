@@ -14,7 +14,7 @@ from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Terminal
-from mooring.chat.plain.turn_view import TurnView
+from mooring.chat.plain.turn_view import TurnView, describe_exchange
 from mooring.chat.responder import ChatOptions
 from mooring.chat.servers import describe_status
 from mooring.core.call import (
@@ -43,6 +43,7 @@ from mooring.display.lines import (
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
 from mooring.display.text import (
     count_noun,
+    cut_end,
     describe_held_back,
     fit_columns,
     problem_line,
@@ -55,6 +56,8 @@ from mooring.process.programs import Guard
 from mooring.tools.results.outcome import BYTES_PER_TOKEN
 
 PROMPT = "> "
+SHORTEST_TITLE = 30
+"""How many cells a conversation's title may have, however narrow the terminal is."""
 LONGEST_ARGUMENT = 400
 """How many characters of an argument are repeated with its result."""
 
@@ -81,6 +84,7 @@ class Chat:
         self._in_turn = False
         self._in_background: set[str] = set()
         self._leaving = False
+        self._is_opened = False
 
     @property
     def ask(self) -> Ask:
@@ -91,7 +95,14 @@ class Chat:
         self._terminal.run(self._run())
 
     async def _run(self) -> None:
+        try:
+            await self._run_conversation()
+        finally:
+            await self._name_resume_command()
+
+    async def _run_conversation(self) -> None:
         async with self.conversation.open():
+            self._is_opened = True
             # Servers may ask questions while they start. Holding the dialog makes these wait until the greeting has
             # said which servers there are.
             async with self._terminal.dialog:
@@ -100,6 +111,12 @@ class Chat:
                 await self._greet()
             await self._resume()
             await self._converse()
+
+    async def _name_resume_command(self) -> None:
+        """Say how to go on with this conversation later."""
+        id = await self.conversation.find_stored() if self._is_opened else None
+        if id is not None:
+            self.notice(f"To continue this conversation: mooring chat --resume {id}")
 
     # --- the conversation -----------------------------------------------------------------------------------------
 
@@ -110,16 +127,38 @@ class Chat:
         count = f"{count_noun(len(status_of), 'server')}, {count_noun(len(host.tools), 'tool')}"
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         self._greet_with_trouble()
-        if status_of:
-            self.notice(self._describe_responder())
-        else:
+        if not status_of:
             await commands.run(self, "/mcp")
+        if status_of or self.conversation.responder.model is not None:
+            self.notice(self._describe_responder())
+        self._show_continued()
+
+    def _show_continued(self) -> None:
+        """Show where a conversation that goes on was left."""
+        continued = self.conversation.continued
+        if continued is None:
+            return
+        session, last = continued.session, continued.last
+        facts = f"({count_noun(session.turns, 'turn')}, {session.used.astimezone():%Y-%m-%d %H:%M})"
+        title = cut_end(safe(session.title), max(SHORTEST_TITLE, self.width - len(facts) - 15))
+        self.notice(f'Continuing "{title}" {facts}')
+        lost_mode = self.conversation.describe_lost_mode()
+        if lost_mode:
+            self.warn(lost_mode)
+        if last is None:
+            return
+        self.say("", *describe_exchange(last, session.id))
+        if last.is_cut:
+            self.warn("― The reply was cut off here. ―" if last.reply else "― No reply came. ―")
 
     def _describe_responder(self) -> str:
         model = self.conversation.responder.model
         if model is None:
             return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
-        return f"{self._name_responder(model)} answers. /help lists the commands."
+        mode = self.conversation.host.call_policy().mode
+        is_restored = self.conversation.continued is not None and mode != "ask"
+        in_mode = f" in {mode} mode" if is_restored else ""
+        return f"{self._name_responder(model)} answers{in_mode}. /help lists the commands."
 
     def _name_responder(self, model: str) -> str:
         agent = self.conversation.responder.agent_name

@@ -1,6 +1,7 @@
 """A turn as lines: what the model says, line by line, and what became of its calls."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mooring.chat.plain.terminal import Terminal
 from mooring.core.turn import (
@@ -20,10 +21,15 @@ from mooring.core.turn import (
     TurnStarted,
 )
 from mooring.display.lines import describe_end
-from mooring.display.text import safe, safe_text
+from mooring.display.text import count_noun, safe, safe_text
+
+if TYPE_CHECKING:
+    from mooring.agents.sessions.transcript import LastExchange
 
 MARGIN = "  "
 """How much further in lines about a sub-agent stand than those about the agent that started it."""
+MOST_SAID, MOST_REPLY, LONGEST_LINE = 3, 10, 400
+"""How many lines of a request, and of the reply to it, are shown again when a conversation goes on, and how long."""
 _MARKS = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
 
 
@@ -115,6 +121,22 @@ class TurnView:
 
     def _notice(self, text: str) -> None:
         self._terminal.say(self._terminal.style(text, "dim"))
+
+
+def describe_exchange(last: "LastExchange", id: str) -> list[str]:
+    """What was said last in the conversation of that id: the beginning of a long request, the end of a long reply."""
+    said, reply = last.said.strip().split("\n"), last.reply.strip().split("\n")
+    lead = "You: "
+    shown = [*map(_cut_line, said[:MOST_SAID]), *(["…"] if len(said) > MOST_SAID else [])]
+    lines = [f"{lead if number == 0 else ' ' * len(lead)}{line}" for number, line in enumerate(shown)]
+    hidden = len(reply) - MOST_REPLY
+    if hidden > 0:
+        lines.append(f"… {count_noun(hidden, 'line')} more: mooring sessions {id}")
+    return [*lines, *map(_cut_line, reply[-MOST_REPLY:])] if last.reply else lines
+
+
+def _cut_line(line: str) -> str:
+    return safe_text(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE].rstrip()} …")
 
 
 class SubAgentLeads:
