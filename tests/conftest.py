@@ -4,8 +4,10 @@ import asyncio
 import gc
 import inspect
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,24 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
 
+
+RECORD = {f"sessions.db{suffix}" for suffix in ("", "-wal", "-shm")}
+
+
+def refuse_to_open_the_record(event: str, values: tuple[Any, ...]) -> None:
+    """Fail if anything but SQLite opens the record of conversations: its locks would be gone once that is closed.
+
+    SQLite opens files without telling Python. A file that was not there can be made.
+    """
+    if event != "open" or not isinstance(values[0], str | bytes):
+        return
+    path, _, flags = values
+    is_ours = "/mooring/" in sys._getframe(1).f_code.co_filename
+    if is_ours and os.path.basename(os.fsdecode(path)) in RECORD and not flags & os.O_EXCL:
+        raise AssertionError(f"{os.fsdecode(path)} was opened")
+
+
+sys.addaudithook(refuse_to_open_the_record)
 
 ASYNC_SECONDS = 20.0
 

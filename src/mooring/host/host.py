@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
 
 from msgspec import UNSET, UnsetType
 
+from mooring import files
 from mooring.core.approved import Approved
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.event import Event
@@ -75,6 +76,8 @@ class Host:
 
     def __init__(self, options: HostOptions) -> None:
         """Nothing is read before `async with`. Raises: ConfigError."""
+        # A conversation of this host may have it open, whoever else reads files here.
+        files.reserve_database(options.request.where.record)
         self._assembly = Assembly(options)
         self._state: Literal["new", "open", "closed"] = "new"
         self._parts = _make_stand_in(_NOT_OPEN)

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.core.limits import Limits, Timeout, make_timeout
 from mooring.core.question import Ask, check_ask
 from mooring.core.verdict import Rule
@@ -74,12 +73,9 @@ def open(
         TypeError: `ask` can't be called, or `timeout` is neither a number nor a `Timeout`.
     """
     find_mode(policy)  # raises now, and not when the host is opened
-    request = request or Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir))
-    # A conversation of this host may have it open, whoever else reads files here.
-    files.reserve_database(request.where.record)
     return Host(
         HostOptions(
-            request=request,
+            request=request or Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir)),
             servers=servers,
             ask=ask and check_ask(ask),
             policy=policy,

@@ -1,0 +1,443 @@
+"""The record of conversations beside other processes: nothing is lost, whoever opens, closes, replaces or lists it."""
+
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from test_sessions_continued import start_chat, wait_for_text
+from tests.models import Call, FakeModel, Hold, Say
+
+from backends.asking import MODELS, variables
+from chat.terminal import Person
+from mooring.actions.sessions import UPKEEP_DELAY
+from mooring.agents.history import PersonMessage
+from mooring.agents.sessions.database import VERSION, find_database
+from mooring.agents.sessions.store import SessionStore
+from mooring.core.content import Text
+from mooring.files.upkeep import find_loose, tighten
+from support import DEMO, MOORING, Cli, Home, Result, run_beside
+
+CONVERSING = """
+import os, sys
+from mooring.agents.history import PersonMessage
+from mooring.agents.sessions.store import SessionStore
+from mooring.core.content import Text
+from mooring.core.where import Where
+
+connected = 0
+
+def count(event, values):
+    global connected
+    connected += event == "sqlite3.connect"
+
+sys.addaudithook(count)
+home, cwd, name = sys.argv[1:]
+store = SessionStore(Where(home, {}), on_problem=lambda problem: print(problem.message, flush=True))
+said = 0
+
+def say(journal, count):
+    global said
+    for _ in range(count):
+        said += 1
+        journal.add_message(PersonMessage((Text(f"{name} {said}"),)))
+
+for line in sys.stdin:
+    match line.split():
+        case ["begin"]:
+            journal = store.begin(cwd, model="m")
+        case ["continue"]:
+            journal = store.resume(store.find_newest(cwd).id).journal
+        case ["say", count]:
+            say(journal, int(count))
+        case ["sub-agent"]:
+            below = journal.begin_sub_agent("call", agent="explore", model="m")
+            below.add_message(PersonMessage((Text("look"),)))
+            below.close()
+        case ["upkeep"]:
+            store.remove_expired(90)
+        case ["list"]:
+            store.list()
+        case ["fork"]:
+            child = os.fork()
+            if not child:
+                before = connected
+                store.list()
+                os._exit(connected - before)
+            print("connections of the child:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        case ["connections"]:
+            print(connected, flush=True)
+        case ["close"]:
+            journal.close()
+    print("done", flush=True)
+"""
+
+
+class Conversing:
+    """A process with conversations, which does what it is told and says when that is done."""
+
+    def __init__(self, home: Home, name: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", CONVERSING, str(home.home), str(home.cwd), name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process as process:
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.wait(30) == 0
+
+    def does(self, *orders: str) -> list[str]:
+        """What it says besides, order after order."""
+        said: list[str] = []
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        for order in orders:
+            self._process.stdin.write(f"{order}\n")
+            self._process.stdin.flush()
+            while (line := self._process.stdout.readline().rstrip()) != "done":
+                assert line or self._process.poll() is None, "it ended"
+                said.append(line)
+        return said
+
+
+def read_record(home: Home) -> dict[str, list[str]]:
+    """What was said in each conversation, by the name that it begins with."""
+    return {words[0].split()[0]: words for words in list_prompts(home)}
+
+
+def count_up(name: str, count: int) -> list[str]:
+    return [f"{name} {number}" for number in range(1, count + 1)]
+
+
+# --- beside other processes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("trigger", ["sub-agent", "upkeep", "list"])
+def test_two_conversations_lose_nothing_when_a_third_process_lists_them(home: Home, trigger: str) -> None:
+    with Conversing(home, "a") as one, Conversing(home, "b") as two:
+        for each in (one, two):
+            assert each.does("begin", "say 200", trigger) == []
+        assert run_beside(home, "sessions").code == 0
+        for each in (one, two):
+            assert each.does("say 200") == []
+        one.does("close")
+        two.does("close")
+    assert read_record(home) == {"a": count_up("a", 400), "b": count_up("b", 400)}
+
+
+@pytest.mark.processes
+def test_a_conversation_that_is_continued_while_old_ones_are_removed_loses_nothing(home: Home) -> None:
+    with Conversing(home, "a") as first:
+        first.does("begin", "say 1", "close")
+    with Conversing(home, "a") as one, Conversing(home, "b") as two:
+        assert one.does("continue", "upkeep", "say 5") == []
+        assert two.does("begin", "say 5", "upkeep") == []
+        assert run_beside(home, "sessions").code == 0
+        assert one.does("say 5", "close") == []
+        assert two.does("say 5", "close") == []
+    found = read_record(home)
+    assert found == {"a": ["a 1", *count_up("a", 10)], "b": count_up("b", 10)}
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(120)
+def test_two_chats_and_a_listing_beside_them_are_all_in_the_record(home: Home) -> None:
+    script = {name: [Say(f"{name} {number}") for number in range(3)] for name in ("red", "blue")}
+    with FakeModel(script) as model:
+        words = ("chat", "-m", MODELS["anthropic"])
+        assert run_beside(home, *words, "-p", "Say red.", **variables(model)).code == 0
+        with (
+            Person(home, *words, "--continue", **variables(model)) as red,
+            Person(home, *words, **variables(model)) as blue,
+        ):
+            red.types("More red.")
+            blue.types("Say blue.")
+            red.sees("red 1", 60)
+            blue.sees("blue 0", 60)
+            # Both have looked for old conversations by then.
+            time.sleep(UPKEEP_DELAY + 0.5)
+            assert run_beside(home, "sessions").code == 0
+            for each, name in ((red, "red"), (blue, "blue")):
+                each.types(f"And {name} again.")
+                each.sees(f"{name} {2 if name == 'red' else 1}", 60)
+            for each in (red, blue):
+                each.types("/exit")
+                assert each.ended() == 0
+    assert sorted(list_prompts(home)) == [
+        ["Say blue.", "And blue again."],
+        ["Say red.", "More red.", "And red again."],
+    ]
+
+
+def list_prompts(home: Home) -> list[list[str]]:
+    """What the person said in each conversation."""
+    with closing(sqlite3.connect(find_database(home.where))) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store = SessionStore(home.where)
+    said = []
+    for session in store.list():
+        messages = [entry.message for entry in store.read(session.id)[1]]
+        said.append([_get_text(each) for each in messages if isinstance(each, PersonMessage)])
+    return said
+
+
+def _get_text(message: PersonMessage) -> str:
+    (part,) = message.parts
+    assert isinstance(part, Text)
+    return part.text
+
+
+def test_a_host_has_one_connection_and_a_process_that_is_forked_from_it_uses_another(home: Home) -> None:
+    with Conversing(home, "a") as one:
+        assert one.does("begin", "say 1", "sub-agent", "list", "upkeep", "say 1", "connections") == ["1"]
+        assert one.does("fork") == ["connections of the child: 1"]
+        assert one.does("say 1", "close", "connections") == ["1"]
+    assert read_record(home) == {"a": count_up("a", 3)}
+
+
+# --- replaced files ---------------------------------------------------------------------------------------------------
+
+
+def replace_files(home: Home, how: str) -> None:
+    path = find_database(home.where)
+    match how:
+        case "deleted":
+            for suffix in ("", "-wal", "-shm"):
+                os.unlink(f"{path}{suffix}")
+        case "moved":
+            os.rename(path, f"{path}.aside")
+        case "log deleted":
+            os.unlink(f"{path}-wal")
+            os.unlink(f"{path}-shm")
+        case "another":
+            replace_files(home, "deleted")
+            with Conversing(home, "other") as other:
+                other.does("begin", "say 3", "close")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("how", ["deleted", "moved", "log deleted", "another"])
+@pytest.mark.parametrize("beginning", ["begin", "continue"])
+def test_a_file_that_is_replaced_gets_all_that_was_said_again(home: Home, how: str, beginning: str) -> None:
+    before: list[str] = []
+    if beginning == "continue":
+        with Conversing(home, "a") as first:
+            first.does("begin", "say 2", "close")
+        before = count_up("a", 2)
+    with Conversing(home, "a") as one:
+        assert one.does(beginning, "say 5", "sub-agent") == []
+        replace_files(home, how)
+        assert one.does("say 5", "close") == []
+    found = read_record(home)
+    assert found["a"] == [*before, *count_up("a", 10)]
+    if how == "another":
+        assert found["other"] == count_up("other", 3)
+    (session,) = [each for each in SessionStore(home.where).list() if each.title.startswith("a")]
+    assert session.turns == len(found["a"])
+    assert len(SessionStore(home.where).read_sub_agents(session.id)) == 1
+
+
+# --- where nothing can be written -------------------------------------------------------------------------------------
+
+
+def write_nothing() -> None:
+    """What a process on a full disk can write to files."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def leave_in_the_log(home: Home, model: FakeModel) -> None:
+    """A chat that was killed: what was said is in the log beside the file alone."""
+    with start_chat(home, variables(model), "Say a sentence.") as chat:
+        wait_for_text(home, "It is half a sen")
+        chat.kill()
+
+
+def continue_chat(home: Home, model: FakeModel, prompt: str, **options: Any) -> Result:
+    command = [MOORING, "--demo", "chat", "-m", "anthropic:scripted", "--continue", "-p", prompt]
+    env = {**home.env, **variables(model)}
+    done = subprocess.run(command, cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100, **options)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+SCRIPT = [[Say("It is half a sen"), Hold("never")], Say("Now it is a whole one."), Say("Once more.")]
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("index", ["index", "no index"])
+def test_on_a_full_disk_a_conversation_is_continued_from_what_is_in_the_log(home: Home, index: str) -> None:
+    with FakeModel(SCRIPT) as model:
+        leave_in_the_log(home, model)
+        if index == "no index":
+            os.unlink(f"{find_database(home.where)}-shm")
+        done = continue_chat(home, model, "Go on.", preexec_fn=write_nothing)
+        assert (done.code, done.out) == (0, "Now it is a whole one.\n"), done.err
+        sent = [message.text for message in model.requests[1].messages]
+        assert sent == ["Say a sentence.", "It is half a sen", "Go on."]
+        assert "This conversation goes on, but is not being stored" in done.err
+        assert "4 entries of this conversation could not be stored." in done.err
+        # What could not be stored is gone, and everything else is there.
+        again = continue_chat(home, model, "And now?")
+    assert (again.code, again.out) == (0, "Once more.\n"), again.err
+    assert list_prompts(home) == [["Say a sentence.", "And now?"]]
+
+
+@contextmanager
+def mounted(folder: Path) -> Iterator[None]:
+    """A file system of its own at a folder; skips where nobody may mount one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "none", folder], capture_output=True)
+    if done.returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+@pytest.mark.parametrize("index", ["index", "no index"])
+def test_on_a_read_only_disk_a_conversation_is_continued_from_what_is_in_the_log(home: Home, index: str) -> None:
+    state = Path(home.where.state)
+    with mounted(state), FakeModel(SCRIPT) as model:
+        leave_in_the_log(home, model)
+        if index == "no index":
+            os.unlink(f"{find_database(home.where)}-shm")
+        subprocess.run(["mount", "-o", "remount,ro", state], check=True)
+        listed = run_beside(home, "sessions")
+        assert (listed.code, "Say a sentence." in listed.out) == (0, True), listed.err
+        done = continue_chat(home, model, "Go on.")
+        subprocess.run(["mount", "-o", "remount,rw", state], check=True)
+        assert (done.code, done.out) == (0, "Now it is a whole one.\n"), done.err
+        assert [message.text for message in model.requests[1].messages][1] == "It is half a sen"
+        assert "This conversation goes on, but is not being stored" in done.err
+        assert list_prompts(home) == [["Say a sentence."]]
+
+
+# --- nothing but SQLite opens it --------------------------------------------------------------------------------------
+
+
+def name_otherwise(home: Home, how: str) -> str:
+    """A name in the project that leads to the record."""
+    path, name = find_database(home.where), home.project / "notes.txt"
+    match how:
+        case "link":
+            name.symlink_to(path)
+        case "hard link":
+            os.link(path, name)
+        case "log":
+            os.link(f"{path}-wal", name)
+    return str(name)
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("how", ["link", "hard link", "log"])
+def test_neither_read_nor_a_mention_opens_the_record_by_any_name(home: Home, how: str) -> None:
+    home.write("home/.config/mooring/settings.json", {"permissionMode": "bypass"})
+    name = str(home.project / "notes.txt")
+    script = [Say("Hello."), Call("Read", {"file_path": name}), Say("I can't."), Say("Fine.")]
+    with FakeModel(script) as model, Person(home, "chat", "-m", MODELS["anthropic"], **variables(model)) as chat:
+        chat.types("Say hello.")
+        chat.sees("Hello.", 60)
+        name_otherwise(home, how)
+        chat.types("Read the notes.")
+        if how == "link":
+            # In no mode without a question; and when it is permitted, not at all.
+            chat.answers(("Call it?", "y"))
+        chat.sees("I can't.", 60)
+        chat.types(f"Look at @{name}")
+        # What leads into Mooring's own folders was refused before; another name for a file of them wasn't.
+        refusal = "is never attached" if how == "link" else "is the record of your conversations"
+        chat.sees(refusal, 60)
+        chat.types("/exit")
+        assert chat.ended() == 0
+    (result,) = model.requests[-1].results
+    assert "is the record of your conversations" in result.text, result.text
+    assert list_prompts(home) == [["Say hello.", "Read the notes."]]
+
+
+def test_an_argument_from_a_file_is_never_the_record(home: Home, cli: Cli) -> None:
+    home.configure(demo=DEMO)
+    with Conversing(home, "a") as one:
+        one.does("begin", "say 1")
+        name = name_otherwise(home, "hard link")
+        refused = cli("call", "demo.echo", f"text=@{name}")
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+        assert "is the record of your conversations; to read it: mooring sessions" in refused.err
+        one.does("say 1", "close")
+    assert read_record(home) == {"a": count_up("a", 2)}
+
+
+def test_doctor_takes_the_rights_of_others_away_without_opening_the_record(home: Home) -> None:
+    with closing(SessionStore(home.where).begin(str(home.cwd), model="m")) as journal:
+        journal.add_message(PersonMessage((Text("one"),)))
+        path = find_database(home.where)
+        for suffix in ("", "-wal", "-shm"):
+            os.chmod(f"{path}{suffix}", 0o644)
+        for loose in list(find_loose(home.where.state)):
+            tighten(loose)
+        assert {os.stat(f"{path}{suffix}").st_mode & 0o777 for suffix in ("", "-wal", "-shm")} == {0o600}
+        journal.add_message(PersonMessage((Text("two"),)))
+    assert list_prompts(home) == [["one", "two"]]
+
+
+# --- files of older versions ------------------------------------------------------------------------------------------
+
+OLD_COLUMNS = {
+    1: ("parent", "call", "backend", "backend_session", "mode", "expired"),
+    2: ("backend", "backend_session", "mode", "expired"),
+    3: ("mode", "expired"),
+}
+
+
+def make_old(home: Home, version: int) -> None:
+    """Turn the record into one of an older version."""
+    with closing(sqlite3.connect(find_database(home.where))) as connection, connection:
+        if version == 1:
+            for index in ("sessions_by_folder", "sessions_by_use", "sessions_by_parent"):
+                connection.execute(f"DROP INDEX {index}")
+            connection.execute("CREATE INDEX sessions_by_folder ON sessions (folder, used)")
+            connection.execute("CREATE INDEX sessions_by_use ON sessions (used)")
+        for column in OLD_COLUMNS[version]:
+            connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("version", OLD_COLUMNS)
+def test_an_older_file_is_upgraded_while_a_process_of_that_version_has_it_open(home: Home, version: int) -> None:
+    with Conversing(home, "a") as first:
+        first.does("begin", "say 2", "close")
+    make_old(home, version)
+    add = "INSERT INTO entries (session, number, at, kind, data) SELECT session, ?, at, kind, data FROM entries LIMIT 1"
+    begin = "INSERT INTO sessions (id, folder, cwd, agent, model, created, used) VALUES (?, ?, '/', NULL, 'm', 1, ?)"
+    with closing(sqlite3.connect(find_database(home.where), isolation_level=None)) as old:
+        old.execute(add, (3,))
+        with Conversing(home, "b") as one:
+            one.does("begin", "say 2")
+            # As the older version writes: it doesn't know that the file has changed.
+            old.execute(add, (4,))
+            old.execute(begin, ("0123456789ab", str(home.project), time.time()))
+            old.execute("UPDATE sessions SET used = ?, title = 'old' WHERE id = '0123456789ab'", (time.time(),))
+            old.execute("INSERT INTO entries SELECT '0123456789ab', 1, at, kind, data FROM entries LIMIT 1")
+            assert one.does("say 2", "close") == []
+    assert read_record(home).keys() == {"a", "b"}
+    assert sorted(map(len, list_prompts(home))) == [1, 4, 4]
+    with closing(sqlite3.connect(find_database(home.where))) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
