@@ -1,8 +1,38 @@
 """Mooring: every MCP server you have configured, in any coding tool, from one place."""
 
-# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used. Nothing at all is
-# imported here: under `python -m mooring`, the current folder's modules would still come first.
+# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used. Only what is built
+# into Python is imported here: under `python -m mooring`, the current folder's modules would still come first.
+import os
+import sys
+
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal
+
+
+def _is_program() -> bool:
+    """Whether the command `mooring` is being started, and not another program that uses this package."""
+    if sys.argv[:1] == ["-m"]:  # only while Python looks for the module to run
+        return "mooring" in sys.orig_argv
+    outermost = sys._getframe()
+    while outermost.f_back is not None:
+        outermost = outermost.f_back
+    return {"mooring.cli", "main"} <= set(outermost.f_code.co_names)  # the script that every installer writes
+
+
+def _end_at_once(*_: object) -> None:
+    """What Ctrl+C does as long as there is nothing to put in order; a guard that was started sees that we are gone."""
+    os._exit(130)
+
+
+# Python itself would raise KeyboardInterrupt, wherever it is. While modules load, that may be in a callback of
+# importlib that cannot raise: Ctrl+C was lost in 3 of 800 tries, and the command went on. If SIGINT is ignored, as in
+# `mooring serve &` in a script, it stays ignored.
+if _is_program() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _end_at_once)
+
 if TYPE_CHECKING:
     from typing import Any
 

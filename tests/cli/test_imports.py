@@ -13,7 +13,7 @@ HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", 
 
 OURS = [
     "mooring", "mooring.actions", "mooring.actions.get", "mooring.actions.known", "mooring.actions.list", "mooring.cli", "mooring.cli.app", "mooring.cli.base",
-    "mooring.cli.failure", "mooring.cli.mcp", "mooring.cli.mcp.group", "mooring.cli.mcp.list", "mooring.core",
+    "mooring.cli.failure", "mooring.cli.interrupts", "mooring.cli.mcp", "mooring.cli.mcp.group", "mooring.cli.mcp.list", "mooring.core",
     "mooring.core.approved", "mooring.core.backend_name", "mooring.core.command", "mooring.core.config", "mooring.core.era", "mooring.core.failure", "mooring.core.near",
     "mooring.core.problem", "mooring.core.secret", "mooring.core.status_word", "mooring.core.template",
     "mooring.core.units",

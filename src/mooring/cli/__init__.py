@@ -5,6 +5,8 @@ import os
 import sys
 from typing import NoReturn
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl+C ended."""
 GC_THRESHOLD = 100_000
 """How many new objects trigger the garbage collector: while modules load, there is no garbage to find."""
 STARTERS = (
@@ -35,21 +37,26 @@ def main() -> None:
     """The command `mooring`."""
     gc.set_threshold(GC_THRESHOLD)
     try:
-        guard = _start_ahead() if _will_start_servers(sys.argv[1:]) else None
-        # Loaded only now: click and the rest take longer than the guard needs to start.
-        from mooring.cli.app import run
-
-        code = run(sys.argv[1:], guard)
+        code = _run_command()
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     _exit(code)
+
+
+def _run_command() -> int:
+    guard = _start_ahead() if _will_start_servers(sys.argv[1:]) else None
+    # Loaded only now: click and the rest take longer than the guard needs to start.
+    from mooring.cli.app import run
+    from mooring.cli.interrupts import end_command
+
+    return end_command(run(sys.argv[1:], guard))
 
 
 def _exit(code: int) -> NoReturn:
     """End at once: everything is closed by now, and unloading hundreds of modules takes a sixth of a short command."""
     threading = sys.modules.get("threading")
     # The thread that imports aiohttp is waited for: OpenSSL must not be cleaned up under it.
-    if threading is not None and threading.active_count() > 1:
+    if code != INTERRUPTED and threading is not None and threading.active_count() > 1:
         sys.exit(code)
     try:
         sys.stdout.flush()

@@ -1,6 +1,5 @@
 """The options of commands that talk to servers: a server by its command or address, its variables, a timeout."""
 
-import asyncio
 import re
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import SOME_SECONDS, Globals, HintedUsageError, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.config import Http, ServerConfig
@@ -102,9 +102,9 @@ def run_with_host(
                 lacks.drop_named(host.status())
                 return result
 
-            return asyncio.run(run_on_host(setup, work_and_compare, start_required=start_required))
+            return run_until_interrupted(run_on_host(setup, work_and_compare, start_required=start_required))
     try:
-        result = asyncio.run(run_on_host(setup, work, named=named, start_required=start_required))
+        result = run_until_interrupted(run_on_host(setup, work, named=named, start_required=start_required))
     except ServerError as error:
         if setup.unanswered:
             raise Denied(f"{error} {_describe_unanswered(setup.unanswered[0])}") from None

@@ -6,7 +6,8 @@ from io import TextIOWrapper
 
 import click
 
-from mooring.cli.base import INTERRUPTED, OK, USAGE, Globals, LazyGroup, Table, find_width, get_globals, is_on_terminal
+from mooring.cli import INTERRUPTED
+from mooring.cli.base import OK, USAGE, Globals, LazyGroup, Table, find_width, get_globals, is_on_terminal
 from mooring.cli.failure import describe_failure, print_failure, print_failure_data
 from mooring.display.text import describe_unread
 from mooring.errors import MooringError, UnknownServer

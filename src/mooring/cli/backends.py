@@ -1,12 +1,11 @@
 """`mooring backends`: prints who can answer in a chat, and what is missing for those who can't yet."""
 
-import asyncio
-
 import click
 
 from mooring.actions.backends import BackendState, list_backends
 from mooring.cli.adhoc import take_guard
 from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.display.text import safe
 from mooring.process.programs import Guard
@@ -23,7 +22,7 @@ def command(ctx: click.Context, /) -> None:
     """
     options = get_globals(ctx)
     with Ticker(options, "the programs"):
-        states = asyncio.run(_list(options))
+        states = run_until_interrupted(_list(options))
     if options.json:
         print_json({"backends": states})
         return

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 import click
 import msgspec
 
+from mooring.cli.interrupts import begin_command
 from mooring.core.near import find_slip, nearest
 from mooring.core.where import Viewpoint, here
 from mooring.display.text import columns, width, wrap_words
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # Exit codes, which other programs rely on. UNHEALTHY is also the code of a tool that says it failed, USAGE also that of
 # a wrong configuration.
-OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT = 0, 1, 2, 3, 4, 5
 
 
 NO_SERVERS = "No MCP servers are configured here; `mooring mcp list` shows how to add one."
@@ -170,6 +171,12 @@ class _HelpFormatter(click.HelpFormatter):
 
 class _Context(click.Context):
     formatter_class = _HelpFormatter
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function of a command, or that of a group; everything is loaded and parsed by then."""
+        if self.invoked_subcommand is None:
+            begin_command()
+        return super().invoke(*args, **kwargs)
 
 
 def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -1,6 +1,5 @@
 """`mooring chat -p`: one turn without a person, for scripts and other programs."""
 
-import asyncio
 import os
 import select
 import stat
@@ -25,6 +24,7 @@ from mooring.actions.opening import Setup, open_for_clients
 from mooring.actions.session_start import SessionStart
 from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
@@ -63,7 +63,7 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
             listen(event)
 
         try:
-            answer = asyncio.run(_take_turn(options, setup, request, listen_for_end, warn_of_mode))
+            answer = run_until_interrupted(_take_turn(options, setup, request, listen_for_end, warn_of_mode))
         except KeyboardInterrupt:
             if output == "json":  # whoever reads it waits for one object, however the turn ends
                 ticker.clear()

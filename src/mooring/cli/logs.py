@@ -1,6 +1,5 @@
 """`mooring logs NAME`: prints what a server wrote."""
 
-import asyncio
 import json
 import sys
 
@@ -9,6 +8,7 @@ import msgspec
 
 from mooring.actions.logs import find_logged_server
 from mooring.cli.base import Command, Globals, complete_server, get_globals
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.where import Where
 from mooring.display.text import safe
 from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
@@ -32,7 +32,7 @@ def command(ctx: click.Context, name: str, following: bool, lines: int) -> None:
     where = options.request().where
     server = find_logged_server(options.inventory(), name, where)
     if following:
-        asyncio.run(_follow(options, where, server, lines))
+        run_until_interrupted(_follow(options, where, server, lines))
         return
     entries = read(where, server, lines)
     for entry in entries:

@@ -2,12 +2,10 @@
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from socket import socketpair
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +25,6 @@ _STYLES: Mapping[str, Callable[[str], str]] = {
 }
 _MOST = 65536
 """Bytes of an answer that are read; a terminal gives whole lines."""
-_MOST_SIGNALS = 64
 
 
 def find_asker(options: Globals) -> "CommandAsker | None":
@@ -129,32 +126,10 @@ async def _read_line() -> str:
     readable: asyncio.Future[None] = loop.create_future()
     loop.add_reader(descriptor, _settle, readable)
     try:
-        with _wake_by_signals(loop):
-            await readable
+        await readable
     finally:
         loop.remove_reader(descriptor)
     return os.read(descriptor, _MOST).decode(errors="replace")
-
-
-@contextmanager
-def _wake_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Have a signal end the loop's wait.
-
-    Python handles a signal between two steps of its own. One that comes when the last step before the wait is over
-    would be handled after the wait, and nothing else ends a wait for a person: Ctrl+C would be lost.
-    """
-    heard, told = socketpair()
-    heard.setblocking(False)
-    told.setblocking(False)
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-    loop.add_reader(heard, heard.recv, _MOST_SIGNALS)
-    try:
-        yield
-    finally:
-        loop.remove_reader(heard)
-        signal.set_wakeup_fd(before)
-        heard.close()
-        told.close()
 
 
 def _settle(readable: "asyncio.Future[None]") -> None:

@@ -1,6 +1,5 @@
 """`mooring serve`: all servers as one MCP server."""
 
-import asyncio
 import gc
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from mooring.actions.opening import Setup, open_for_clients
 from mooring.actions.serve import Listening, ServeTerms, parse_address, serve_on_http, serve_on_stdio, wait_for_end
 from mooring.cli.adhoc import address_options, make_setup
 from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.display.text import safe
 from mooring.host.shown import NameStyle
@@ -68,13 +68,13 @@ def command(
         raise HintedUsageError("--server and --url name the server;", "leave out the names of others.")
     terms = ServeTerms(style, search, permissions)
     if http is not None:
-        asyncio.run(_serve_http(options, setup, names, terms, http, token=not no_token))
+        run_until_interrupted(_serve_http(options, setup, names, terms, http, token=not no_token))
         return
     if no_token:
         raise HintedUsageError("--no-token goes with --http;", "on stdin and stdout there is no token.")
     if sys.stdin.isatty() and not options.quiet:
         say("Waiting for an MCP client on stdin; Ctrl+C ends this.", err=True)
-    asyncio.run(_serve(setup, names, terms))
+    run_until_interrupted(_serve(setup, names, terms))
 
 
 async def _serve(setup: Setup, names: Sequence[str], terms: ServeTerms) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mooring.cli.base import Command, get_globals, print_columns, print_json, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.near import nearest
 from mooring.core.secret import HIDDEN
 from mooring.core.where import Viewpoint
@@ -80,11 +81,10 @@ def _print_rules(policy: "Policy", request: Viewpoint) -> None:
 
 
 def _find_store(request: Viewpoint) -> "StoreInfo":
-    import asyncio  # the other rows need neither
 
     from mooring.actions.secrets import describe_store
 
-    return asyncio.run(describe_store(request.where))
+    return run_until_interrupted(describe_store(request.where))
 
 
 def _make_store_data(store: "StoreInfo") -> Mapping[str, object]:

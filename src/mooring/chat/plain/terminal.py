@@ -194,7 +194,8 @@ class Terminal:
 
     def _interrupt_from_main_thread(self) -> None:
         loop = self._loop
-        if loop is None:
+        if loop is None:  # it is just beginning, or has ended
+            self._interrupted_early = True
             return
         with suppress(RuntimeError):  # it has just ended
             loop.call_soon_threadsafe(self._interrupt)

@@ -1,6 +1,5 @@
 """`mooring mcp add` and `mooring mcp add-json`: write a server into a file, try it, and keep it or undo."""
 
-import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from mooring.cli.base import (
     say,
 )
 from mooring.cli.failure import tell
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.describing import WORDS, AnyCommand, CommandWithWords, describing_options
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
@@ -98,7 +98,7 @@ def _offer_references(options: Globals, new: NewServer) -> NewServer | None:
 
 def _run_dialog(dialog: Coroutine[Any, Any, NewServer | None]) -> NewServer | None:
     try:
-        return asyncio.run(dialog)
+        return run_until_interrupted(dialog)
     except KeyboardInterrupt:
         tell(f"\n{_NOTHING_ADDED}")
         raise
@@ -188,12 +188,12 @@ def _is_undone(options: Globals, addition: Addition, stored: Sequence[StoredSecr
     if ask is None:
         return False
     path = short_path(addition.path, options.request().where.home)
-    answer = asyncio.run(ask(KeepServer(addition.name, path, failed=trial.code != OK)))
+    answer = run_until_interrupted(ask(KeepServer(addition.name, path, failed=trial.code != OK)))
     # Ctrl+C answers nothing, and so changes nothing.
     if not isinstance(answer, No) or answer.how == "cancel":
         return False
     undo(options.request(), addition)
     for secret in stored:
-        asyncio.run(remove_secret(options.request().where, secret.name))
+        run_until_interrupted(remove_secret(options.request().where, secret.name))
     tell(f"Removed {quote_argument(addition.name)} from {safe(path)}.")
     return True

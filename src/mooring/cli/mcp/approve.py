@@ -1,6 +1,5 @@
 """`mooring mcp approve` and `mooring mcp reject`: shows what a project would start, and records the decision."""
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -18,6 +17,7 @@ from mooring.cli.base import (
     print_json,
     say,
 )
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.core.question import Yes
 from mooring.display.lines import describe_question
@@ -129,7 +129,7 @@ def _ask(options: Globals, question: ApprovalQuestion, mode: Mode, agent: str | 
     shown = describe_approval(question, options.request().where.home)
     ask = find_asker(options) if mode == "ask" else None
     if ask is not None:
-        return isinstance(asyncio.run(ask(shown)), Yes)
+        return isinstance(run_until_interrupted(ask(shown)), Yes)
     first, *rest = describe_question(shown)
     say(first, err=True, bold=True)
     for line in rest:

@@ -1,6 +1,5 @@
 """`mooring mcp import` and `mooring mcp export`: copy servers between tools, after a look at the change."""
 
-import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -25,6 +24,7 @@ from mooring.cli.base import (
     say,
 )
 from mooring.cli.failure import tell
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker
 from mooring.core.question import Ask
@@ -128,7 +128,7 @@ def _run(ctx: click.Context, words: Any, copy: Callable[..., Coroutine[Any, Any,
     options = get_globals(ctx)
     chosen = CopyOptions(words["scope"], words["may_replace"], words["dry_run"], confirm=not words["yes"])
     ask: Ask | None = find_asker(options) if is_on_terminal() else None
-    copied = asyncio.run(copy(chosen, ask, options.request()))
+    copied = run_until_interrupted(copy(chosen, ask, options.request()))
     if options.json:
         print_json(_make_data(copied, chosen))
     else:

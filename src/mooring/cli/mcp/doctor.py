@@ -19,6 +19,7 @@ from mooring.cli.base import (
     print_json,
     say,
 )
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.where import Where
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
@@ -109,11 +110,10 @@ def _try(
 
 
 def _find_store(where: Where) -> "StoreInfo":
-    import asyncio  # a quick look asks no keyring
 
     from mooring.actions.secrets import describe_store
 
-    return asyncio.run(describe_store(where))
+    return run_until_interrupted(describe_store(where))
 
 
 def _repair(

@@ -1,6 +1,5 @@
 """`mooring mcp edit NAME`: changes a server's entry, field by field or in the person's editor, and tries it."""
 
-import asyncio
 import os
 import time
 from typing import Any
@@ -34,6 +33,7 @@ from mooring.cli.base import (
 )
 from mooring.cli.editor import EditorSession
 from mooring.cli.failure import tell
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.describing import WORDS, CommandWithWords, describing_options
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker
@@ -75,7 +75,7 @@ def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_t
     )
     if not changes.is_empty:
         ask: Ask | None = find_asker(options) if is_on_terminal() else None
-        done = asyncio.run(edit(options.request(), name, changes, tool, scope, ask))
+        done = run_until_interrupted(edit(options.request(), name, changes, tool, scope, ask))
         for note in describe_swallowed_options(changes.description):
             tell(note)
     elif is_on_terminal():
@@ -148,7 +148,7 @@ def _wants_again(options: Globals, entry: EntryText, error: MooringError) -> boo
         raise error
     choices = (_AGAIN, _GIVE_UP)
     question = ServerDetail(entry.located.name, "Edit again or give up", (str(error),), _AGAIN, choices)
-    answer = asyncio.run(ask(question))
+    answer = run_until_interrupted(ask(question))
     if not isinstance(answer, Yes):
         return False
     return not _GIVE_UP.startswith(str(answer.content).lower() or _GIVE_UP)

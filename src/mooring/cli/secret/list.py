@@ -1,12 +1,11 @@
 """`mooring secret list`: prints the names of secrets and where each is stored, never a value."""
 
-import asyncio
-
 import click
 
 from mooring.actions.secrets import list_stored_secrets
 from mooring.auth.records import StoredSecret
 from mooring.cli.base import Command, get_globals, print_columns, print_json, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.display.text import safe
 
 
@@ -15,7 +14,7 @@ from mooring.display.text import safe
 def command(ctx: click.Context, /) -> None:
     """The names of your secrets, where each one is stored and since when. Values are never shown."""
     options = get_globals(ctx)
-    stored = asyncio.run(list_stored_secrets(options.request().where))
+    stored = run_until_interrupted(list_stored_secrets(options.request().where))
     if options.json:
         print_json({"secrets": stored})
     elif stored:

@@ -1,11 +1,10 @@
 """`mooring secret rm NAME`: removes a secret."""
 
-import asyncio
-
 import click
 
 from mooring.actions.secrets import remove_secret
 from mooring.cli.base import Command, get_globals, print_json, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.secret.names import complete_secret
 
 
@@ -15,7 +14,7 @@ from mooring.cli.secret.names import complete_secret
 def command(ctx: click.Context, /, name: str) -> None:
     """Remove a secret. Servers whose definition names it can't be started any more."""
     options = get_globals(ctx)
-    asyncio.run(remove_secret(options.request().where, name))
+    run_until_interrupted(remove_secret(options.request().where, name))
     if options.json:
         print_json({"removed": name})
     else:

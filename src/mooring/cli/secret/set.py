@@ -1,6 +1,5 @@
 """`mooring secret set NAME`: stores a value that is typed unseen, or read from stdin."""
 
-import asyncio
 import sys
 
 import click
@@ -9,6 +8,7 @@ from mooring.actions.secrets import check_secret_name, describe_stored, store_se
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import MAX_VALUE
 from mooring.cli.base import Command, are_terminals, get_globals, print_json, say
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.secret.names import complete_secret
 from mooring.core.where import Where
 from mooring.errors import ConfigError
@@ -39,7 +39,7 @@ def command(ctx: click.Context, /, name: str, more: tuple[str, ...]) -> None:
     check_secret_name(name)
     options = get_globals(ctx)
     where = options.request().where
-    stored = asyncio.run(_read_and_store(where, name))
+    stored = run_until_interrupted(_read_and_store(where, name))
     if options.json:
         print_json({"stored": stored})
     else:
