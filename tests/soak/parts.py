@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 from tests.soak.clock import Clock
+from tests.soak.interrupts import interrupts
 
 import mooring
 from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES
@@ -264,5 +265,6 @@ PARTS = (
     Part("killed guards", 10, guards),
     Part("changed lists", 20_000, changes),
     Part("reloads", 5_000, reloads),
+    Part("interrupts", 5_000, interrupts),
     Part("seconds of polling", 24 * 3600, polling),
 )

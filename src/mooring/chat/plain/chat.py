@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
+from mooring import _end_at_once as end_at_once
 from mooring.actions.opening import find_idle_denies
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
@@ -111,6 +112,8 @@ class Chat:
                 await self._greet()
             await self._resume()
             await self._converse()
+            # All that is left is to close the servers, and some take their time.
+            self._terminal.on_interrupt = end_at_once
 
     async def _name_resume_command(self) -> None:
         """Say how to go on with this conversation later."""
