@@ -299,7 +299,7 @@ class ServerError(MooringError):
 
     `may_have_run` is false only if the server certainly never saw the request; `retry` says whether trying again
     makes sense. `exit_code`, `stderr` (its last lines) and `withheld` (the names of variables that it was not given)
-    are what is known of its process.
+    are what is known of its process. The message never names those: it may be a model that reads it.
     """
 
     retry = False
@@ -390,7 +390,7 @@ class SpawnError(ServerError):
         withheld: Sequence[str] = (),
     ) -> None:
         words = f"{reason}; {fix}." if fix else reason
-        super().__init__(server, f"{words}{_grant(withheld)}", stage="spawn", withheld=withheld)
+        super().__init__(server, words, stage="spawn", withheld=withheld)
         self.reason = reason
         self.fix = fix
         self.command = command
@@ -440,6 +440,11 @@ class HttpError(ServerError):
         self.status = status
         self.retry_after = retry_after
         self.retry = status in (408, 425, 429, 500, 502, 503, 504)
+
+    def __str__(self) -> str:
+        # Put together only now: a transport does not know whether the request was a call, and is told of it later.
+        ran = " It may have run." if self.may_have_run and self.stage == "call" else ""
+        return f"{super().__str__()}{ran}"
 
 
 class NeedsLogin(ServerError):
@@ -526,7 +531,7 @@ class ServerDied(ServerError):
             f"{server} {_end(exit_code)} before it answered {what}{f' ({cause})' if cause else ''}",
             "; it may have run" if may_have_run and stage == "call" else "",
             f". Its last output: {said}" if (said := _last_words(stderr)) else "",
-            f".{_grant(withheld)}",
+            ".",
         )
         super().__init__(
             server,
@@ -620,13 +625,6 @@ def _last_words(stderr: Sequence[str]) -> str:
     # whose last line says nothing.
     said = (line.strip(" |") for line in reversed(stderr) if any(map(str.isalnum, line)))
     return next(said, "")
-
-
-def _grant(withheld: Sequence[str]) -> str:
-    if not withheld:
-        return ""
-    more = f" and {len(withheld) - MOST_NAMED} more" if len(withheld) > MOST_NAMED else ""
-    return f" It was not given {', '.join(withheld[:MOST_NAMED])}{more}; `-e NAME` passes a variable on."
 
 
 def _end(exit_code: int | None) -> str:

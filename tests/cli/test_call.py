@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from bombs import double
 from mooring.actions.arguments import parse_arguments
 from mooring.errors import ConfigError, FileError
-from support import MOORING, Cli, Home, run_at_terminal
+from support import MOORING, Actor, Cli, Home, run_at_terminal
 
 HOSTILE = str(Path(__file__).parents[1] / "hostile.py")
 DEMO = f"{sys.executable} -I -m mooring.demo"
@@ -165,12 +166,31 @@ def test_a_result_that_came_in_time_counts_though_the_server_does_not_want_to_en
     assert (done.returncode, done.stdout) == (0, "x\n")
 
 
-def test_a_failed_start_shows_what_the_server_wrote_and_what_it_was_not_given(home: Home) -> None:
-    quiet = f"{sys.executable} -c \"import sys, time; print('set the key first', file=sys.stderr, flush=True); time.sleep(60)\""
-    done = run(home, "tools", "--server", quiet, "--timeout", "1")
-    assert done.returncode == 5
-    assert "| set the key first" in done.stderr
-    assert "It was not given GITHUB_TOKEN" in done.stderr
+NEEDY = "import sys, time; print('set GITHUB_TOKEN or ANTHROPIC_API_KEY', file=sys.stderr, flush=True); {then}"
+"""A server that names what it lacks, and then waits or ends."""
+KEYS = {"GITHUB_TOKEN": "canary-1", "OTHER_TOKEN": "canary-2", "ANTHROPIC_API_KEY": "canary-3"}
+
+
+@pytest.mark.parametrize(("then", "code"), [("time.sleep(60)", 5), ("sys.exit(3)", 1)])
+def test_a_failed_start_shows_what_the_server_wrote_and_which_variable_that_it_names_it_was_not_given(
+    then: str, code: int, home: Home
+) -> None:
+    server = shlex.join([sys.executable, "-c", NEEDY.format(then=then)])
+    command = [MOORING, "tools", "--server", server, "--timeout", "2"]
+    env = {**home.env, **KEYS}
+    done = subprocess.run(command, cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    assert done.returncode == code
+    assert "set GITHUB_TOKEN or ANTHROPIC_API_KEY" in done.stderr
+    # Not every variable that it lacks, and never a key for a model.
+    assert "  It was not given GITHUB_TOKEN; -e NAME passes a variable on.\n" in done.stderr
+    assert "OTHER_TOKEN" not in done.stderr
+
+
+def test_a_failed_start_that_names_no_variable_suggests_none(home: Home) -> None:
+    done = run(home, "tools", "--server", faulty("exit_at_once"))
+    assert done.returncode == 1
+    assert "no such table" in done.stderr
+    assert "not given" not in done.stderr
 
 
 ODD = """
@@ -301,6 +321,22 @@ def test_a_deadline_tells_the_server_too(home: Home) -> None:
     command, log = witness(home)
     assert run(home, "call", "--server", command, "hang", "--timeout", "1").returncode == 5
     assert "notifications/cancelled" in log.read_text()
+
+
+def test_the_time_in_which_the_process_was_stopped_does_not_count_against_a_call(home: Home) -> None:
+    actor = Actor(home.folder / "actor")
+    home.configure(actor=actor.entry)
+    command = [MOORING, "call", "actor.nap", "seconds=7", "--timeout", "5"]
+    with subprocess.Popen(command, cwd=home.cwd, env=home.env, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 20
+        while not actor.done("naps"):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(6)  # longer than it may take in all
+        process.send_signal(signal.SIGCONT)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
 
 
 def test_nothing_is_left_of_a_call(home: Home) -> None:

@@ -56,6 +56,15 @@ async def test_a_server_that_wants_a_login_says_so_with_exit_code_3(home: Home) 
         assert err.count("\n") == 1
 
 
+async def test_a_call_that_ends_with_an_http_status_says_whether_it_may_have_run(home: Home) -> None:
+    async with Site() as site:
+        for status, ending in ((500, ". It may have run.\n"), (400, "Bad Request.\n")):
+            site.answers["tools/call"] = lambda heard, status=status: web.Response(status=status)
+            code, out, err = await run(home, "call", "--url", site.url, "echo", "text=a")
+            assert (code, out) == (1, "")
+            assert err.endswith(ending)
+
+
 async def test_a_server_that_hangs_is_given_up_at_the_deadline_with_exit_code_5(home: Home) -> None:
     async def hang(heard: ReceivedRequest) -> None:
         await asyncio.sleep(30)

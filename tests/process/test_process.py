@@ -380,12 +380,24 @@ def test_the_death_of_the_guard_ends_its_trees_and_another_is_started_unless_it_
             assert await asyncio.to_thread(settled, lambda: set(marked(nonce)) - {os.getpid()}, set()) == set()
             await child.close()
         for _ in range(2):
-            with pytest.raises(GuardLost, match="died more than 5 times within 30 s, so no server is started for 60 s"):
+            words = r"The guard process died more than 5 times within 30 s, so no server is started for 60 s\.$"
+            with pytest.raises(GuardLost, match=words):
                 await guard.spawn(["true"])
         clock[0] += COOLDOWN
         await (await guard.spawn(["true"])).exited
 
     play(scene, Guard(portable=portable))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process shares")
+def test_the_guard_takes_less_than_5_mb_of_its_own_while_it_guards_20_programs() -> None:
+    async def scene(guard: Guard) -> None:
+        await asyncio.gather(*(guard.spawn(["cat"]) for _ in range(20)))
+        rollup = await asyncio.to_thread(Path(f"/proc/{guard.pid}/smaps_rollup").read_text)
+        own = sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
+        assert 1000 < own < 5000
+
+    play(scene)
 
 
 def test_a_start_that_is_under_way_when_the_guard_dies_fails_at_once() -> None:

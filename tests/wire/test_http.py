@@ -373,6 +373,30 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_time_fails_at_
         assert time.monotonic() - began < 5
 
 
+async def test_in_the_last_second_a_broken_stream_is_resumed_as_soon_as_the_server_asks() -> None:
+    async def resume(request: ReceivedRequest):
+        if "Last-Event-ID" not in request.headers:
+            return web.Response(status=405)
+        response = await request.stream()
+        await response.write(event(site.said("tools/call")[0].result(said("in time"))))
+        return response
+
+    async with Site() as site:
+        site.answers["GET"] = resume
+        async with mooring.connect(site.url) as session:
+            site.answers["tools/call"] = answer_with(event(b"", "1", 200))
+            assert (await session.call_tool("echo", timeout=Timeout(1, 1))).text == "in time"
+
+
+async def test_a_stream_that_asks_for_a_longer_wait_than_the_deadline_fails_at_once_and_says_how_long() -> None:
+    async with Site() as site, mooring.connect(site.url) as session:
+        site.answers["tools/call"] = answer_with(event(b"", "1", 30_000))
+        with pytest.raises(
+            ServerDied, match=r"it asks to wait 30 s, which the deadline does not allow\); it may have run"
+        ):
+            await session.call_tool("echo", timeout=Timeout(5, 5))
+
+
 async def test_an_event_of_which_only_half_came_does_not_count_as_the_last() -> None:
     resumed: list[str] = []
 
@@ -492,7 +516,16 @@ async def test_a_tool_is_not_called_again_where_it_may_have_run() -> None:
         with pytest.raises(HttpError) as caught:
             await session.call_tool("echo")
         assert caught.value.may_have_run
+        assert str(caught.value).endswith("HTTP status 503: Service Unavailable. It may have run.")
         assert len(site.said("tools/call")) == 1
+
+
+async def test_only_of_a_call_is_it_said_that_it_may_have_run() -> None:
+    async with Site() as site:
+        site.answers["initialize"] = site.answers["server/discover"] = make_response(b"", "text/plain", 500)
+        with pytest.raises(HttpError, match=r"Internal Server Error\.$"):
+            async with mooring.connect(site.url):
+                pass
 
 
 async def test_a_body_that_trickles_ends_at_the_deadline() -> None:

@@ -1,6 +1,8 @@
 """One deadline for everything that a command does, reported as the time that the person gave."""
 
 import asyncio
+import selectors
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from math import inf
@@ -16,6 +18,45 @@ CONNECTING = ""
 
 SLACK = 0.2
 """Seconds that a part with a deadline of its own gets on top: its error says more about what went wrong than ours."""
+
+
+_LOOKS = 8
+"""In how many parts a wait is divided, each measured: a stop that is shorter than one of them is not noticed."""
+_SHORTEST_LOOK = 0.25
+_NOTICEABLE = 0.5
+"""Seconds by which a wait has to be too long to count as a stop."""
+
+
+class StopAwareLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock stands still while this process is stopped, as by Ctrl+Z.
+
+    Without it, every deadline that passed in the meantime ended its call as soon as the process went on.
+    """
+
+    def __init__(self) -> None:
+        self._meter = _StopMeter()
+        super().__init__(self._meter)
+
+    def time(self) -> float:
+        return time.monotonic() - self._meter.stopped
+
+
+class _StopMeter(selectors.DefaultSelector):
+    """Notices by waits that take longer than they were to that the process did not run."""
+
+    stopped = 0.0
+    """How many seconds it was stopped so far."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if not timeout or timeout < 0:
+            return super().select(timeout)
+        seconds = min(timeout, max(timeout / _LOOKS, _SHORTEST_LOOK))
+        began = time.monotonic()
+        ready = super().select(seconds)
+        late = time.monotonic() - began - seconds
+        if late > _NOTICEABLE:
+            self.stopped += late
+        return ready
 
 
 class Deadline:

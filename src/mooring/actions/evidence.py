@@ -1,5 +1,7 @@
 """What is known of a server that could not be connected: why, what its process was not given, and what it wrote."""
 
+import re
+
 from mooring.display.text import safe
 from mooring.errors import MOST_NAMED, MooringError, ServerDied, ServerError
 
@@ -10,12 +12,28 @@ def describe_failed_connection(name: str, error: ServerError) -> str:
 
 
 def describe_withheld(error: MooringError) -> str:
-    """The variables that a server's process was not given and may need; empty if that cannot be why it failed."""
-    # Once a server takes calls it has what it needs to start, and some messages name the variables themselves.
-    if not isinstance(error, ServerError) or error.stage == "call" or "not given" in str(error):
+    """The variables that a server names in its error and was not given; empty if that cannot be why it failed."""
+    # Once a server takes calls it has what it needs to start.
+    if not isinstance(error, ServerError) or error.stage == "call":
         return ""
-    names = ", ".join(error.withheld[:MOST_NAMED])
+    names = ", ".join(_list_blamed(error)[:MOST_NAMED])
     return f"It was not given {names}" if names else ""
+
+
+def _list_blamed(error: ServerError) -> list[str]:
+    words = set(re.findall(r"\w+", " ".join((*error.stderr, str(error)))))
+    blamed = words.intersection(error.withheld)
+    return sorted(name for name in blamed if not _is_model_key(name))
+
+
+def _is_model_key(name: str) -> bool:
+    """Whether a variable is for reaching a model: no one should be led to hand it to a server."""
+    # Loaded here: hardly any server names a variable that it lacks.
+    from mooring.backends.api.providers import list_providers
+    from mooring.backends.programs import PROVIDER_KEYS
+
+    is_providers = any(name in provider.key_names for provider in list_providers({}).values())
+    return is_providers or name in PROVIDER_KEYS or name.startswith(("ANTHROPIC_", "CLAUDE_"))
 
 
 def list_output(error: MooringError) -> list[str]:

@@ -34,7 +34,7 @@ class ProgramFacts(Struct, frozen=True, kw_only=True):
     """Whether it still reads AGENTS.md and the like by itself, without a repository's settings."""
 
 
-_PROVIDER_KEYS: Final = (
+PROVIDER_KEYS: Final = (
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
@@ -48,6 +48,7 @@ _PROVIDER_KEYS: Final = (
     "DEEPSEEK_API_KEY",
     "AZURE_API_KEY",
 )
+"""Variables with the keys of model providers."""
 
 PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
     "claude": ProgramFacts(
@@ -94,7 +95,7 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
         label="OpenCode",
         program="opencode",
         install="npm install -g opencode-ai",
-        keys=_PROVIDER_KEYS,
+        keys=PROVIDER_KEYS,
         sub_agents=("explore",),
     ),
 }

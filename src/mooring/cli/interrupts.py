@@ -48,11 +48,14 @@ class InterruptHandler:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do the work in an event loop. Raises: KeyboardInterrupt if Ctrl+C came, or else what the work raises."""
-        import asyncio  # commands that only read files do without it
+        # Loaded here: commands that only read files do without them.
+        import asyncio
+
+        from mooring.actions.deadline import StopAwareLoop
 
         self._is_async = True
         try:
-            with asyncio.Runner() as runner:
+            with asyncio.Runner(loop_factory=StopAwareLoop) as runner:
                 result = runner.run(self._do(work))
         except (Exception, asyncio.CancelledError):
             self._raise_if_pressed()
@@ -118,7 +121,7 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, InterruptHandler):
         return handler.run(work)
-    import asyncio  # as above
+    import asyncio
 
     return asyncio.run(work)
 

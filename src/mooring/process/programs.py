@@ -19,7 +19,8 @@ from mooring.process.spawn import prepare_spawn
 from mooring.process.tail import STDERR_LIMIT, Tail
 
 _KEEPS_DYING = (
-    f"It died more than {MAX_FAILURES} times within {FAILURE_WINDOW:g} s, so no server is started for {COOLDOWN:g} s."
+    f"The guard process died more than {MAX_FAILURES} times within {FAILURE_WINDOW:g} s, "
+    f"so no server is started for {COOLDOWN:g} s."
 )
 
 

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any
 
+from mooring.actions.deadline import StopAwareLoop
 from mooring.chat.plain.completion import complete_next_word
 from mooring.chat.plain.dialog import Completions, Ended, Interrupted, Style
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
@@ -132,7 +133,8 @@ class Terminal:
             await work
 
         try:
-            asyncio.run(begin())
+            with asyncio.Runner(loop_factory=StopAwareLoop) as runner:
+                runner.run(begin())
         except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that reports errors
             self._failure = error
         finally:

@@ -14,6 +14,9 @@ from mooring.wire.http.session import HttpSession
 from mooring.wire.http.web import Web
 from mooring.wire.rpc.transport import Receiver
 
+_LAST_PAUSE = 0.1
+"""Seconds to wait before a stream is opened again in the last second before the deadline."""
+
 
 class AnswerStream:
     """The stream of one request, which may also bring notifications and requests from the server."""
@@ -84,11 +87,23 @@ class AnswerStream:
                     pass
 
     async def _pause(self) -> None:
+        await asyncio.sleep(self._choose_pause())
+
+    def _choose_pause(self) -> float:
+        """How long to wait before the stream is opened again. Raises: ServerDied if the deadline is earlier."""
         pause = self._events.reconnect_pause
         due = self._receiver.deadline_of(self._post.key)
-        if due is not None and self._loop.time() + pause >= due:
-            raise self._make_died("its stream ended, and it asks for a longer wait than the deadline allows")
-        await asyncio.sleep(pause)
+        if due is None or self._loop.time() + pause < due:
+            return pause
+        # Our own shortest wait would outlast the call; the server's may not.
+        asked = max(self._events.retry or 0.0, _LAST_PAUSE)
+        if self._loop.time() + asked < due:
+            return asked
+        if asked > _LAST_PAUSE:
+            raise self._make_died(
+                f"its stream ended, and it asks to wait {asked:g} s, which the deadline does not allow"
+            )
+        raise self._make_died("its stream ended just before the deadline")
 
     async def _resume(self) -> bool:
         """Open the stream again where it broke; whether it brought any message. Raises: ServerDied if it never will."""
