@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from mooring import cli
 from mooring.chat.command import SlashCommand
 from mooring.chat.commands import COMMANDS
 from mooring.chat.mcp.verbs import VERBS, Verb
@@ -56,7 +57,7 @@ EXIT_CODES = {
     base.LOGIN: "a login is needed",
     base.DENIED: "denied",
     base.TIMEOUT: "timed out",
-    base.INTERRUPTED: "interrupted",
+    cli.INTERRUPTED: "interrupted",
 }
 
 

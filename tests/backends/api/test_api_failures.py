@@ -9,6 +9,7 @@ from tests.models import Drop, Fail, FakeModel, Overflow, Say
 
 from backends.asking import KEY, MODELS, ask, hear, opened, opened_beside, serving, variables
 from mooring.agents.model import Model, ReplyFinished
+from mooring.backends.api.providers import list_providers
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 from support import Home
 
@@ -46,6 +47,35 @@ async def test_an_overload_of_anthropic_is_worth_another_try_also_within_a_reply
     async with FakeModel(script) as fake, opened_beside(home, "anthropic", fake) as model:
         assert isinstance(await fail(model), ModelOverloaded)
         assert isinstance(await fail(model), ModelOverloaded)
+
+
+@every_provider
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"<!DOCTYPE html><html><body>Log in first</body></html>", "text/html"),
+        (b"\x00\x01garbage", "application/json"),
+        (b"data: garbage\n\n", "text/event-stream"),
+        (b"", "application/json"),
+    ],
+)
+async def test_an_address_that_answers_with_no_reply_of_a_model_is_one_sentence_of_ours(
+    word: str, body: bytes, kind: str, home: Home
+) -> None:
+    async def respond(_: web.Request) -> web.Response:
+        return web.Response(body=body, content_type=kind)
+
+    async with serving(respond) as url:
+        addresses = {name: url for provider in list_providers({}).values() for name in provider.url_names}
+        keys = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"), KEY)
+        company = {"kind": "openai-chat", "baseUrl": url}
+        async with opened(home, MODELS[word], {**keys, **addresses}, models={"company": company}) as model:
+            error = await fail(model)
+    name = "the setting `models`" if word == "company" else list_providers({})[word].url_names[0]
+    assert str(error) == (
+        f"{MODELS[word]}: what {url} answers is not the reply of a model; it may be a page to log in to. "
+        f"Check the address in {name}."
+    )
 
 
 @every_provider

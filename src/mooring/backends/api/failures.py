@@ -48,6 +48,9 @@ async def explain_failure(error: Exception, model: str, endpoint: ModelEndpoint)
             return ModelOverloaded(model, f"{_name(endpoint)} cannot answer now: {reason}", _find_wait(error))
         case library.ModelConnectionError() | httpx2.HTTPError() | httpx2.StreamError():
             return _explain_lost(error, model, reason, endpoint)
+        case _ if _is_unreadable(error):
+            words = f"what {_name(endpoint)} answers is not the reply of a model; it may be a page to log in to."
+            return ModelError(model, words, _suggest_address(endpoint))
         case _:
             return ModelError(model, reason)
 
@@ -60,12 +63,30 @@ def _is_overflow(error: Exception, reason: str) -> bool:
     return error.status_code == 413 or (error.status_code in (400, 422, 500) and bool(_OVERFLOW.search(reason)))
 
 
+def _is_unreadable(error: Exception) -> bool:
+    """Whether the answer was a page, or anything else that no model sends."""
+    # Its subclasses say what was wrong with a reply that could be read.
+    if type(error) is library.UnexpectedModelBehavior:
+        return True
+    # Not JSON, in the words of three libraries.
+    return any(isinstance(cause, ValueError) for cause in _causes(error))
+
+
 def _explain_refused_key(model: str, reason: str, endpoint: ModelEndpoint) -> ModelError:
     if endpoint.key is None:
         return ModelError(model, f"{_name(endpoint)} wants a key: {reason}", _suggest_naming_key(endpoint))
     name = endpoint.key.name
     hint = f"`mooring secret set {name}` stores another; a variable of that name wins over it."
     return ModelError(model, f"{_name(endpoint)} refuses the key {name}: {reason}", hint)
+
+
+def _suggest_address(endpoint: ModelEndpoint) -> str:
+    variables = endpoint.provider.url_names
+    if not variables:
+        return "Check the address in the setting `models`."
+    if endpoint.url.rstrip("/") == endpoint.provider.url.rstrip("/"):
+        return "Open the address in a browser to see what answers there."
+    return f"Check the address in {variables[0]}."
 
 
 def _suggest_naming_key(endpoint: ModelEndpoint) -> str:
