@@ -416,7 +416,9 @@ async def test_pitfall_the_loser_deletes_the_winner_only_what_was_sent_is_remove
         def log_in_elsewhere_then_refuse(fields: dict[str, str]) -> web.Response:
             # Another program logs in while this refresh is under way.
             path = home.home / ".local/state/mooring/secrets/values.json"
-            path.write_text(path.read_text().replace(old["refresh"], "the-winners"))
+            data = json.loads(path.read_text().replace(old["refresh"], "the-winners"))
+            del data["checksum"]
+            path.write_text(json.dumps(data))
             return web.json_response({"error": "invalid_grant"}, status=400)
 
         issuer.expire()

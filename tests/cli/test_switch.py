@@ -93,9 +93,9 @@ def test_a_damaged_record_is_a_problem_and_is_not_written_over(home: Home, cli: 
     home.configure(x={"command": "a"})
     record = home.write(RECORD, "{")
     listed = json.loads(cli("mcp", "list", "--json").out)
-    assert (
-        listed["problems"][0]["message"]
-        == "The record of disabled servers is damaged, so servers are as their files say"
-    )
-    assert cli("mcp", "disable", "x").code == 2
+    assert listed["problems"][0]["message"] == "The record of disabled servers is damaged, so all servers are disabled"
+    assert listed["servers"][0]["status"] == "disabled"
+    for verb in ("disable", "enable"):
+        done = cli("mcp", verb, "x")
+        assert (done.code, f"{record}: is damaged; to start a new one: mv {record}" in done.err) == (2, True)
     assert record.read_text() == "{"

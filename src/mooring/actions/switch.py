@@ -15,7 +15,7 @@ from mooring.discovery.targets import WriteScope
 from mooring.display.text import describe_path, quote_argument, safe
 from mooring.errors import ConfigError
 from mooring.inventory.load import load
-from mooring.inventory.overlay import forget_switch, save_switch
+from mooring.inventory.overlay import check_overlay, forget_switch, save_switch
 from mooring.syntax.edit import edit_bytes, put_value, remove_value
 
 Reach: TypeAlias = Literal["file", "user", "project"]
@@ -44,6 +44,7 @@ def switch(request: Viewpoint, name: str, on: bool, scope: WriteScope | None = N
         FileError: a file cannot be read or written.
     """
     check_files_are_read(request)
+    check_overlay(request.where)
     inventory = load(request, remember=False)
     choice = inventory.find(name)
     config = choice.definition.config

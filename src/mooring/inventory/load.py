@@ -103,7 +103,7 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
         formats += _enabled_formats(settings)
     root = trust.identify_project(place.root)
     overlay, overlay_damage = load_overlay(request.where)
-    switches = overlay.list_switches(root)
+    switches = {} if overlay is None else overlay.list_switches(root)
     switched_on = request.switched_on | {name for name, is_on in switches.items() if is_on}
     found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=switched_on)
     approvals, damage = trust.load(request.where)
@@ -117,7 +117,7 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
         if failure is not None:
             problems.append(failure)
     switched_off = switches.keys() - switched_on
-    definitions = (*_demo_definitions(request), *apply_overlay(found.definitions, switched_off))
+    definitions = (*_demo_definitions(request), *apply_overlay(found.definitions, overlay, switched_off))
     chosen = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
     choices, lookalikes = _refuse_lookalikes(chosen)
     problems.extend(lookalikes)

@@ -17,7 +17,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -30,7 +29,7 @@ from mooring.core.units import MIB
 from mooring.core.where import Where
 from mooring.display.text import advise_on_held_back
 from mooring.errors import FileError
-from mooring.files.record import read_own_record
+from mooring.files.record import read_own_record, write_own_record
 from mooring.permissions.trust import digest, identify_project
 
 USER = "user"
@@ -223,7 +222,7 @@ def _write(path: str, pin: Pin, texts: Mapping[str, str]) -> Pin:
     tools = _drop_texts_beyond_limit({**pin.tools, **added})
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     updated = Pin(pin.key, tools, at, off=pin.off)
-    files.write(path, msgspec.json.encode(updated) + b"\n")
+    write_own_record(path, updated)
     return updated
 
 

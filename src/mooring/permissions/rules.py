@@ -11,7 +11,7 @@ An answer "always, in this project" goes into the person's state folder: nothing
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -148,7 +148,7 @@ def save_allow(
         FileError: it cannot be read, written or locked.
     """
     if location == "user":
-        _save_in_settings(f"{where.config}/settings.json", server, tool, pattern)
+        _save_in_settings(where, server, tool, pattern)
     elif project is not None:
         _save_for_project(where, project, server, tool, pattern)
     else:
@@ -172,7 +172,7 @@ def withdraw_allow(where: Where, project: str | None, tool: str) -> tuple[Withdr
         FileError: one cannot be read, written or locked.
     """
     settings = f"{where.config}/settings.json"
-    removed = _remove_from_settings(settings, tool)
+    removed = _remove_from_settings(where, settings, tool)
     for_project = () if project is None else _remove_for_project(where, project, tool)
     return (
         *(WithdrawnRule(spell_rule(rule), settings) for rule in removed),
@@ -207,21 +207,28 @@ def _remove_for_project(where: Where, project: str, tool: str) -> list[Rule]:
     return [rule for rule in rules if _is_about(rule, tool)]
 
 
-def _remove_from_settings(path: str, tool: str) -> list[Rule]:
+def _remove_from_settings(where: Where, path: str, tool: str) -> list[Rule]:
     if files.read_own(path) is None:
         return []
     from mooring.syntax.edit import edit_bytes  # only when an answer is withdrawn
 
     removed: list[Rule] = []
-    with files.locked(path):
-        data = files.read_own(path) or b""
+
+    def change(data: bytes) -> bytes:
+        removed.clear()
         try:
-            changed = edit_bytes(data, lambda text: _remove_rules(text, tool, removed))
+            return edit_bytes(data, lambda text: _remove_rules(text, tool, removed))
         except ParseError as error:
             raise ConfigError(f"{path} {error.reason}; remove the rule from its `permissions` by hand.") from None
-        if removed:
-            files.write(path, changed)
+
+    _update_settings(where, path, change)
     return removed
+
+
+def _update_settings(where: Where, path: str, change: Callable[[bytes], bytes]) -> None:
+    """Change the person's settings; what an editor saves at the same moment is not lost. Raises: FileError."""
+    files.read_own(path)  # others who can write to it would have a say
+    files.update(path, change, f"{where.state}/locks")
 
 
 def _remove_rules(text: str, tool: str, removed: list[Rule]) -> str:
@@ -253,19 +260,20 @@ def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -
     write_own_record(path, updated)
 
 
-def _save_in_settings(path: str, server: ServerName, tool: str, pattern: str) -> None:
+def _save_in_settings(where: Where, server: ServerName, tool: str, pattern: str) -> None:
     from mooring.syntax.edit import edit_bytes  # only when an answer is kept
 
+    path = f"{where.config}/settings.json"
     rule = build_allow_rule(server, tool, pattern)
-    with files.locked(path):
-        data = files.read_own(path) or b""
+
+    def change(data: bytes) -> bytes:
         try:
-            changed = edit_bytes(data, lambda text: _insert_rule(text, rule, server, tool))
+            return edit_bytes(data, lambda text: _insert_rule(text, rule, server, tool))
         except ParseError as error:
             by_hand = json.dumps(msgspec.to_builtins(rule))
             raise ConfigError(f"{path} {error.reason}; add to its `permissions` by hand: {by_hand}") from None
-        if changed != data:
-            files.write(path, changed)
+
+    _update_settings(where, path, change)
 
 
 def _insert_rule(text: str, rule: Rule, server: ServerName, tool: str) -> str:

@@ -58,14 +58,14 @@ def make_repair(planned: PlannedRepair) -> Repair:
 
 
 def _plan_damaged_record(where: Where) -> Iterator[PlannedRepair]:
-    """The record of switched-off servers, which has no effect while it is damaged.
+    """The record of switched-off servers: while it is damaged, all of them are off.
 
     The records of approvals, rules and approved tools hold back or ask as long as they are damaged. Without them,
     something could start or run that the person had refused, so only the person moves them.
     """
     path = overlay_path(where)
     if is_overlay_damaged(where):
-        what = f"moves the damaged record of disabled servers aside, to {safe(path)}.damaged"
+        what = f"moves the damaged record of disabled servers aside, to {safe(path)}.damaged; servers are on again"
         yield PlannedRepair(Repair(what, path), partial(move_aside, path))
 
 

@@ -7,6 +7,9 @@ from typing import Final
 from msgspec import Struct
 
 from mooring import files
+from mooring.display.text import suggest_new_record
+from mooring.errors import FileError
+from mooring.files.record import DAMAGED
 
 _BYTES: Final = 32
 
@@ -31,11 +34,22 @@ def make_token() -> AccessToken:
 
 
 def load_token(path: str) -> AccessToken:
-    """The token in a file, which is made if there is none. Raises: FileError."""
+    """The token in a file, which is made if there is none.
+
+    Raises:
+        FileError: it cannot be read or made, or is damaged. It is never replaced: clients have it.
+    """
     with files.locked(path):
         kept = files.read_own(path)
-        if kept and kept.strip():
-            return AccessToken(kept.decode(errors="replace").strip(), False)
+        if kept is not None:
+            return AccessToken(_check_token(path, kept.strip()), False)
         made = make_token()
         files.write(path, made.text.encode() + b"\n")
         return made
+
+
+def _check_token(path: str, kept: bytes) -> str:
+    # As a header can carry it, whoever wrote it.
+    if not kept.isascii() or not kept.decode().isprintable() or b" " in kept or not kept:
+        raise FileError(path, DAMAGED, suggest_new_record(path))
+    return kept.decode()
