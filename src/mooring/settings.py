@@ -13,6 +13,7 @@ from mooring.core.near import suggest_key
 from mooring.core.problem import Problem
 from mooring.core.secret import is_secret_value
 from mooring.core.units import MIB
+from mooring.core.verdict import ACTIONS, find_rule_fault
 from mooring.core.where import Where
 from mooring.errors import FileError, ParseError
 from mooring.syntax.document import Document
@@ -81,7 +82,6 @@ MODEL_KINDS = ("anthropic", "google", "openai", "openai-chat")
 """What an endpoint for models can speak."""
 NETWORK = ("proxy", "ca", "certificate", "key")
 _RULE_KEYS = ("tool", "pattern", "action")
-_RULE_ACTIONS = ("allow", "deny", "ask")
 
 
 def _is_text(value: Any) -> bool:
@@ -177,7 +177,7 @@ def _is_rule(value: Any) -> bool:
     pattern = value.get("pattern", "")
     if not _is_rule_text(tool) or not _is_rule_text(pattern):
         return False
-    return bool(tool) and value.get("action") in _RULE_ACTIONS
+    return find_rule_fault(tool, value.get("action"), pattern) is None
 
 
 def _is_rule_text(value: Any) -> bool:
@@ -453,7 +453,11 @@ def _complain_about_rule(index: int, rule: Any) -> tuple[str, str]:
         message = f"Rule {index + 1} of `permissions` has the unknown key `{key}`, and is ignored"
         return message, f"{suggest_key(key, _RULE_KEYS)} {until.capitalize()}"
     message = f"Rule {index + 1} of `permissions` is not one, and is ignored"
-    return message, f'each rule needs "tool" and "action", which is allow, deny or ask; {until}'
+    needs = 'each rule needs "tool" and "action", which is allow, deny or ask'
+    # Only a rule that has both is at fault in its globs.
+    has_both = isinstance(rule, Mapping) and isinstance(rule.get("tool"), str) and rule.get("action") in ACTIONS
+    fault = find_rule_fault(rule["tool"], rule["action"], rule.get("pattern", "")) if has_both else None
+    return message, f"{fault or needs}; {until}"
 
 
 def _complain_about_project(key: str, value: Any) -> tuple[str, str] | None:

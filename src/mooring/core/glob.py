@@ -63,6 +63,21 @@ def is_literal(glob: str) -> bool:
     return not re.search(r"[*?\[]", re.sub(r"\[[*?\[_]\]", "", glob))
 
 
+def find_glob_fault(text: str) -> str | None:
+    """What makes a glob mean something else than it says, such as a class that never closes; `None` if nothing does."""
+    if "[" not in text:
+        return None
+    for token in _tokenize(text):
+        if "[" not in token:
+            continue
+        if token[0] != "[" or token[-1] != "]":
+            return "has a [ without its ]; a literal bracket is written [[]"
+        members = _class(token[1:-1])
+        if isinstance(members, _OneOf) and any(first > last for first, last in members.ranges):
+            return f"has the range {token}, which runs backward"
+    return None
+
+
 def star_glob(text: str) -> str:
     """The glob for a pattern in which `*` alone is special.
 
@@ -299,12 +314,14 @@ def _split(text: str) -> list[list[_Element]]:
 
 def _elements(text: str) -> Iterator[tuple[bool, _Element]]:
     """Each element, and whether it is a star; characters in a row come as one text."""
+    return map(_read_token, _tokenize(text))
+
+
+def _tokenize(text: str) -> Iterator[str]:
     # Behind the last bracket nothing closes. Without this, brackets that never close would each be searched to the end.
     last_close = text.rfind("]") + 1
-    for token in re.findall(_TOKEN, text[:last_close]):
-        yield _read_token(token)
-    for token in re.findall(_TOKEN_WITHOUT_CLASSES, text[last_close:]):
-        yield _read_token(token)
+    yield from re.findall(_TOKEN, text[:last_close])
+    yield from re.findall(_TOKEN_WITHOUT_CLASSES, text[last_close:])
 
 
 # A bracket that comes first in a class is a member of it.

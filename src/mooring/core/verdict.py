@@ -1,11 +1,13 @@
 """The nouns of a decision: a proposed call, a rule about it, and the verdict. Light enough for any command to load."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from mooring.core.glob import find_glob_fault
 from mooring.core.tool import Hints
+from mooring.errors import ConfigError
 
 Action: TypeAlias = Literal["allow", "deny", "ask"]
 Level: TypeAlias = Literal["managed", "session", "local", "user", "project"]
@@ -20,16 +22,43 @@ BYPASSED = "permissions are bypassed"
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
-    """What happens to calls of some tools with some arguments."""
+    """What happens to calls of some tools with some arguments.
+
+    Raises:
+        ConfigError: the action is none, or a glob is not understood. A rule without effect could be a deny.
+    """
 
     tool: str
     action: Action
     pattern: str = ""
     """A glob over the arguments, see `values.ArgumentPattern`; empty for any."""
 
+    def __post_init__(self) -> None:
+        fault = find_rule_fault(self.tool, self.action, self.pattern)
+        if fault is not None:
+            raise ConfigError(f"A rule about {self.tool!r} cannot be used: {fault}.")
+
     def __str__(self) -> str:
         arguments = f" with {self.pattern}" if self.pattern else ""
         return f"{self.action} {self.tool}{arguments}"
+
+
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+def find_rule_fault(tool: object, action: object, pattern: object) -> str | None:
+    """Why these are no rule, in words that follow a colon; `None` if they are one."""
+    if not isinstance(tool, str) or not tool.strip():
+        return "its tool has to be a text such as server.tool"
+    if action not in ACTIONS:
+        return f"its action has to be allow, deny or ask, not {action!r}"
+    if not isinstance(pattern, str):
+        return f"its pattern has to be a text, not {pattern!r}"
+    for text in (tool, pattern):
+        fault = find_glob_fault(text)
+        if fault is not None:
+            return f"{text!r} {fault}"
+    return None
 
 
 LOCAL_TOOLS = frozenset(

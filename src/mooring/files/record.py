@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from mooring import files
-from mooring.errors import FileError
+from mooring.errors import ConfigError, FileError
 
 DAMAGED = "is damaged"
 """Why a record that holds something else cannot be read."""
@@ -44,7 +44,7 @@ def read_own_record(path: str, kind: type[T], max_bytes: int) -> T | None:
         return None
     try:
         found = msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ConfigError):
         raise FileError(path, DAMAGED) from None
     if not _is_unchanged(data):
         raise FileError(path, CHANGED, _AFTER_EDIT)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.clock import Sleep
 from mooring.core.limits import Limits, Timeout
@@ -33,7 +34,8 @@ def check_rules(rules: Iterable[Any]) -> tuple[Rule, ...]:
     for rule in found:
         if not isinstance(rule, Rule):
             raise ConfigError(f'rules takes mooring.Rule("server.tool", "allow") and the like, not {rule!r}.')
-    return found
+    # Copies, each checked once more: what a program changes later must not switch a deny off.
+    return tuple(map(replace, found))
 
 
 def _keep(admitted: Admitted) -> Admitted:

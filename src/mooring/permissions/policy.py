@@ -44,6 +44,7 @@ from mooring.core.verdict import (
     ServerName,
     Verdict,
 )
+from mooring.errors import ConfigError
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
 from mooring.permissions.values import ArgumentValues
 
@@ -81,6 +82,10 @@ class RuleLevel(Struct, frozen=True):
     level: Level
     rules: tuple[Rule, ...]
     path: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ConfigError(f"The level of rules is one of {', '.join(LEVELS)}, not {self.level!r}.")
 
 
 class _RuleForTool(Struct, frozen=True):

@@ -23,6 +23,7 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.confusable import skeleton
 from mooring.core.glob import Glob, folded, literal
@@ -50,7 +51,8 @@ class RuleMatcher:
     """A rule, ready to be compared with tools. Each part of it is compiled once, when it is first needed."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule = rule
+        # A copy, which is checked once more: a rule that was changed behind its back would be skipped in silence.
+        self.rule = rule = replace(rule)
         self._written, self._pattern = split_local_rule(rule)
         self.has_pattern = self._pattern not in ("", *_ANY)
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ MOST_BYTES = 64 * MIB
 """How much of agent files is read in all: a repository must not be able to fill the memory."""
 
 
-class FoundAgents(Struct, frozen=True):
+class FoundAgents(Struct, frozen=True, dict=True):
     """The agents of one folder."""
 
     by_name: Mapping[str, AgentDefinition]
@@ -45,7 +45,16 @@ class FoundAgents(Struct, frozen=True):
 
     def list_shadowed(self, name: str) -> list[AgentDefinition]:
         """The definitions that would be used if the one of that name were gone, highest first."""
-        return [each for each in self.all if each.name == name and each is not self.by_name[name]]
+        return self._shadowed.get(name, [])
+
+    @cached_property
+    def _shadowed(self) -> dict[str, list[AgentDefinition]]:
+        # Grouped once: a listing asks for every name, and looking through all of them for each would be quadratic.
+        groups: dict[str, list[AgentDefinition]] = {}
+        for each in self.all:
+            if each is not self.by_name[each.name]:
+                groups.setdefault(each.name, []).append(each)
+        return groups
 
 
 class AgentFiles:

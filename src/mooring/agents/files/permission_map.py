@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.agents.files.selecting import ToolDraft, read_switches
+from mooring.agents.files.selecting import ToolDraft, add_narrowing_rule, read_switches
 from mooring.agents.files.tool_words import find_own_tools
 from mooring.core.verdict import Rule
 
@@ -54,4 +54,6 @@ def _add_rules(draft: ToolDraft, key: str, tool: str, said: Any) -> None:
     kept = ("deny",) if has_exceptions else ("deny", "ask")
     for pattern, action in said.items():
         if action in kept:
-            draft.rules.append(Rule(tool, action, "" if pattern == "*" else pattern))
+            # OpenCode knows no classes: a bracket is itself there.
+            glob = str(pattern).replace("[", "[[]")
+            add_narrowing_rule(draft, key, tool, action, "" if pattern == "*" else glob)

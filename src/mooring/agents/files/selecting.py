@@ -9,7 +9,8 @@ from msgspec import Struct, field
 from mooring.agents.definition import ToolSelection
 from mooring.agents.files.tool_words import OWN_TOOLS, find_own_tools, list_words, read_tool_word
 from mooring.core.glob import Glob
-from mooring.core.verdict import Rule
+from mooring.core.verdict import Action, Rule
+from mooring.errors import ConfigError
 from mooring.tools.catalog.names import fold_glob
 from mooring.tools.scope import SEARCH_TOOL
 
@@ -75,10 +76,20 @@ def read_denials(draft: ToolDraft, key: str, value: Any) -> None:
         if meant.is_everything:
             draft.select_nothing()
         elif meant.pattern:
-            draft.rules += [Rule(tool, "deny", meant.pattern) for tool in sorted(meant.own)]
+            for tool in sorted(meant.own):
+                add_narrowing_rule(draft, key, tool, "deny", meant.pattern)
         else:
             draft.denied_own |= meant.own
             draft.denied_servers += meant.servers
+
+
+def add_narrowing_rule(draft: ToolDraft, key: str, tool: str, action: Action, pattern: str) -> None:
+    """Add a rule of a file; if its pattern is not understood, its agent goes without the tool."""
+    try:
+        draft.rules.append(Rule(tool, action, pattern))
+    except ConfigError as error:
+        draft.denied_own.add(tool)
+        draft.complaints[key] = f"is not understood, so its agent goes without {tool}: {error}"
 
 
 def read_switches(draft: ToolDraft, key: str, switches: Mapping[str, Any]) -> None:
