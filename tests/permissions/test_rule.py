@@ -2,12 +2,17 @@
 
 import itertools
 import random
+import re
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec import ValidationError, convert
+from msgspec.structs import force_setattr, replace
 
+import mooring
 from mooring.core.glob import literal
 from mooring.core.verdict import Action, ProposedCall, Rule
 from mooring.errors import ConfigError
@@ -205,3 +210,53 @@ def test_a_rule_that_would_allow_nothing_is_refused_when_it_is_typed(text: str) 
 def test_no_name_evades_a_deny_and_no_allow_follows_it(rule: str, server: str, tool: str) -> None:
     assert decide(rule, "deny", server, tool) == "deny"
     assert decide(rule, "allow", server, tool) == ("allow" if rule == f"mcp__{server}__*" else "ask")
+
+
+@pytest.mark.parametrize(
+    ("rule", "fault"),
+    [
+        (("demo.add", "denied"), "its action has to be allow, deny or ask, not 'denied'"),
+        (("demo.add", None), "its action has to be allow, deny or ask, not None"),
+        (("", "deny"), "its tool has to be a text such as server.tool"),
+        ((3, "deny"), "its tool has to be a text such as server.tool"),
+        (("demo.add", "deny", None), "its pattern has to be a text, not None"),
+        (("demo.[ad", "deny"), "a literal bracket is written [[]"),
+        (("demo.[!]", "deny"), "a literal bracket is written [[]"),
+        (("demo.[z-a]*", "deny"), "the range [z-a], which runs backward"),
+        (("demo.add", "deny", "*secret[*"), "a literal bracket is written [[]"),
+    ],
+)
+def test_what_is_not_understood_is_no_rule_when_a_program_makes_it_nor_later(rule: tuple[Any, ...], fault: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        Rule(*rule)
+    fields = dict(zip(("tool", "action", "pattern"), rule, strict=False))
+    with pytest.raises((ConfigError, ValidationError)):
+        convert(fields, Rule)
+    sound = Rule("demo.add", "deny")
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        replace(sound, **fields)
+    # Even a rule that was changed behind its back is not skipped in silence.
+    for field, value in fields.items():
+        force_setattr(sound, field, value)
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        Policy([RuleLevel("session", (sound,))])
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        mooring.open(rules=[sound])
+
+
+def test_a_rule_that_is_changed_after_it_came_into_force_stays_in_force_as_it_was() -> None:
+    rule = Rule("demo.add", "deny")
+    policy = Policy([RuleLevel("session", (rule,))])
+    force_setattr(rule, "action", "denied")
+    assert policy.decide(ProposedCall("demo", "add")).action == "deny"
+
+
+def test_rules_of_an_unknown_level_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"The level of rules is one of managed, session, .*, not 'users'"):
+        RuleLevel("users", ())  # type: ignore[arg-type]  # as a program without types would write it
+
+
+@pytest.mark.parametrize("name", ["a[b", "a]b", "[x]", "a*b?c", "[", "[!", "x[]"])
+def test_a_rule_about_one_tool_is_sound_whatever_the_tool_is_called(name: str) -> None:
+    rule = Rule(spell_exactly(name, name), "deny", literal(name))
+    assert Policy([RuleLevel("session", (Rule(rule.tool, "deny"),))]).decide(ProposedCall(name, name)).action == "deny"

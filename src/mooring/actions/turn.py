@@ -51,7 +51,8 @@ class Agent:
         self.registry = registry
         self.lacks = lacks
         """Why servers of its own are not there, and which settings have no effect."""
-        self._busy = False
+        self._working: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
 
     def __repr__(self) -> str:
         return f"<Agent {self.model}, {len(self.history)} messages>"
@@ -123,16 +124,34 @@ class Agent:
 
         Raises: as `turn`.
         """
-        if self._busy:
+        if self._closing.is_set():
+            raise ConfigError("This agent is closed. Use it inside its `async with`.")
+        if self._working is not None:
             raise ConfigError("This agent is working on a turn. Wait for its end, or open another agent.")
-        self._busy = True
+        # A task of its own, so that closing ends the turn and not whoever waits for it.
+        self._working = asyncio.create_task(self._work(said, emit))
         try:
-            if said is None:
-                await self.backend.resume(emit)
-            else:
-                await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
+            await self._working
+        except asyncio.CancelledError:
+            is_wanted = (task := asyncio.current_task()) is not None and not task.cancelling()
+            if self._closing.is_set() and is_wanted:
+                raise ConfigError("This agent was closed while it worked on a turn. The turn ended.") from None
+            raise
         finally:
-            self._busy = False
+            self._working = None
+
+    async def _work(self, said: str | TurnInput | None, emit: EmitTurnEvent) -> None:
+        if said is None:
+            await self.backend.resume(emit)
+        else:
+            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
+
+    async def close(self) -> None:
+        """End the turn under way and its calls; whoever waits for it gets an error. `async with` does this."""
+        self._closing.set()
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.wait({self._working})
 
     async def cancel(self, id: str) -> bool:
         """End one call of the turn under way, such as a sub-agent's; the turn goes on. False if there is none."""
@@ -150,19 +169,31 @@ async def open_agent(
 ) -> AsyncIterator[Agent]:
     """An agent on an open host. `tell` receives what happens to its tools, as `Host.registry` has it.
 
+    The model is closed by whoever made it: a program may use one for several agents.
+
     Raises: ConfigError if an option is invalid.
     """
     past = options.past or AgentPast(uuid4().hex)
     reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
     ask = options.ask and reporter.wrap_ask(options.ask)
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
+    limits, idle = settle_limits(options, host.settings, model)
+    options = replace(options, limits=limits)
+    async with open_thread(host, model, options, reporter, place, tell) as opened:
+        prepare = partial(_look_again, options, opened.registry)
+        backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
+        made = Agent(backend, opened.registry, (*opened.brought.lacks, *idle))
+        try:
+            yield made
+        finally:
+            await made.close()
+
+
+@asynccontextmanager
+async def _closing_model(model: Model) -> AsyncIterator[None]:
+    """Close a model of ours at the end."""
     try:
-        limits, idle = settle_limits(options, host.settings, model)
-        options = replace(options, limits=limits)
-        async with open_thread(host, model, options, reporter, place, tell) as opened:
-            prepare = partial(_look_again, options, opened.registry)
-            backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
-            yield Agent(backend, opened.registry, (*opened.brought.lacks, *idle))
+        yield
     finally:
         await model.close()
 
@@ -194,7 +225,7 @@ async def open_kept_agent(
     tell: Callable[[ConversationEvent], None] | None = None,
 ) -> AsyncIterator[Agent]:
     """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept, and
-    which servers of its own the agent goes without.
+    which servers of its own the agent goes without. The model is closed at the end.
 
     Raises: as `open_agent` and `open_session`.
     """
@@ -209,7 +240,7 @@ async def open_kept_agent(
         days=host.settings["sessionDays"],
         on_problem=on_problem,
     )
-    async with session as opened:
+    async with _closing_model(model), session as opened:
         kept = replace(options, journal=opened.journal, past=_make_past(opened))
         async with open_agent(host, model, kept, tell=tell) as agent:
             opened.journal.list_loaded = lambda: agent.registry.loaded
@@ -297,8 +328,8 @@ async def agent(
             print(done.text)
 
     Args:
-        model: the provider and the model, or a `Model` of your own. By default, what `MOORING_MODEL` or the settings
-            say.
+        model: the provider and the model, or a `Model` of your own, which stays yours to close. By default, what
+            `MOORING_MODEL` or the settings say.
         instructions: what it is told besides, in its system prompt.
         ask, policy, rules: who is asked about calls, and which may be made unasked, as in `mooring.open`.
         tools: tools of its own; `mooring.tool` makes one.
@@ -337,7 +368,11 @@ async def agent(
         defined = await find_defined_agent(host, agent)
         assert defined is not None  # one is named
         options, agent_model = add_definition(options, defined), defined.definition.model
-    if model is None or isinstance(model, str):
-        model = await choose_model_for(host, model, agent_model)
-    async with open_agent(host, model, options) as opened:
+    if model is not None and not isinstance(model, str):
+        # It is the program's, which may use it elsewhere too.
+        async with open_agent(host, model, options) as opened:
+            yield opened
+        return
+    chosen = await choose_model_for(host, model, agent_model)
+    async with _closing_model(chosen), open_agent(host, chosen, options) as opened:
         yield opened

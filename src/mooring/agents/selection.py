@@ -12,4 +12,5 @@ def apply_selection(selection: ToolSelection, outer: ToolScope | None = None) ->
         deny=(*selection.denied_servers, *map(literal, sorted(selection.denied_own))),
         own=selection.own,
         outer=outer,
+        reads_everywhere=selection.servers == (),
     )

@@ -186,7 +186,9 @@ class ResourceTools:
     async def _list(self, arguments: Arguments) -> Result:
         server = self._find_server(arguments["server"]) if "server" in arguments else None
         found = await self._host.resources(server)
-        return json_result([_list_resource(each) for each in found if self._has_server(each.server)])
+        # Once for each server: it may have thousands of resources.
+        reached = {name for name in {each.server for each in found} if self._has_server(name)}
+        return json_result([_list_resource(each) for each in found if each.server in reached])
 
     async def _read(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
         server, uri = arguments["server"], arguments["uri"]

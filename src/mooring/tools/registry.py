@@ -52,12 +52,14 @@ from mooring.tools.toolbox import ListEntries, Toolbox
 
 EventListener: TypeAlias = Callable[[ConversationEvent], None]
 CANCELED = Text("The call was canceled; it may have run.")
+CLOSED = Text("The conversation was closed before the call was answered; it may have run.")
+CLOSED_UNSENT = Text("The conversation was closed, so the call was not made.")
 WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
 """Arguments, or the JSON in which a model wrote them."""
 
 
 class Registry:
-    """The tools of one conversation. Use it with `async with`, or close it: calls in the background end with it."""
+    """The tools of one conversation. Use it with `async with`, or close it: its calls end with it."""
 
     def __init__(
         self,
@@ -80,11 +82,12 @@ class Registry:
         self._options = options = options or RegistryOptions()
         self._host = host
         self._store = store
+        self._list_entries = list_entries
         self._is_hidden = is_hidden
         self._tell = tell = _guard_listener(tell)
         self._has_reader = options.has_builtin("ToolResult")
         self._delivery = Delivery(store, options.takes, options.tokens, options.lines, self._has_reader)
-        self._resources = ResourceTools(host, store, self._has_server, self._find_entry, options.takes)
+        self._resources = ResourceTools(host, store, self._has_resources, self._find_entry, options.takes)
         self._news = WatchReporter(
             host,
             self._resources.watched,
@@ -109,8 +112,15 @@ class Registry:
     def _max_portion(self) -> int:
         return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
 
+    def _has_resources(self, server: str) -> bool:
+        """Whether this conversation may use a server's resources: see `ToolScope.allows_resources`."""
+        if self._is_hidden(server):
+            return False
+        entries = (entry for entry in self._list_entries() if entry.server == server)
+        return self._options.scope.allows_resources(server, entries)
+
     def _has_server(self, server: str) -> bool:
-        """Whether this conversation may use a server's resources: it may use all of it, or one of its tools."""
+        """Whether this conversation may use a server: it may use all of it, or one of its tools."""
         if self._is_hidden(server):
             return False
         if self._options.scope.allows_server(server):
@@ -133,9 +143,13 @@ class Registry:
         await self.close()
 
     async def close(self) -> None:
-        """End everything: calls in the background, calls that wait for an answer, what is watched, and local tools."""
+        """End everything: calls that are waited for or in the background, what is watched, and local tools.
+
+        Whoever waits for a call gets an outcome that says so.
+        """
         self._closed = True
         self._host.close()
+        await asyncio.gather(*(running.end() for running in tuple(self._running.values())))
         await self._background.close()
         for tool in self._local:
             await tool.close()
@@ -270,10 +284,16 @@ class Registry:
             is_wanted = (task := asyncio.current_task()) is not None and not task.cancelling()
             if not (running.is_ended and is_wanted):
                 raise
-            outcome = replace(_blank_outcome(request, tool), parts=(CANCELED,), is_error=True)
+            outcome = replace(_blank_outcome(request, tool), parts=(self._explain_end(running),), is_error=True)
         finally:
             del self._running[request.id]
         return outcome if outcome is not None else self._leave_to_background(request, running)
+
+    def _explain_end(self, running: RunningCall) -> Text:
+        """What whoever waits for a call is told when somebody else ended it."""
+        if not self._closed:
+            return CANCELED
+        return CLOSED if running.has_started else CLOSED_UNSENT
 
     def _find_wait(self, tool: ModelTool | None) -> float | None:
         """How long a call is waited for before it continues in the background; `None` for as long as it takes."""

@@ -24,13 +24,16 @@ class RunningCall:
         # A future rather than an event: asyncio.wait takes it beside the task.
         self._left: asyncio.Future[None] = self._loop.create_future()
         self.background = False
+        self.has_started = False
+        """It was permitted, and is on its way."""
         self.is_ended = False
         """Somebody ended this call alone: whoever waits for it goes on."""
         self.task = self._loop.create_task(work(self))
         self.task.add_done_callback(lambda _: self._stop_timer())
 
-    def start_timer(self) -> None:
+    def start(self) -> None:
         """Begin to wait. The time a person took to permit the call doesn't count."""
+        self.has_started = True
         if self._seconds is not None and self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self.leave)
 
@@ -77,7 +80,7 @@ class ProgressReporter:
         self._last = 0.0
 
     def start(self) -> None:
-        self._running.start_timer()
+        self._running.start()
         self._report(CallProcessing(background=self._running.background))
 
     def progress(self, progress: Progress) -> None:

@@ -1,5 +1,6 @@
 """Which of the tools one conversation may use."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +25,8 @@ class ToolScope(Struct, frozen=True, dict=True):
     """Another one that has to permit a tool too: nothing is in a scope that is not in the one around it."""
     brought: frozenset[str] = frozenset()
     """Servers that the agent brought along: the scope around it knows nothing of them."""
+    reads_everywhere: bool = False
+    """`allow` names no server because its agent names none: resources of every server may be read all the same."""
 
     def allows_tool(self, entry: CatalogEntry) -> bool:
         return self.allows_pair(entry.server, entry.tool, entry.name)
@@ -33,17 +36,29 @@ class ToolScope(Struct, frozen=True, dict=True):
         is_brought = server in self.brought
         if self.outer is not None and not is_brought and not self.outer.allows_pair(server, tool, *shown):
             return False
-        if self.allow is None and not self.deny:
-            return True
-        return self._permits(f"{server}.{tool}", *shown, *spell_plainly(server, tool))
+        return self._permits_pair(server, tool, *shown)
 
     def allows_server(self, name: str) -> bool:
         """Whether the globs cover all of a server: only then its resources are included."""
         if self.outer is not None and name not in self.brought and not self.outer.allows_server(name):
             return False
-        # The name of a tool that there is not: what matches it matches any.
-        plain = spell_plainly(name, "x")[0].removesuffix("x")
-        return self._permits(f"{name}.", f"mcp__{name}__", plain)
+        return self._permits(*_spell_server(name))
+
+    def allows_resources(self, name: str, entries: Iterable[CatalogEntry]) -> bool:
+        """Whether the resources of a server may be used; `entries` are its tools, all of them.
+
+        They may if all of the server or one of its tools is in the scope. An agent that names no server reaches every
+        one that it doesn't deny, as far as the scope around it does.
+        """
+        entries = tuple(entries)
+        is_brought = name in self.brought
+        if self.outer is not None and not is_brought and not self.outer.allows_resources(name, entries):
+            return False
+        if not self.reads_everywhere:
+            pairs = ((entry.server, entry.tool, entry.name) for entry in entries)
+            return self._permits(*_spell_server(name)) or any(self._permits_pair(*pair) for pair in pairs)
+        # Whoever brings servers of its own names those.
+        return (is_brought or not self.brought) and self._denied.matches(*_spell_server(name)) is False
 
     def allows_builtin(self, name: str) -> bool:
         """Whether a tool that belongs to no server is available. `allow` is about servers, so it takes none away."""
@@ -60,6 +75,11 @@ class ToolScope(Struct, frozen=True, dict=True):
             return False
         return name not in self.own
 
+    def _permits_pair(self, server: str, tool: str, *shown: str) -> bool:
+        if self.allow is None and not self.deny:
+            return True
+        return self._permits(f"{server}.{tool}", *shown, *spell_plainly(server, tool))
+
     def _permits(self, *spelled: str) -> bool:
         # `matches` answers None where telling would take too long: a deny then denies, an allow does not allow.
         if self._denied.matches(*spelled) is not False:
@@ -73,3 +93,9 @@ class ToolScope(Struct, frozen=True, dict=True):
     @cached_property
     def _denied(self) -> GlobSet:
         return GlobSet(self.deny)
+
+
+def _spell_server(name: str) -> tuple[str, str, str]:
+    """The names of a tool that a server does not have: what matches these matches any tool of it."""
+    plain = spell_plainly(name, "x")[0].removesuffix("x")
+    return f"{name}.", f"mcp__{name}__", plain

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, OWN, list_agents, list_all, write_agent
+from mooring.actions.agents import list_agents as find_and_list
+from mooring.inventory.load import load
 from support import Actor, Cli, Home
 
 DEBUGGER = [
@@ -271,3 +274,21 @@ def test_names_of_agents_are_completed(home: Home) -> None:
         command = [sys.executable, "-m", "mooring"]
         done = subprocess.run(command, cwd=home.cwd, env=env, capture_output=True, text=True, check=False, timeout=60)
         assert "reviewer" in done.stdout, done
+
+
+def test_ten_times_as_many_agents_take_about_ten_times_as_long(home: Home) -> None:
+    """Half of them are shadowed, so that what a name shadows is asked for as well."""
+
+    def measure(count: int) -> float:
+        for number in range(count):
+            folder = CLAUDE if number % 2 else OWN
+            home.write(f"{folder}/a{number // 2}.md", f"---\nname: a{number // 2}\ndescription: d\n---\nDo it.\n")
+        inventory = load(home.request())
+        began = time.process_time()
+        listing = find_and_list(home.request(), inventory)
+        used = time.process_time() - began
+        assert sum(bool(agent.shadows) for agent in listing.agents) == count // 2
+        return used
+
+    few = min(measure(500) for _ in range(3))
+    assert measure(5_000) < 13 * few

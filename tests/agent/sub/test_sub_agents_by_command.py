@@ -111,6 +111,81 @@ def test_a_sub_agent_lists_and_reads_resources(home: Home) -> None:
     assert "Mooring demo" in fake.requests[-1].results[0].text
 
 
+OTHER_DEMO = {**DEMO, "env": {"WHICH": "other"}}
+READERS = "ListMcpResourcesTool, ReadMcpResourceTool"
+
+
+def write_reader(home: Home, name: str, header: str) -> None:
+    home.write(f"home/.claude/agents/{name}.md", f"---\nname: {name}\ndescription: d\n{header}\n---\nRead.\n")
+
+
+def list_reached(home: Home, *agents: str, command: tuple[str, ...] = ()) -> set[str]:
+    """The servers whose resources the last of these agents is listed; each starts the next one."""
+    script: dict[str, Any] = {}
+    for task, agent in zip(("Delegate", "Task 1", "Task 2"), agents, strict=False):
+        script[task] = [start(f"Task {len(script) + 1}", agent), Say("Done.")]
+    script[f"Task {len(agents)}" if agents else "Delegate"] = [Call("ListMcpResources"), Say("Listed.")]
+    with FakeModel(script) as fake:
+        done = ask_command(home, fake, *command, "-p", "Delegate")
+    assert done.code == 0, done.err
+    listed = next(result for request in fake.requests for result in request.results if result.text.startswith("["))
+    return {resource["server"] for resource in json.loads(listed.text)}
+
+
+@pytest.mark.parametrize(
+    ("header", "reached"),
+    [
+        (f"tools: {READERS}", {"one", "two"}),
+        (f"tools: {READERS}, Read", {"one", "two"}),
+        (f"tools: {READERS}, mcp__one__echo", {"one"}),
+        (f"tools: {READERS}, mcp__two", {"two"}),
+        (f"tools: {READERS}\ndisallowedTools: mcp__two", {"one"}),
+        (f"tools: {READERS}\ndisallowedTools: mcp__two__echo", {"one", "two"}),
+        ("disallowedTools: mcp__one", {"two"}),
+    ],
+)
+def test_resource_tools_reach_the_servers_that_a_file_names_or_else_every_one(
+    home: Home, header: str, reached: set[str]
+) -> None:
+    home.configure(one=DEMO, two=OTHER_DEMO)
+    write_reader(home, "reader", header)
+    assert list_reached(home, "reader") == reached
+    assert list_reached(home, command=("--agent", "reader")) == reached
+
+
+@pytest.mark.parametrize("agent", ["explore", "plan"])
+def test_the_agents_that_only_read_reach_the_resources_of_every_server(home: Home, agent: str) -> None:
+    home.configure(one=DEMO, two=OTHER_DEMO)
+    assert list_reached(home, agent) == {"one", "two"}
+    # The gate holds as always.
+    home.write(SETTINGS, {"startWindow": 15_000, "permissions": [{"tool": "two.*", "action": "deny"}]})
+
+    def respond(request: ModelRequest) -> Any:
+        if not request.all_results:
+            return Call("ReadMcpResource", {"server": "two", "uri": "demo://readme"})
+        return Say(request.results[0].text)
+
+    with FakeModel({"Delegate": [start("Do it", agent), Say("Done.")], "Do it": respond}) as fake:
+        assert ask_command(home, fake, "-p", "Delegate").code == 0
+    assert "Mooring demo" not in fake.requests[-1].results[0].text
+    assert "two.*" in fake.requests[-1].results[0].text
+
+
+@pytest.mark.parametrize(
+    ("outer", "reached"),
+    [
+        ("disallowedTools: mcp__two", {"one"}),
+        (f"tools: Agent, {READERS}, mcp__one__echo", {"one"}),
+        (f"tools: Agent, {READERS}", {"one", "two"}),
+    ],
+)
+def test_no_agent_reaches_a_server_that_the_agent_above_it_does_not(home: Home, outer: str, reached: set[str]) -> None:
+    home.configure(one=DEMO, two=OTHER_DEMO)
+    write_reader(home, "outer", outer)
+    write_reader(home, "reader", f"tools: {READERS}")
+    assert list_reached(home, "outer", "reader") == reached
+
+
 @pytest.mark.processes
 @at_terminal
 def test_ctrl_c_ends_a_sub_agent_with_its_turn_and_leaves_no_process(home: Home, tmp_path: Path) -> None:
