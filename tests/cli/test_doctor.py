@@ -6,6 +6,9 @@ import sys
 import time
 from typing import Any
 
+import pytest
+
+import mooring
 from mooring.actions.doctor.diagnose import diagnose
 from mooring.auth.store import SecretStore
 from mooring.discovery.formats import FORMATS
@@ -221,3 +224,34 @@ def test_every_tool_that_starts_unasked_reads_files_of_tools_that_are_known() ->
         assert set(tool.reads) <= known
         assert tool.seen
         assert tool.programs or tool.folders
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"tool": "demo.add", "action": "denied"}, "which is allow, deny or ask"),
+        ({"tool": "demo.[ad", "action": "deny"}, "'demo.[ad' has a [ without its ]"),
+        ({"tool": "demo.add", "action": "deny", "pattern": "[z-a]"}, "runs backward"),
+    ],
+)
+def test_a_rule_that_is_not_understood_is_named_and_every_allow_of_its_file_asks(
+    home: Home, rule: dict[str, str], words: str
+) -> None:
+    home.configure(demo=DEMO)
+    path = home.write(
+        "home/.config/mooring/settings.json", {"permissions": [rule, {"tool": "demo.*", "action": "allow"}]}
+    )
+    found = run_beside(home, "mcp", "doctor", "--json")
+    [finding] = [each for each in found.data["findings"] if each["path"] == str(path)]
+    assert finding["what"].startswith("Rule 1 of `permissions` is not one, and is ignored")
+    assert words in finding["fix"]
+    shown = run_beside(home, "mcp", "doctor")
+    assert "Rule 1 of `permissions`" in shown.out + shown.err
+
+    async def judge() -> str:
+        async with mooring.open(request=home.request()) as host:
+            await host.ready()
+            async with host.registry() as tools:
+                return tools.may("mcp__demo__add", {"a": 1, "b": 2}).action
+
+    assert asyncio.run(judge()) == "ask"

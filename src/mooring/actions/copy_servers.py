@@ -3,6 +3,7 @@
 `import` and `export` differ only in which definitions they take and whose file they write.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -21,17 +22,27 @@ from mooring.actions.add import (
 )
 from mooring.actions.clearance import Clearance
 from mooring.actions.file_diff import diff_file, mask_entry
-from mooring.core.config import Broken, ServerConfig
+from mooring.actions.secrets import list_stored_secrets, name_secret, store_secret
+from mooring.core.config import Broken, ServerConfig, list_inputs, list_templates
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
-from mooring.core.question import Ask, ChangeFile, Yes
+from mooring.core.question import Ask, ChangeFile, MissingValue, Yes
+from mooring.core.template import OWN_KEEPER, InputPart, SecretPart, TextPart
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import Choice
-from mooring.discovery.edit import describe_taken, is_same_entry, list_unread_keys, write_entry
+from mooring.discovery.edit import (
+    Equivalents,
+    describe_taken,
+    is_same_entry,
+    list_unread_keys,
+    translate_config,
+    write_entry,
+)
 from mooring.discovery.format import document_kind
+from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import list_secret_keys
 from mooring.discovery.targets import WriteScope
-from mooring.display.text import count_noun, problem_line, safe, short_path
+from mooring.display.text import count_noun, problem_line, quote_argument, safe, short_path
 from mooring.errors import ConfigError, UnknownServer
 from mooring.inventory.load import Inventory
 
@@ -55,6 +66,14 @@ class ServerKey(Struct, frozen=True):
 
     name: str
     key: str
+
+
+class SecretForInput(Struct, frozen=True):
+    """An input of a definition, such as `${input:token}`, and the stored secret that takes its place."""
+
+    server: str
+    secret: str
+    input: InputPart
 
 
 class CopyOptions(Struct, frozen=True):
@@ -92,6 +111,8 @@ class Copied(Struct, frozen=True, rename="camel"):
     """What the project defines, and the person's own file has from now on."""
     approved: tuple[str, ...] = ()
     """What is in a project's file now, and approved there."""
+    stored: tuple[ServerKey, ...] = ()
+    """The secrets that take the place of inputs, by their servers."""
     diff: str = ""
     """The change, line by line and without secrets."""
     declined: bool = False
@@ -149,7 +170,7 @@ async def copy_servers(
         ConfigError: the file is not understood well enough to be changed.
         FileError: it cannot be read or written.
     """
-    prepared = [_prepare(candidate, destination) for candidate in candidates]
+    prepared = [_prepare(candidate, destination, request, options.scope) for candidate in candidates]
     skipped = [*left_out, *(each for each in prepared if isinstance(each, SkippedServer))]
     entries = [each for each in prepared if isinstance(each, _Entry)]
     before = files.read(destination.path, destination.place.limit) or b""
@@ -157,12 +178,16 @@ async def copy_servers(
     skipped += sorted_entries.list_skipped(destination.path)
     clearance = Clearance(request, inventory, None if options.dry_run else ask)
     cleared, refused = await _clear(sorted_entries.wanted, clearance)
-    report = _plan(destination, options, cleared, before, (*skipped, *refused))
-    if options.dry_run or not cleared:
+    answered = await _answer_inputs(request, cleared, None if options.dry_run else ask)
+    report = _plan(destination, options, answered.entries, before, (*skipped, *refused, *answered.skipped))
+    if options.dry_run or not answered.entries:
         return report
     if options.confirm and ask and not await _is_confirmed(request, report, ask):
         return replace(report, declined=True)
-    return _write(request, report, cleared, destination, options)
+    # Before the file: an entry whose secret is missing would not start.
+    for name, value in answered.values.items():
+        await store_secret(request.where, name, value)
+    return _write(request, report, answered.entries, destination, options)
 
 
 # --- which definitions --------------------------------------------------------------------------------------
@@ -175,6 +200,7 @@ class _Entry(Struct, frozen=True):
     config: ServerConfig
     raw: Mapping[str, Any]
     lost: tuple[str, ...]
+    inputs: tuple[SecretForInput, ...] = ()
 
     @property
     def name(self) -> str:
@@ -185,7 +211,9 @@ class _Entry(Struct, frozen=True):
         return self.config.origin.foreign
 
 
-def _prepare(candidate: CopyCandidate, destination: Destination) -> _Entry | SkippedServer:
+def _prepare(
+    candidate: CopyCandidate, destination: Destination, request: Viewpoint, scope: WriteScope
+) -> _Entry | SkippedServer:
     name, config = candidate.name, candidate.config
     format = destination.target.format
     if isinstance(config, Broken):
@@ -195,15 +223,64 @@ def _prepare(candidate: CopyCandidate, destination: Destination) -> _Entry | Ski
     try:
         check_name(name)
         check_target_name(name, format)
+        inputs = _list_inputs(config) if format.tool == OWN.tool else ()
+        config = translate_config(config, format, _find_equivalents(request, destination, scope, inputs))
         entry = write_entry(config, format)
     except ConfigError as error:
         return SkippedServer(name, str(error).removesuffix("."), "refused")
     if "disabled" in entry.lost:
         why = f"it is disabled, which {format.title} cannot express: there it would be on"
         return SkippedServer(name, why, "refused")
+    if entry.lacks:
+        # The copy would come before the definition that has all of it.
+        return SkippedServer(name, f"{format.title} cannot express {_describe_lack(config, entry.lacks)}", "refused")
     # A transport that nobody named is not missed.
     lost = [key for key in entry.lost if key != "transport" or config.transport != "auto"]
-    return _Entry(candidate, config, entry.raw, (*lost, *list_unread_keys(config)))
+    return _Entry(candidate, config, entry.raw, (*lost, *list_unread_keys(config)), _keep_used(inputs, config))
+
+
+def _describe_lack(config: ServerConfig, lacks: Sequence[str]) -> str:
+    """The keys that a copy would lack, with the placeholders that are to blame."""
+    templates = dict(list_templates(config.written or config.connection, config.oauth))
+    described = []
+    for key in lacks:
+        parts = templates[key].all_parts if key in templates else ()
+        blamed = dict.fromkeys(part.written for part in parts if not isinstance(part, TextPart))
+        described.append(f"`{key}`" + (f" ({', '.join(blamed)})" if blamed else ""))
+    return f"{', '.join(described)}, so the copy would lack it"
+
+
+def _list_inputs(config: ServerConfig) -> tuple[SecretForInput, ...]:
+    """What Mooring could store for a server: its inputs, and what another tool's store has for it."""
+    connection = config.written or config.connection
+    parts = [part for _, template in list_templates(connection, config.oauth) for part in template.all_parts]
+    foreign = [part for part in parts if isinstance(part, SecretPart) and part.keeper != OWN_KEEPER]
+    inputs = (*list_inputs(connection, config.oauth), *(InputPart(part.name, secret=True) for part in foreign))
+    found = (SecretForInput(config.name, name_secret(config.name, each.id), each) for each in inputs)
+    return tuple(dict.fromkeys(found))
+
+
+def _keep_used(inputs: Iterable[SecretForInput], config: ServerConfig) -> tuple[SecretForInput, ...]:
+    templates = list_templates(config.written or config.connection, config.oauth)
+    used = {name for _, template in templates for name in template.own_secrets}
+    return tuple(each for each in inputs if each.secret in used)
+
+
+def _find_equivalents(
+    request: Viewpoint, destination: Destination, scope: WriteScope, inputs: Sequence[SecretForInput]
+) -> Equivalents:
+    where = request.where
+    folder = destination.context.root
+    places = {
+        "workspace": folder,
+        "workspace-name": os.path.basename(folder),
+        "separator": "\\" if where.platform == "win32" else "/",
+    }
+    if scope == "user":
+        # Whoever shares a project's file has another home.
+        places["home"] = where.home
+    home_variable = "USERPROFILE" if where.platform == "win32" else "HOME"
+    return Equivalents(places, home_variable, {each.input.id: each.secret for each in inputs})
 
 
 def _describe_broken(config: Broken) -> str:
@@ -257,6 +334,52 @@ async def _clear(entries: Iterable[_Entry], clearance: Clearance) -> tuple[list[
     return cleared, refused
 
 
+class _AnsweredInputs(Struct, frozen=True):
+    """Entries whose inputs are secrets now, the values to store, and the servers whose inputs nobody gave."""
+
+    entries: tuple[_Entry, ...]
+    values: Mapping[str, str] = {}
+    """By the names of the secrets."""
+    skipped: tuple[SkippedServer, ...] = ()
+
+
+async def _answer_inputs(request: Viewpoint, entries: Sequence[_Entry], ask: Ask | None) -> _AnsweredInputs:
+    """Offer to store what definitions ask for; a secret that is stored already is used as it is."""
+    if not any(entry.inputs for entry in entries):
+        return _AnsweredInputs(tuple(entries))
+    stored = {secret.name for secret in await list_stored_secrets(request.where)}
+    answered, skipped = [], []
+    values: dict[str, str] = {}
+    for entry in entries:
+        missing = [each for each in entry.inputs if each.secret not in stored and each.secret not in values]
+        given = {each.secret: await _ask_for_input(each, ask) for each in missing}
+        lacking = [each for each in missing if given[each.secret] is None]
+        if lacking:
+            skipped.append(_skip_for_inputs(entry.name, lacking))
+            continue
+        values |= {name: value for name, value in given.items() if value is not None}
+        answered.append(entry)
+    return _AnsweredInputs(tuple(answered), values, tuple(skipped))
+
+
+async def _ask_for_input(wanted: SecretForInput, ask: Ask | None) -> str | None:
+    if ask is None:
+        return None
+    asked = wanted.input
+    description = f"{asked.description} (stored as the secret {wanted.secret})".lstrip()
+    question = MissingValue(wanted.server, asked.id, description, asked.default, asked.secret, asked.options)
+    answer = await ask(question)
+    return str(answer.content) if isinstance(answer, Yes) and answer.content else None
+
+
+def _skip_for_inputs(name: str, lacking: Sequence[SecretForInput]) -> SkippedServer:
+    asked = ", ".join(each.input.id for each in lacking)
+    commands = "; ".join(f"mooring secret set {quote_argument(each.secret)}" for each in lacking)
+    return SkippedServer(
+        name, f"it asks for {asked}, which nobody gave", "refused", f"Store it, then import it again: {commands}"
+    )
+
+
 # --- the file -----------------------------------------------------------------------------------------------
 
 
@@ -278,6 +401,7 @@ def _plan(
         not_expressed=tuple(ServerKey(entry.name, key) for entry in entries for key in entry.lost),
         plain_secrets=tuple(ServerKey(entry.name, key) for entry in entries for key in list_secret_keys(entry.config)),
         from_project=tuple(entry.name for entry in entries if options.scope == "user" and entry.is_foreign),
+        stored=tuple(ServerKey(entry.name, each.secret) for entry in entries for each in entry.inputs),
         diff=_preview(destination, entries, before),
     )
 
@@ -324,6 +448,7 @@ def _write(
         not_expressed=tuple(each for each in report.not_expressed if each.name in written),
         plain_secrets=tuple(each for each in report.plain_secrets if each.name in written),
         from_project=tuple(name for name in report.from_project if name in written),
+        stored=tuple(each for each in report.stored if each.name in written),
         approved=approved,
     )
 
@@ -361,6 +486,8 @@ def _list_notes(report: Copied) -> Iterator[str]:
     """What a person should know about the entries, a sentence for each thing."""
     if report.leads_to:
         yield f"{report.path} is a link; the file is {report.leads_to}."
+    for each in report.stored:
+        yield f"{each.name}: what it asked for is the secret {each.key}, which is stored and not in the file."
     for key, names in _group_by_key(report.not_expressed).items():
         yield f"{', '.join(names)}: {report.tool} cannot express `{key}`, so it is left out."
     for name in report.from_project:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mooring.actions.add import understand
 from mooring.actions.asking import ask_until, pick
-from mooring.actions.secrets import store_secret
+from mooring.actions.secrets import name_secret, store_secret
 from mooring.auth.records import StoredSecret
 from mooring.core.question import Ask
 from mooring.core.where import Where
@@ -71,7 +71,7 @@ def suggest_references(server: str, raw: Mapping[str, Any]) -> Iterator[str]:
     """What to do about each secret that is written in Mooring's own file as it is."""
     config, _ = understand(NAMELESS, raw)
     for secret in find_literal_secrets(config.written or config.connection):
-        name = _name_secret(server, secret)
+        name = name_secret(server, secret.name)
         reference = f"{_find_scheme(secret.value)}${{keyring:{name}}}"
         yield (
             f"{secret.slot}.{secret.name} is in the file as it is. "
@@ -107,19 +107,13 @@ def _list_choices(server: str, tool: str, secret: LiteralSecret) -> dict[str, _C
     scheme = _find_scheme(secret.value)
     choices: dict[str, _Choice] = {}
     if tool == OWN.tool:
-        stored = SecretToStore(_name_secret(server, secret), secret.value.removeprefix(scheme))
+        stored = SecretToStore(name_secret(server, secret.name), secret.value.removeprefix(scheme))
         text = f"{scheme}${{keyring:{stored.name}}}"
         choices[text] = _Choice(text, stored)
     text = f"{scheme}${{{_name_variable(secret, server)}}}"
     choices[text] = _Choice(text)
     choices[_AS_TYPED] = _Choice(secret.value)
     return choices
-
-
-def _name_secret(server: str, secret: LiteralSecret) -> str:
-    """The name under which a secret is stored: that of its server, and of the variable or header."""
-    name = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{server}.{secret.name}").lstrip(".-")
-    return name[:128]
 
 
 def _name_variable(secret: LiteralSecret, server: str) -> str:

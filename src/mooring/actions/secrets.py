@@ -11,6 +11,11 @@ from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
 
 
+def name_secret(server: str, key: str) -> str:
+    """The name under which a secret of a server is stored: the server's, and that of what it is for."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{server}.{key}").lstrip(".-")[:128]
+
+
 async def store_secret(where: Where, name: str, value: str) -> StoredSecret:
     """Store a secret under a name, in the store that takes new secrets today; where it is now.
 

@@ -1,9 +1,10 @@
 """What a configuration file says about one server."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.era import EraName
 from mooring.core.problem import Problem
@@ -101,6 +102,36 @@ def list_templates(connection: Connection, oauth: "OAuth | None" = None) -> Iter
             pass
     if oauth:
         yield from ((f"oauth.{LOGIN_SECRETS[field]}", template) for field, template in oauth.templates.items())
+
+
+def map_templates(connection: Connection, change: Callable[[str, Template], Template]) -> Connection:
+    """The same connection with every string changed; the keys are those of `list_templates`."""
+
+    def change_all(slot: str, values: Mapping[str, Template]) -> dict[str, Template]:
+        return {name: change(f"{slot}.{name}", value) for name, value in values.items()}
+
+    def change_optional(key: str, value: Template | None) -> Template | None:
+        return None if value is None else change(key, value)
+
+    match connection:
+        case Stdio() as program:
+            return replace(
+                program,
+                command=change("command", program.command),
+                args=tuple(change("args", arg) for arg in program.args),
+                env=change_all("env", program.env),
+                env_file=change_optional("envFile", program.env_file),
+                cwd=change_optional("cwd", program.cwd),
+            )
+        case Http() as remote:
+            return replace(
+                remote,
+                url=change("url", remote.url),
+                headers=change_all("headers", remote.headers),
+                headers_helper=change_optional("headersHelper", remote.headers_helper),
+            )
+        case InProcess():
+            return connection
 
 
 def list_inputs(connection: Connection, oauth: "OAuth | None" = None) -> tuple[InputPart, ...]:

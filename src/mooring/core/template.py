@@ -1,6 +1,6 @@
 """A configured string, parsed once: the fixed text in it, and the placeholders to fill in when its server starts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -200,6 +200,23 @@ def effect_of_unset(key: str, template: Template, variable: VariablePart) -> Uns
 def _is_behind_origin(template: Template, variable: VariablePart) -> bool:
     before = "".join(part.written for part in template.parts[: template.parts.index(variable)])
     return not {"/", "?", "#"}.isdisjoint(before.partition("://")[2])
+
+
+def join_texts(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts with texts that are neighbors as one: templates are compared by their parts."""
+    text = ""
+    is_all_text = True
+    for part in parts:
+        if isinstance(part, TextPart):
+            text += part.text
+            continue
+        if text:
+            yield TextPart(text)
+        yield part
+        text = ""
+        is_all_text = False
+    if text or is_all_text:
+        yield TextPart(text)
 
 
 def literal(text: str) -> Template:

@@ -6,7 +6,7 @@ What was written is read again. Whatever then differs from the definition is wha
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, structs
 
@@ -21,8 +21,19 @@ from mooring.core.config import (
     Stdio,
     Transport,
     list_templates,
+    map_templates,
 )
-from mooring.core.template import Part, Template, TextPart, VariablePart
+from mooring.core.template import (
+    OWN_KEEPER,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    TextPart,
+    VariablePart,
+    join_texts,
+)
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.documents import dig
 from mooring.discovery.entry import MOST_FOREIGN, ParsedEntry, read_entry
@@ -38,6 +49,7 @@ from mooring.discovery.format import (
     document_kind,
 )
 from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.spelling import meaning_of, spell_template
 from mooring.discovery.targets import WriteTarget
@@ -49,6 +61,13 @@ from mooring.syntax.parse import parse
 
 # Without these, an entry would start something else, or nothing.
 _ESSENTIAL = ("command", "args", "url", "transport")
+# About how a client uses a server, not about what the server is given: a copy without them still works the same.
+_HINTS = frozenset(
+    {
+        "required", "startTimeout", "callTimeout", "idleTimeout", "maxInFlight", "maxMessageBytes", "era", "alwaysLoad",
+        "lifecycle", "autoApprove", "transport",
+    }
+)  # fmt: skip
 # Another tool's grants stay its own.
 _NEVER_WRITTEN = {"autoApprove"}
 # Relative paths are read from here, so that one shows if it would mean another file in the target.
@@ -60,6 +79,11 @@ class WrittenEntry(Struct, frozen=True):
 
     raw: Mapping[str, Any]
     lost: tuple[str, ...] = ()
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What is lost of that which the server is given: without it, the entry would be another server."""
+        return tuple(key for key in self.lost if key not in _HINTS)
 
 
 def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
@@ -78,8 +102,101 @@ def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
     lost = tuple(_compare(config, read))
     for key in lost:
         if key in _ESSENTIAL and not _is_same_address(key, config, read):
-            raise ConfigError(f'{format.title} cannot express the `{key}` of "{config.name}".')
+            raise _refuse_key(config, format, key)
     return WrittenEntry(raw, lost)
+
+
+def _refuse_key(config: ServerConfig, format: Format, key: str) -> ConfigError:
+    return ConfigError(f'{format.title} cannot express the `{key}` of "{config.name}".')
+
+
+class Equivalents(Struct, frozen=True):
+    """What stands in for placeholders that a tool's file cannot hold."""
+
+    places: Mapping[str, str] = {}
+    """What a `KnownPart` means on this machine, by its place."""
+    home_variable: str = "HOME"
+    """The variable that holds the person's home."""
+    secrets: Mapping[str, str] = {}
+    """The stored secret that takes the place of an input or of another tool's secret, by its id or its name."""
+
+
+def translate_config(config: ServerConfig, format: Format, equivalents: Equivalents) -> ServerConfig:
+    """The definition with equivalents for placeholders that a tool's file cannot hold, as far as there are any."""
+    writes = format.writes
+    dialect = (writes and writes.dialect) or format.dialect
+
+    def translate(key: str, template: Template) -> Template:
+        if all(isinstance(part, TextPart | VariablePart) for part in template.parts):
+            return template
+        slot = _TEXT_SLOTS[key.partition(".")[0]]
+        options = (template, *_list_equivalents(template, dialect, slot, equivalents))
+        return next((each for each in options if spell_template(each, dialect, slot) is not None), template)
+
+    connection = map_templates(config.written or config.connection, translate)
+    oauth = config.oauth
+    if oauth:
+        changed = {field: translate("oauth", template) for field, template in oauth.templates.items()}
+        oauth = structs.replace(oauth, **changed)
+    if config.written:
+        return structs.replace(config, written=connection, oauth=oauth)
+    return structs.replace(config, connection=connection, oauth=oauth)
+
+
+_TEXT_SLOTS: Mapping[str, TextSlot] = {
+    "command": "command",
+    "args": "args",
+    "env": "env",
+    "envFile": "env_file",
+    "cwd": "cwd",
+    "url": "url",
+    "headers": "headers",
+    "headersHelper": "headers_helper",
+    "oauth": "oauth",
+}
+
+
+def _list_equivalents(
+    template: Template, dialect: Dialect, slot: TextSlot, equivalents: Equivalents
+) -> Iterator[Template]:
+    """The same string in other placeholders, best first: the tool's own form, then a variable, then plain text."""
+    variable = VariablePart(equivalents.home_variable)
+    for home in (variable, KnownPart("home")):
+        for keeps_own in (True, False):
+            parts = [_find_equivalent(part, dialect, slot, equivalents, home, keeps_own) for part in template.parts]
+            joined = tuple(join_texts(parts))
+            yield Template("".join(part.written for part in joined), joined)
+
+
+def _find_equivalent(
+    part: Part, dialect: Dialect, slot: TextSlot, equivalents: Equivalents, home: Part, keeps_own: bool
+) -> Part:
+    match part:
+        case InputPart(id) if id in equivalents.secrets:
+            return SecretPart(equivalents.secrets[id], OWN_KEEPER)
+        case SecretPart(name, keeper) if keeper != OWN_KEEPER and name in equivalents.secrets:
+            return SecretPart(equivalents.secrets[name], OWN_KEEPER)
+        case KnownPart() if keeps_own and spell_template(Template("", (part,)), dialect, slot) is not None:
+            return part
+        case KnownPart("home") if home != part:
+            return home
+        case KnownPart(place) if place in equivalents.places:
+            return TextPart(equivalents.places[place])
+        case _:
+            return part
+
+
+def list_lacks_of_copy(copy: ServerConfig, original: ServerConfig) -> tuple[str, ...]:
+    """What an entry of Mooring's own file lacks of the definition that it was copied from; nothing if it is no copy.
+
+    Earlier versions left out what they could not express and wrote the rest.
+    """
+    try:
+        written = write_entry(original, OWN)
+    except ConfigError:
+        return ()
+    is_copy = bool(written.lacks) and is_same_entry(copy.name, copy.raw, written.raw, OWN)
+    return written.lacks if is_copy else ()
 
 
 def list_unread_keys(config: ServerConfig) -> list[str]:
@@ -266,6 +383,12 @@ class _EntryWriter:
         dialect: Dialect = self.writes.dialect or self.format.dialect
         return None if template is None else spell_template(template, dialect, slot)
 
+    def _spell_essential(self, template: Template, slot: Literal["command", "url"]) -> str:
+        text = self._spell(template, slot)
+        if text is None:
+            raise _refuse_key(self.config, self.format, slot)
+        return text
+
     def _write_type(self, transport: Transport) -> None:
         words = self.writes.types
         # An address of either kind is written as the newer one where the kind must be given.
@@ -282,7 +405,7 @@ class _EntryWriter:
 
     def _write_program(self, program: Stdio) -> None:
         self._write_type("stdio")
-        self._set("command", self._spell(program.command, "command"))
+        self._set("command", self._spell_essential(program.command, "command"))
         args = [self._spell(arg, "args") for arg in program.args]
         self._set("args", tuple(arg for arg in args if arg is not None))
         if self.writes.always_args:
@@ -316,7 +439,7 @@ class _EntryWriter:
 
     def _write_address(self, address: Http) -> None:
         self._write_type(address.transport)
-        self._set("url", self._spell(address.url, "url"))
+        self._set("url", self._spell_essential(address.url, "url"))
         self._set("headers_helper", self._spell(address.headers_helper, "headers_helper"))
         headers: dict[str, str] = {}
         from_env: dict[str, str] = {}

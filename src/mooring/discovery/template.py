@@ -17,6 +17,7 @@ from mooring.core.template import (
     TextPart,
     Unset,
     VariablePart,
+    join_texts,
 )
 from mooring.discovery.dialect import Dialect, Inputs, TextSlot
 from mooring.discovery.untyped import text_or_none
@@ -137,24 +138,8 @@ def _make_input(id: str, question: Mapping[str, object]) -> InputPart:
 
 
 def _fill_in(parts: tuple[Part, ...], known_values: Mapping[str, str | SecretPart], keeper: str) -> Iterator[Part]:
-    """The parts with known values filled in.
-
-    Texts that become neighbors are joined: templates are compared by their parts, so one meaning must have one form.
-    """
-    text = ""
-    is_all_text = True
-    for part in parts:
-        filled = _fill_in_part(part, known_values, keeper)
-        if isinstance(filled, TextPart):
-            text += filled.text
-            continue
-        if text:
-            yield TextPart(text)
-        yield filled
-        text = ""
-        is_all_text = False
-    if text or is_all_text:
-        yield TextPart(text)
+    """The parts with known values filled in."""
+    return join_texts(_fill_in_part(part, known_values, keeper) for part in parts)
 
 
 def _fill_in_part(part: Part, known_values: Mapping[str, str | SecretPart], keeper: str) -> Part:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from mooring.actions.doctor.fixes import make_fix, suggest_editor
 from mooring.actions.doctor.report import Finding
 from mooring.actions.list import describe_winner
-from mooring.core.config import ServerConfig
+from mooring.core.config import ServerConfig, list_inputs
 from mooring.core.verdict import Rule
 from mooring.core.where import Where
 from mooring.discovery.choose import Choice, explain
+from mooring.discovery.edit import Equivalents, list_lacks_of_copy, translate_config, write_entry
 from mooring.discovery.entry import IN_ENTRY
+from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.inventory.load import Inventory
@@ -21,9 +23,38 @@ def check_pitfalls(inventory: Inventory, where: Where) -> Iterator[Finding]:
     """What a person should know about definitions that can be used."""
     yield from _check_names(inventory)
     for choice in inventory.choices:
-        yield from _check_rivals(inventory, choice, where.home)
+        copies = list(_check_copy(choice, where.home))
+        yield from copies or _check_rivals(inventory, choice, where.home)
         yield from _check_hidden(choice, where.home)
     yield from _check_denies(inventory)
+
+
+def _check_copy(choice: Choice, home: str) -> Iterator[Finding]:
+    """A copy in Mooring's own file that lacks something that its original has: it wins all the same."""
+    copy = choice.definition.config
+    if not isinstance(copy, ServerConfig) or copy.origin.tool != OWN.tool:
+        return
+    for other in choice.shadowed:
+        original = other.config
+        lacks = list_lacks_of_copy(copy, original) if isinstance(original, ServerConfig) else ()
+        if isinstance(original, ServerConfig) and lacks:
+            keys = ", ".join(f"`{safe(key)}`" for key in lacks)
+            what = f"An earlier import left out {keys}, which {_describe_place(other, home)} has; the copy wins"
+            yield Finding(choice.name, what, copy.origin.path, None, _suggest_copy(copy, original), True)
+            return
+
+
+def _suggest_copy(copy: ServerConfig, original: ServerConfig) -> str:
+    name = quote_argument(copy.name)
+    inputs = list_inputs(original.written or original.connection, original.oauth)
+    # Which values they have does not matter here, only whether the whole can be written.
+    places = dict.fromkeys(("workspace", "workspace-name", "home", "separator"), "/x")
+    equivalents = Equivalents(places, secrets={each.id: "x" for each in inputs})
+    scope = " -s project" if copy.origin.scope == "project" else ""
+    if write_entry(translate_config(original, OWN, equivalents), OWN).lacks:
+        return make_fix(f"mooring mcp remove {name}{scope}", "the definition that has all of it is used then")
+    command = f"mooring mcp import {name} --from {original.origin.tool} --replace{scope}"
+    return make_fix(command, "copies all of it")
 
 
 def _check_rivals(inventory: Inventory, choice: Choice, home: str) -> Iterator[Finding]:

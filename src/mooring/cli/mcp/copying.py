@@ -36,7 +36,7 @@ from mooring.errors import ConfigError
 F = TypeVar("F", bound=Callable[..., Any])
 
 _CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken": UNHEALTHY}
-"""The exit code if a server was skipped for this reason; the first of these wins, and the other reasons are none."""
+"""The exit code if a named server was skipped for this reason; the first of these wins, the other reasons are none."""
 
 
 def complete_writer(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -52,7 +52,9 @@ def complete_source(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
 
 def _copy_options(command: F) -> F:
     for option in (
-        click.option("-y", "--yes", is_flag=True, help="Write without a look at the change."),
+        click.option(
+            "-y", "--yes", is_flag=True, help="Write without a look at the change; needed where nobody can be asked."
+        ),
         click.option("--dry-run", is_flag=True, help="Only show what would change."),
         click.option("--replace", "may_replace", is_flag=True, help="Replace other definitions of the same names."),
         click.option(
@@ -87,10 +89,19 @@ def import_command(ctx: click.Context, /, names: tuple[str, ...], source: str, *
     mooring mcp import github --from cursor
     mooring mcp import --from ./servers.json  # in the format of any tool
 
-    References such as ${TOKEN} stay references. A project's server needs your approval first.
+    References such as ${TOKEN} stay references, and ${input:x} becomes a stored secret. A server whose copy would lack
+    anything is skipped. A project's server needs your approval first.
     """
     text = _read_stdin() if source == STDIN else b""
-    _run(ctx, options, lambda copy, ask, request: import_servers(request, ImportSource(source, text), names, copy, ask))
+    chosen = ImportSource(source, text)
+    # Whoever names a file means all that is in it; a tool has many servers, and some of them are a project's.
+    is_file_named = bool(source) and source not in list_tools() and not names
+    _run(
+        ctx,
+        None if is_file_named else names,
+        options,
+        lambda copy, ask, request: import_servers(request, chosen, names, copy, ask),
+    )
 
 
 @click.command("export", cls=Command)
@@ -112,9 +123,9 @@ def export_command(ctx: click.Context, /, names: tuple[str, ...], tool: str, **o
     mooring mcp export --to cursor            # every server that is enabled
     mooring mcp export github --to codex -s project
 
-    References such as ${TOKEN} are written as the tool writes them. What it cannot express is reported.
+    References such as ${TOKEN} are written as the tool writes them. A server that it cannot express is skipped.
     """
-    _run(ctx, options, lambda copy, ask, request: export_servers(request, tool, names, copy, ask))
+    _run(ctx, names, options, lambda copy, ask, request: export_servers(request, tool, names, copy, ask))
 
 
 def _read_stdin() -> bytes:
@@ -124,20 +135,31 @@ def _read_stdin() -> bytes:
     return text
 
 
-def _run(ctx: click.Context, words: Any, copy: Callable[..., Coroutine[Any, Any, Copied]]) -> None:
+def _run(
+    ctx: click.Context, named: tuple[str, ...] | None, words: Any, copy: Callable[..., Coroutine[Any, Any, Copied]]
+) -> None:
+    """Copy, report it, and exit; `named` are the servers that the exit code is about, `None` for all of them."""
     options = get_globals(ctx)
-    chosen = CopyOptions(words["scope"], words["may_replace"], words["dry_run"], confirm=not words["yes"])
     ask: Ask | None = find_asker(options) if is_on_terminal() else None
+    # Nobody has seen the change, and nobody said that it need not be seen.
+    is_unseen = ask is None and not words["yes"] and not words["dry_run"]
+    dry_run = words["dry_run"] or is_unseen
+    chosen = CopyOptions(words["scope"], words["may_replace"], dry_run, confirm=not words["yes"])
     copied = run_until_interrupted(copy(chosen, ask, options.request()))
     if options.json:
         print_json(_make_data(copied, chosen))
     else:
         _report(options, copied, chosen)
-    ctx.exit(DENIED if copied.declined else _choose_code(copied))
+    if is_unseen and copied.planned:
+        tell("Nobody could be asked about the change. Add -y to write it.")
+        ctx.exit(USAGE)
+    ctx.exit(DENIED if copied.declined else _choose_code(copied, named))
 
 
-def _choose_code(copied: Copied) -> int:
-    kinds = {each.kind for each in copied.skipped}
+def _choose_code(copied: Copied, named: tuple[str, ...] | None) -> int:
+    """The exit code for the servers that were named; what else was skipped is reported, and is no failure."""
+    wanted = None if named is None else {name.casefold() for name in named}
+    kinds = {each.kind for each in copied.skipped if wanted is None or each.name.casefold() in wanted}
     fallback = UNHEALTHY if copied.unread else OK
     return next((code for kind, code in _CODES.items() if kind in kinds), fallback)
 
@@ -155,6 +177,7 @@ def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
         "plainSecrets": copied.plain_secrets,
         "fromProject": copied.from_project,
         "approved": copied.approved,
+        "stored": copied.stored,
         "unread": [make_problem_data(problem) for problem in copied.unread],
     }
     return {**data, "planned": copied.planned, "diff": copied.diff} if chosen.dry_run else data
