@@ -72,20 +72,20 @@ WRITING = """\
 
 ## What is written
 
-Only keys that the tool itself has are written, in its own units and placeholders. *Cannot express* lists Mooring's keys
-that it has no words for. A definition is not copied if it uses one of them for what the server is given: its command,
-arguments, folder, variables, headers, login, or which of its tools may be used. The copy would lack something, and come
-before the definition that has it. Left out and named are only keys about how it is used: timeouts, `required`,
-`alwaysLoad`, `lifecycle`, `maxInFlight`, `maxMessageBytes` and `era`. Which tools another tool may use unasked
-(`autoApprove`) is never copied. *Variables* stands for tools that fill in none: no secret takes the place of a reference.
-*Timeouts* stands for tools that have none, or one for both start and calls. *Which transport* means that HTTP is written
-where HTTP and SSE would be tried, or the other way round.
+Only keys that the tool itself has are written, in its own units and placeholders. *Cannot express* lists Mooring's
+keys that it has no words for. A definition is not copied if it uses one of them for what the server is given: its
+command, arguments, folder, variables, headers, login, or which of its tools may be used. The copy would lack
+something, and come before the definition that has it. Left out and named are only keys about how it is used:
+timeouts, `required`, `alwaysLoad`, `lifecycle`, `maxInFlight`, `maxMessageBytes` and `era`. Which tools another tool
+may use unasked (`autoApprove`) is never copied. *Variables* stands for tools that fill in none: no secret takes the
+place of a reference. *Timeouts* stands for tools that have none, or one for both start and calls. *Which transport*
+means that HTTP is written where HTTP and SSE would be tried, or the other way round.
 
 Placeholders that a tool lacks are translated where something means the same. `${userHome}` becomes `${HOME}`, or the
-folder itself in a file of yours. `${workspaceFolder}` becomes the folder of the project, its name and the path separator
-become plain text. In Mooring's own file, `${input:x}` and a secret of another tool's store become `${keyring:SERVER.x}`:
-you are asked for the value, unless `mooring secret set SERVER.x` has stored it before. Everything else is skipped, with
-the reason.
+folder itself in a file of yours. `${workspaceFolder}` becomes the folder of the project, its name and the path
+separator become plain text. In Mooring's own file, `${input:x}` and a secret of another tool's store become
+`${keyring:SERVER.x}`: you are asked for the value, unless `mooring secret set SERVER.x` has stored it before.
+Everything else is skipped, with the reason.
 
 Every byte outside the entry stays as it is, and a file that cannot be read is never written. Removing an entry that was
 added gives back the same file; if it was the only one, an empty container remains. Managed files, plugins and files in

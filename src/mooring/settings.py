@@ -13,7 +13,6 @@ from mooring.core.near import suggest_key
 from mooring.core.problem import Problem
 from mooring.core.secret import is_secret_value
 from mooring.core.units import MIB
-from mooring.core.verdict import ACTIONS, find_rule_fault
 from mooring.core.where import Where
 from mooring.errors import FileError, ParseError
 from mooring.syntax.document import Document
@@ -177,7 +176,13 @@ def _is_rule(value: Any) -> bool:
     pattern = value.get("pattern", "")
     if not _is_rule_text(tool) or not _is_rule_text(pattern):
         return False
-    return find_rule_fault(tool, value.get("action"), pattern) is None
+    return _find_fault(value) is None
+
+
+def _find_fault(rule: Mapping[str, Any]) -> str | None:
+    from mooring.core.verdict import find_rule_fault  # most listings have no rules to look at
+
+    return find_rule_fault(rule.get("tool"), rule.get("action"), rule.get("pattern", ""))
 
 
 def _is_rule_text(value: Any) -> bool:
@@ -454,9 +459,8 @@ def _complain_about_rule(index: int, rule: Any) -> tuple[str, str]:
         return message, f"{suggest_key(key, _RULE_KEYS)} {until.capitalize()}"
     message = f"Rule {index + 1} of `permissions` is not one, and is ignored"
     needs = 'each rule needs "tool" and "action", which is allow, deny or ask'
-    # Only a rule that has both is at fault in its globs.
-    has_both = isinstance(rule, Mapping) and isinstance(rule.get("tool"), str) and rule.get("action") in ACTIONS
-    fault = find_rule_fault(rule["tool"], rule["action"], rule.get("pattern", "")) if has_both else None
+    has_both = isinstance(rule, Mapping) and {"tool", "action"} <= rule.keys()
+    fault = _find_fault(rule) if has_both else None
     return message, f"{fault or needs}; {until}"
 
 

@@ -229,7 +229,7 @@ def test_every_tool_that_starts_unasked_reads_files_of_tools_that_are_known() ->
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ({"tool": "demo.add", "action": "denied"}, "which is allow, deny or ask"),
+        ({"tool": "demo.add", "action": "denied"}, "its action has to be allow, deny or ask, not 'denied'"),
         ({"tool": "demo.[ad", "action": "deny"}, "'demo.[ad' has a [ without its ]"),
         ({"tool": "demo.add", "action": "deny", "pattern": "[z-a]"}, "runs backward"),
     ],

@@ -200,6 +200,8 @@ def evaluate(config: ServerConfig, home: Home) -> list[tuple[str, tuple[Part, ..
                 return TextPart(known[name])
             case InputPart(id):
                 return SecretPart(f"x.{id}", OWN_KEEPER)
+            case SecretPart(name, keeper) if keeper != OWN_KEEPER:
+                return SecretPart(f"x.{name}", OWN_KEEPER)
             case _:
                 return part
 
