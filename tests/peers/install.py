@@ -15,7 +15,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".cache" / "peers"
-LOCKS = [*sorted((HERE / "locks").glob("*.lock")), HERE.parents[1] / "locks" / "search.lock"]
+LOCKS = [
+    *sorted((HERE / "locks").glob("*.lock")),
+    HERE.parents[1] / "locks" / "search.lock",
+    HERE.parents[1] / "bench" / "peers" / "mcp-proxy.lock",
+]
 NPM = {
     "npm": (HERE, ["ci", "--ignore-scripts"]),
     "issuer": (HERE / "issuer", ["ci", "--ignore-scripts"]),

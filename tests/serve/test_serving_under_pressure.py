@@ -17,6 +17,7 @@ import pytest
 from msgspec import Raw
 from web import WebServer, WebSession, read_answer, serving
 
+from mooring.serve.http.connections import ReadingProgress
 from mooring.serve.http.outgoing import MOST_UNREAD, Spills, UnreadBudget
 from mooring.serve.http.sessions import SessionTransport
 from mooring.wire.rpc.message import Frame, Response
@@ -230,6 +231,21 @@ async def test_what_fits_nowhere_is_answered_with_an_error_and_the_rest_arrives(
             writer.close()
 
 
+def test_only_a_client_that_reads_nothing_for_as_long_as_it_could_take_has_stopped() -> None:
+    received = 128 * 1024
+    slow = ReadingProgress()
+    # At 1 KiB a second, what its system has taken for it keeps a client busy for 128 s.
+    assert not any(slow.has_stopped(received, 1, now) for now in range(0, 158, 5))
+    assert slow.has_stopped(received, 1, 158)
+    reading = ReadingProgress()
+    assert not any(reading.has_stopped(received + now // 100, 1, now) for now in range(0, 10_000, 5))
+    idle = ReadingProgress()
+    assert not any(idle.has_stopped(received, 0, now) for now in range(0, 10_000, 5))
+    fast = ReadingProgress()
+    assert not any(fast.has_stopped(1 << 40, 1, now) for now in range(0, 3600, 5))
+    assert fast.has_stopped(1 << 40, 1, 3600)
+
+
 # --- many requests, many sessions -------------------------------------------------------------------------------------
 
 
@@ -374,19 +390,25 @@ async def wait_in_flight(server: WebServer, count: int) -> None:
         await server.stateless("tools/call", {"name": "pid"})
 
 
-async def test_a_second_signal_ends_the_wait(home: Home) -> None:
+@pytest.mark.parametrize(
+    ("signals", "code"), [([signal.SIGTERM, signal.SIGTERM], 0), ([signal.SIGHUP, signal.SIGTERM], 0), ([signal.SIGINT], 130)]
+)  # fmt: skip
+async def test_a_second_signal_ends_the_wait_and_ctrl_c_does_not_wait(
+    home: Home, signals: list[signal.Signals], code: int
+) -> None:
     configure(home)
     async with serving(home, *RAW) as server:
         assert server.process is not None
         session = await server.session()
         calls = await start_calls(session, 60, 5)
         began = time.monotonic()
-        server.process.send_signal(signal.SIGTERM)
-        await wait_until_closed(server)
-        server.process.send_signal(signal.SIGTERM)
+        for number in signals:
+            server.process.send_signal(number)
+            await wait_until_closed(server)
         answers = await asyncio.gather(*calls)
         assert [answer["id"] for answer in answers] == list(range(100, 105))
-        assert await asyncio.wait_for(server.process.wait(), 30) == 0
+        assert all("may have run" in answer["error"]["message"] for answer in answers)
+        assert await asyncio.wait_for(server.process.wait(), 30) == code
         # Ten seconds would be waited otherwise, before the servers are ended.
         assert time.monotonic() - began < 10
 

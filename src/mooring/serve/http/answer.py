@@ -1,7 +1,6 @@
 """How messages are written to a connection: a whole answer, or one event after the other."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache
 from time import time
@@ -23,36 +22,45 @@ _COMMENT: Final = b":\n\n"
 async def send_answer(
     request: web.BaseRequest,
     way: Outgoing,
+    streams: set[Outgoing],
     find_status: Callable[[], int] = lambda: 200,
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> web.StreamResponse:
-    """Send what comes on a way: as one answer if there is nothing before it, else as a stream.
+    """Send what comes on a way: as one answer if there is nothing before it, else as one of the `streams`.
 
     Raises: ConnectionError if the client is gone; RequestRefused if nothing comes.
     """
     first = await way.get()
-    while first == HEARTBEAT:
-        first = await way.get()
     if first is None:
         raise RequestRefused(500, "The request was not answered.")
     if way.is_finished and way.is_empty:
         return await _send_whole(request, way, first, find_status(), headers)
-    return await send_stream(request, way, headers, first)
+    return await send_stream(request, way, streams, headers, first)
 
 
 async def send_stream(
-    request: web.BaseRequest, way: Outgoing, headers: Mapping[str, str] = NO_HEADERS, first: Unread | None = None
+    request: web.BaseRequest,
+    way: Outgoing,
+    streams: set[Outgoing],
+    headers: Mapping[str, str] = NO_HEADERS,
+    first: Unread | None = None,
 ) -> web.StreamResponse:
-    """Send what comes on a way, as events, until there is nothing more or the client is gone."""
+    """Send what comes on a way, as events, until there is nothing more or the client is gone.
+
+    Meanwhile it is one of the `streams`, on which something is sent now and then.
+    """
     response = web.StreamResponse(headers={"Content-Type": STREAM, "Cache-Control": "no-cache", **headers})
-    message = first
-    with suppress(ConnectionError):
+    streams.add(way)
+    try:
         await response.prepare(request)
-        if message is None:
-            message = await way.get()
+        message = await way.get() if first is None else first
         while message is not None:
             await _write_event(request, response, way, message)
             message = await way.get()
+    except ConnectionError:
+        pass  # the client is gone, and the answer with it
+    finally:
+        streams.discard(way)
     return response
 
 
@@ -77,24 +85,31 @@ async def _send_whole(
 ) -> web.StreamResponse:
     """Send one message as the whole answer. It is held until the system has taken all of it, and no longer."""
     try:
+        if not isinstance(message, bytes) or len(message) > PIECE:
+            return await _send_in_pieces(request, message, status, headers)
         answer = _make_answer(request, message, status, headers)
         await answer.prepare(request)
-        if not isinstance(message, bytes) or len(message) > PIECE:
-            for piece in cut_into_pieces(message):
-                await answer.write(piece)
         await answer.write_eof()
         return answer
     finally:
         way.budget.release(message)
 
 
-def _make_answer(
+async def _send_in_pieces(
     request: web.BaseRequest, message: Unread, status: int, headers: Mapping[str, str]
 ) -> web.StreamResponse:
-    if not isinstance(message, bytes) or len(message) > PIECE:
-        answer = web.StreamResponse(status=status, headers={"Content-Type": JSON, **headers})
-        answer.content_length = measure(message)
-        return answer
+    answer = web.StreamResponse(status=status, headers={"Content-Type": JSON, **headers})
+    answer.content_length = measure(message)
+    await answer.prepare(request)
+    for piece in cut_into_pieces(message):
+        await answer.write(piece)
+    await answer.write_eof()
+    return answer
+
+
+def _make_answer(
+    request: web.BaseRequest, message: bytes, status: int, headers: Mapping[str, str]
+) -> web.StreamResponse:
     if status == 200 and not headers and request.keep_alive and request.version == HttpVersion11:
         return PlainAnswer(message)
     return web.Response(body=message, status=status, content_type=JSON, headers=headers)

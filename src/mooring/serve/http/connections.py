@@ -35,6 +35,8 @@ _AT_ONCE: Final = 32
 """How many connections are accepted before anything else is done. Until then they are not counted."""
 _LOOK: Final = 5.0
 """How often the state of all connections is looked at."""
+_UNANSWERED: Final = 3
+"""How often something was sent in vain: one that was sent just now may still be acknowledged."""
 _SHUTDOWN_SECONDS: Final = 1.0
 _PAUSE: Final = 1.0
 """How long nothing is accepted once there is no descriptor left."""
@@ -85,8 +87,7 @@ class ClientConnections(web.Server):
         self._known: dict[RequestHandler, None] = {}
         self._busy: set[RequestHandler] = set()
         self._idle: asyncio.Future[None] | None = None
-        self._stops: dict[RequestHandler, tuple[int, float]] = {}
-        """How many bytes the other end had acknowledged when it last did, and when, while there is more to send."""
+        self._progress: dict[RequestHandler, ReadingProgress] = {}
         self._warned_at = -_WARNING_INTERVAL
 
     # --- listening ------------------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ class ClientConnections(web.Server):
         if timer is not None:
             timer.cancel()
         self._known.pop(handler, None)
-        self._stops.pop(handler, None)
+        self._progress.pop(handler, None)
 
     def _make_plain_request(
         self,
@@ -264,25 +265,29 @@ class ClientConnections(web.Server):
         except OSError:
             return
         repeated, probes, quiet, acknowledged, unsent = _TCP_INFO.unpack(info)
-        is_dead = quiet >= DEAD_SECONDS * 1000 and max(repeated, probes) >= 3
-        if is_dead or self._has_stopped(handler, acknowledged, unsent):
+        is_dead = quiet >= DEAD_SECONDS * 1000 and max(repeated, probes) >= _UNANSWERED
+        progress = self._progress.setdefault(handler, ReadingProgress())
+        if is_dead or progress.has_stopped(acknowledged, unsent, self._loop.time()):
             self._abort(handler)
 
-    def _has_stopped(self, handler: RequestHandler, acknowledged: int, unsent: int) -> bool:
-        """Whether a client has read nothing for too long, of what waits for it.
 
-        Its own system takes up to 32 MB for it, and then no more until it has read a sixteenth of that. So one that
-        reads slowly cannot be told from one that stopped, except by the time that it would take.
-        """
-        now = self._loop.time()
-        before, since = self._stops.get(handler, (-1, now))
-        if not unsent:
-            self._stops.pop(handler, None)
+class ReadingProgress:
+    """Whether the client of a connection still reads, as far as that can be seen from here.
+
+    Its own system takes up to 32 MB for it, and then nothing more until it has read a sixteenth of that. So one that
+    reads slowly cannot be told from one that stopped, except by the time that it would take.
+    """
+
+    def __init__(self) -> None:
+        self._acknowledged = -1
+        self._since = 0.0
+
+    def has_stopped(self, acknowledged: int, unsent: int, now: float) -> bool:
+        """Whether nothing was read for too long, of what waits to be sent; asked again and again."""
+        if not unsent or acknowledged != self._acknowledged:
+            self._acknowledged, self._since = acknowledged, now
             return False
-        if acknowledged != before:
-            self._stops[handler] = acknowledged, now
-            return False
-        return now - since >= min(DEAD_SECONDS + acknowledged / SLOWEST, LONGEST_STOP)
+        return now - self._since >= min(DEAD_SECONDS + acknowledged / SLOWEST, LONGEST_STOP)
 
 
 async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:

@@ -99,8 +99,6 @@ class Outgoing:
         self.budget = budget
         self.requests: set[RequestId] = set()
         """The requests that are answered this way, and are not answered yet."""
-        self.size = 0
-        """How many bytes are queued."""
         self._messages: deque[Unread] = deque()
         self._is_finished = False
         # Not an `asyncio.Event`: there is one reader, and most of them wait once, for one answer.
@@ -117,10 +115,10 @@ class Outgoing:
 
     def put(self, message: bytes) -> bool:
         """Queue a message, in memory or in a file; false if there is room in neither."""
-        if self._is_finished:
-            return True
         if self.budget.has_room(len(message)):
             self.put_anyway(message)
+            return True
+        if self._is_finished:
             return True
         spilled = self.budget.spill(message)
         if spilled is not None:
@@ -152,7 +150,6 @@ class Outgoing:
         self.finish()
         while self._messages:
             self.budget.release(self._messages.popleft())
-        self.size = 0
 
     async def get(self) -> Unread | None:
         """The next message; `None` if there will be none."""
@@ -161,12 +158,9 @@ class Outgoing:
                 return None
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
-        message = self._messages.popleft()
-        self.size -= measure(message)
-        return message
+        return self._messages.popleft()
 
     def _append(self, message: Unread) -> None:
-        self.size += measure(message)
         self._messages.append(message)
         self._wake_reader()
 

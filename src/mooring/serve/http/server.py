@@ -141,7 +141,8 @@ class HttpServer:
             served = self._find_path(request)
             match request.method:
                 case "POST":
-                    return await self._post_and_wait(request, served)
+                    self._connections.begin_request(request.protocol, waits=True)
+                    return await self._post(request, served)
                 case "GET":
                     return await self._follow(request, served)
                 case _:
@@ -149,19 +150,14 @@ class HttpServer:
         except RequestRefused as refusal:
             # What is left of the body is not read: the connection ends instead.
             return _refuse(refusal)
+        finally:
+            self._connections.end_request(request.protocol)
 
     def _find_path(self, request: web.BaseRequest) -> ServedPath:
         found = self._paths.get(request.rel_url.raw_path)
         if found is None:
             raise RequestRefused(404, "There is nothing here.")
         return found
-
-    async def _post_and_wait(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
-        self._connections.begin_request(request.protocol, waits=True)
-        try:
-            return await self._post(request, served)
-        finally:
-            self._connections.end_request(request.protocol)
 
     async def _post(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
         body = await self._read_body(request, served.options.limits.line)
@@ -197,13 +193,10 @@ class HttpServer:
         if frame.method == LISTEN:
             # It stands as long as both sides are there: nobody waits for the answer.
             self._connections.end_request(request.protocol)
-        way = exchange.transport.way
-        self._connections.streams.add(way)
         try:
-            exchange.begin(body)
-            return await send_answer(request, way, lambda: exchange.transport.status)
+            way = exchange.begin(body)
+            return await send_answer(request, way, self._connections.streams, lambda: exchange.transport.status)
         finally:
-            self._connections.streams.discard(way)
             served.exchanges.discard(exchange)
             # Whoever hung up takes the request back.
             await exchange.close()
@@ -218,12 +211,11 @@ class HttpServer:
         if not keys:
             return web.Response(status=202)
         session.waiting += 1
-        self._connections.streams.add(way)
+        headers = {SESSION: session.id} if is_new else NO_HEADERS
         try:
-            return await send_answer(request, way, headers={SESSION: session.id} if is_new else NO_HEADERS)
+            return await send_answer(request, way, self._connections.streams, headers=headers)
         finally:
             session.waiting -= 1
-            self._connections.streams.discard(way)
             session.transport.forget(way)
 
     async def _follow(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
@@ -236,12 +228,10 @@ class HttpServer:
         self._connections.begin_request(request.protocol, waits=False)
         way = session.transport.take_common()
         session.streams += 1
-        self._connections.streams.add(way)
         try:
-            return await send_stream(request, way)
+            return await send_stream(request, way, self._connections.streams)
         finally:
             session.streams -= 1
-            self._connections.streams.discard(way)
             # What comes while there is no stream is not sent on the next one.
             way.drop()
 

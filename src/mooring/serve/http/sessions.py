@@ -98,7 +98,7 @@ class SessionTransport:
 
     def _notify(self, way: Outgoing, line: bytes) -> None:
         # Without a stream, nobody may ever read it.
-        if way is not self.common or self._is_common_read or way.size + len(line) <= MOST_WITHOUT_STREAM:
+        if way is not self.common or self._is_common_read or self._budget.held + len(line) <= MOST_WITHOUT_STREAM:
             way.put_note(line)
 
     def _find_way(self) -> Outgoing:
