@@ -119,6 +119,16 @@ async def test_a_turn_that_is_cut_off_keeps_what_came_and_one_that_begins_anew_d
     assert [message.text for message in list_messages(home, retried)[1:]] == ["said"]
 
 
+async def test_a_reply_that_its_person_interrupted_is_one_without_an_end(home: Home) -> None:
+    piece = TextPiece(**STAMP, text="I beg")
+    interrupted = keep_turn(home, piece, TurnDone(**STAMP, reason="interrupted"))
+    entry = SessionStore(home.where).read(interrupted)[1][-1]
+    assert isinstance(entry.message, ModelMessage)
+    assert (entry.message.text, entry.is_cut) == ("I beg", True)
+    finished = keep_turn(home, piece, TurnDone(**STAMP, reason="finished"))
+    assert not SessionStore(home.where).read(finished)[1][-1].is_cut
+
+
 async def test_ten_times_as_many_pieces_make_one_text_and_ten_times_as_many_calls_as_many_results(home: Home) -> None:
     calls = [event for number in range(50) for event in make_call(str(number), str(number))]
     pieces = [TextPiece(**STAMP, text="x") for _ in range(20_000)]

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "backends.md"
 AGENTS = ("claude", "copilot", "opencode")
 WAYS = ("shared", "native")
-PATIENCE = 480
+PATIENCE = 900
 AT_ONCE = 2
 _TABLE = re.compile(r"(<!-- scenario -->\n).*?(<!-- end of scenario -->)", re.DOTALL)
 

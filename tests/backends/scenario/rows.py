@@ -272,6 +272,25 @@ async def ask_agent(stage: Stage, *words: str) -> None:
     assert not {"bash", "edit", "write"} & {name.casefold() for name in request.tool_names}, request.tool_names
 
 
+async def choices_come_back(stage: Stage) -> None:
+    """The model and the mode of a conversation hold when it goes on, with no word about either."""
+    other = OTHER_MODELS[stage.agent]
+    model = f"fake/{other}" if stage.agent == "opencode" else other
+    code, _, err = await run_mooring(
+        stage, "chat", "-b", stage.agent, "-m", model, "--permission-mode", "plan", "-p", "Ahoy."
+    )
+    assert code == 0, err
+    asked = len(stage.model.requests)
+    said = call("tides", "echo", text="not in plan mode")
+    code, out, err = await run_mooring(stage, "chat", "--continue", "-p", said, "--output-format", "json")
+    assert code == 0, err
+    assert {request.model for request in stage.model.requests[asked:]} == {other}
+    assert [denied["tool"] for denied in json.loads(out)["denied"]] == ["echo"], out
+    _, out, _ = await run_mooring(stage, "sessions", "--json")
+    newest = json.loads(out)["sessions"][0]
+    assert (newest["backend"], newest["mode"], newest["turns"]) == (stage.agent, "plan", 2), newest
+
+
 async def cost_of_turns(stage: Stage) -> None:
     """Each turn costs what it costs, in one process or in three; the list has their sum."""
     costs = [await find_cost(stage, "-b", stage.agent, *name_model(stage))]
@@ -347,6 +366,7 @@ ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
     AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
     AfterRow("`--agent NAME`: its prompt, tools and model, also when it goes on", named_agent),
+    AfterRow("its model and the permission mode come back when it goes on", choices_come_back),
     AfterRow("the cost of a turn is that turn's, also when it goes on", cost_of_turns),
     AfterRow("the project's AGENTS.md reaches the model", instructions),
     AfterRow("nothing of the repository is started", repository),

@@ -1,0 +1,38 @@
+"""The chat at a terminal with the real Claude Code: what a person sees of a call, and of a conversation that goes on."""
+
+import pytest
+from tests.models import Call, FakeModel, ModelRequest, Reply, Say
+
+from chat.terminal import Person
+from support import DEMO, Home
+
+pytestmark = pytest.mark.timeout(300)
+READY, CTRL_D = "\n> ", "\x04"
+PATIENCE = 90.0
+
+
+def test_a_failed_call_looks_like_every_other_and_the_conversation_opens_with_what_was_said(home: Home) -> None:
+    home.configure(demo=DEMO)
+
+    def reply(request: ModelRequest) -> Reply:
+        return Say("Too bad.") if request.results else Call("mcp__demo__fail")
+
+    with FakeModel(reply, skip_asides=True) as fake:
+        env = {"ANTHROPIC_API_KEY": "sk-of-nobody", "ANTHROPIC_BASE_URL": fake.anthropic_url}
+        with Person(home, "chat", "-b", "claude", "--allow", "demo.*", cells=80, **env) as person:
+            person.sees(READY, PATIENCE)
+            person.types("Try it.")
+            person.sees("🔌 demo / fail\n", PATIENCE)
+            shown = person.sees("tokens in", PATIENCE)
+            assert shown.index("Input:\n{}") < shown.index("Output:\nThis tool is meant to fail, and it did.")
+            person.sees(READY)
+            person.presses(CTRL_D)
+            assert person.ended() == 0
+            assert "mooring chat --resume " in person.shown
+        with Person(home, "chat", "--continue", cells=80, **env) as again:
+            again.sees("claude (claude-", PATIENCE)
+            again.sees('Continuing "Try it." (1 turn, ')
+            again.sees("You: Try it.\nToo bad.")
+            again.sees(READY)
+            again.presses(CTRL_D)
+            assert again.ended() == 0
