@@ -190,8 +190,8 @@ def test_a_conversation_with_another_agent_cannot_be_continued_with_a_model(home
     refused = run_beside(home, "chat", "-p", "more", "-b", "api", "--resume", id)
     assert (refused.code, refused.out) == (2, "")
     assert f"The session {id} is with claude." in refused.err
-    counted = run_beside(home, "chat", "-p", "more", "-b", "opencode", "--max-turns", "3")
-    assert (counted.code, "Leave out --max-turns." in counted.err) == (2, True)
+    counted = run_beside(home, "chat", "-p", "more", "-b", "copilot", "--max-cost", "3")
+    assert (counted.code, "Leave out --max-cost" in counted.err) == (2, True)
 
 
 # --- files of older versions ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from bridging import Person, Talk, make_server, open_host, read_history, talking
 
 from mooring.backends.bridge.bridge import McpTool
 from mooring.core.era import EraName
-from mooring.core.question import Allow, Answer, No, Permission, Question
+from mooring.core.question import Allow, Answer, No, Permission, Question, RepeatedCall
 from mooring.core.turn import DeniedCall, ToolFinished, TurnDone
 from mooring.core.verdict import Rule
 from mooring.errors import Denied
@@ -90,11 +90,13 @@ async def test_ten_equal_calls_need_ten_yeses_at_once_or_one_after_the_other(hom
     async with working(home) as (talk, session):
         permits = [talk.bridge.permit(ADD, ONE, call_id=str(number)) for number in range(10)]
         await asyncio.gather(*permits)
-        assert len(talk.person.asked) == 10
+        # And the fifth and the tenth because they repeat the ones before.
+        assert [type(question) for question in talk.person.asked].count(Permission) == 10
+        assert len(talk.person.asked) == 12
         assert await asyncio.gather(*(try_call(session, "add", ONE) for _ in range(10))) == ["3"] * 10
-        assert len(talk.person.asked) == 10
+        assert len(talk.person.asked) == 12
         await try_call(session, "add", ONE)
-        assert len(talk.person.asked) == 11
+        assert len(talk.person.asked) == 13
 
 
 async def test_a_hundred_calls_that_cross_each_get_their_own_yes(home: Home) -> None:
@@ -227,3 +229,32 @@ async def test_a_refusal_without_words_is_still_a_refusal(home: Home) -> None:
         assert refusal is not None
     async with working(home, Person(Allow())) as (talk, _):
         assert await talk.bridge.find_refusal(ADD, ONE, call_id="1") is None
+
+
+async def test_the_fifth_identical_call_in_a_row_is_asked_about_and_a_no_refuses_it(home: Home) -> None:
+    async def answer(question: Question) -> Answer:
+        return No() if isinstance(question, RepeatedCall) else Allow("session")
+
+    async with working(home, Person(answer)) as (talk, _):
+        talk.begin_turn()
+        for number in range(4):
+            await talk.bridge.permit(ADD, ONE, call_id=str(number))
+        with pytest.raises(Denied, match="called 4 times in a row"):
+            await talk.bridge.permit(ADD, ONE, call_id="4")
+        assert talk.person.asked[-1] == RepeatedCall("box", "add", ONE, 5)
+        await talk.bridge.permit(ADD, {"a": 5, "b": 5}, call_id="5")
+        assert talk.bridge.reporter.stopped_by is None
+        talk.end_turn()
+
+
+async def test_where_no_one_can_be_asked_the_fifth_identical_call_ends_the_turn(home: Home) -> None:
+    allowed = [Rule("box.add", "allow")]
+    async with working(home, Person(No(nobody=True)), rules=allowed) as (talk, _):
+        talk.begin_turn()
+        for number in range(4):
+            await talk.bridge.permit(ADD, ONE, call_id=str(number))
+        with pytest.raises(Denied):
+            await talk.bridge.permit(ADD, ONE, call_id="4")
+        assert talk.bridge.reporter.stopped_by == "repeated"
+        talk.end_turn()
+    assert [event.reason for event in talk.events if isinstance(event, TurnDone)] == ["repeated"]

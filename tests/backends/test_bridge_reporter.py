@@ -4,6 +4,7 @@ import pytest
 
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.core.content import Text
+from mooring.core.limits import TurnLimits
 from mooring.core.turn import (
     PlanChanged,
     TextPiece,
@@ -162,3 +163,61 @@ def test_the_next_turn_begins_anew(reporter: AgentReporter, events: list[TurnEve
     assert tool.turn == 6
     assert isinstance(events[-1], TurnDone)
     assert events[-1].usage == TokenUsage()
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (TurnLimits(max_turns=2), "max-turns"),
+        (TurnLimits(token_budget=25), "token-budget"),
+        (TurnLimits(max_cost=0.75), "max-cost"),
+    ],
+)
+def test_a_turn_that_goes_on_past_a_limit_is_ended_and_one_that_is_done_there_is_not(
+    limits: TurnLimits, reason: str, reporter: AgentReporter, events: list[TurnEvent]
+) -> None:
+    stopped: list[str] = []
+    reporter.limits, reporter.on_limit = limits, lambda: stopped.append("now")
+    reporter.use("m", TokenUsage(10, 5), 0.5, goes_on=True)
+    reporter.use("m", TokenUsage(10, 5), 0.5)
+    assert stopped == []
+    reporter.end("finished", "Done.")
+    reporter.begin(events.append)
+    reporter.use("m", TokenUsage(10, 5), 0.5, goes_on=True)
+    reporter.use("m", TokenUsage(10, 5), 0.5)
+    # Some agents say what a reply took before they say what it calls.
+    reporter.start_tool("1", "add", "box", "add", {})
+    assert stopped == ["now"]
+    reporter.end("interrupted")
+    ends = [event for event in events if isinstance(event, TurnDone)]
+    assert [end.reason for end in ends] == ["finished", reason]
+
+
+def test_what_sub_agents_take_counts_and_how_often_they_ask_does_not(
+    reporter: AgentReporter, events: list[TurnEvent]
+) -> None:
+    reporter.limits = TurnLimits(max_turns=2, token_budget=100)
+    for _ in range(3):
+        reporter.use("m", TokenUsage(10, 5), parent="1", goes_on=True)
+    assert reporter.stopped_by is None
+    for _ in range(4):
+        reporter.use("m", TokenUsage(10, 5), parent="1", goes_on=True)
+    assert reporter.stopped_by == "token-budget"
+    used = [event for event in events if isinstance(event, TokensUsed)]
+    assert [event.turn_usage.total for event in used] == [15 * n for n in range(1, 8)]
+
+
+def test_a_limit_on_a_cost_that_nobody_knows_ends_the_turn_as_failed(
+    reporter: AgentReporter, events: list[TurnEvent]
+) -> None:
+    reporter.limits = TurnLimits(max_cost=1)
+    reporter.use("m", TokenUsage(10, 5), None, goes_on=True)
+    reporter.end("interrupted")
+    failed, done = events[-2:]
+    assert isinstance(failed, TurnFailed)
+    assert "doesn't know what a reply cost" in failed.error
+    assert isinstance(done, TurnDone)
+    assert done.reason == "failed"

@@ -8,6 +8,8 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.actions.agent_options import add_set_limits, find_idle_cost
+from mooring.actions.choose_backend import TELL_COSTS
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
 from mooring.agents.definition import AgentDefinition
@@ -21,6 +23,7 @@ from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import SwitchServer
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.core.backend_name import ProgramName, ServersWay
+from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.turn import Backend, EmitTurnEvent, ServerStatus, TurnEvent, TurnInput
@@ -45,6 +48,8 @@ class ProgramOptions(Struct, frozen=True, kw_only=True):
     """As in `Host.registry`; the host's own if it is `None`."""
     switch: SwitchServer | None = None
     """How servers of the host are enabled and disabled, if they are."""
+    limits: TurnLimits = TurnLimits()
+    """How far a turn may go, as far as somebody said so; the settings hold for the rest."""
 
     @property
     def agent_name(self) -> str | None:
@@ -54,13 +59,16 @@ class ProgramOptions(Struct, frozen=True, kw_only=True):
 class KeptProgram:
     """A program that answers, with each turn written down. A `Backend`."""
 
-    def __init__(self, backend: Backend, told: ToldConversation, servers: ServersWay, session: str) -> None:
+    def __init__(
+        self, backend: Backend, told: ToldConversation, servers: ServersWay, session: str, reporter: AgentReporter
+    ) -> None:
         self.servers = servers
         """How it gets the servers."""
         self.session = session
         """The id under which the conversation is stored."""
         self._backend = backend
         self._told = told
+        self._reporter = reporter
 
     @property
     def name(self) -> str:
@@ -75,7 +83,16 @@ class KeptProgram:
 
         self._told.begin_turn(said)
         await self._told.settle()
-        await self._backend.turn(said, keep_and_emit)
+        # A task of its own: a limit cancels it, and not what waits for it.
+        working = asyncio.ensure_future(self._backend.turn(said, keep_and_emit))
+        self._reporter.on_limit = working.cancel
+        try:
+            await working
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            is_canceled = task is not None and task.cancelling() > 0
+            if self._reporter.stopped_by is None or is_canceled:
+                raise
 
     async def status(self) -> Sequence[ServerStatus]:
         """See `Backend.status`."""
@@ -120,11 +137,22 @@ async def open_program(
         settings = _make_backend_options(host, options, opened, await _list_agents(host, options))
         if not PROGRAM_FACTS[options.name].reads_instructions:
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
+        bridge.reporter.limits = _settle_limits(host, options, on_problem)
         backend = await _start(bridge, settings, options.name, is_continued=opened.resumed is not None)
+        told = ToldConversation(opened.journal)
         try:
-            yield KeptProgram(backend, ToldConversation(opened.journal), settings.servers, opened.journal.id)
+            yield KeptProgram(backend, told, settings.servers, opened.journal.id, bridge.reporter)
         finally:
             await backend.close()
+
+
+def _settle_limits(host: Host, options: ProgramOptions, on_problem: Callable[[Problem], None]) -> TurnLimits:
+    """The limits of a turn; `on_problem` is told of a setting that has no effect."""
+    limits = add_set_limits(options.limits, host.settings)
+    if limits.max_cost is None or options.name in TELL_COSTS:
+        return limits
+    on_problem(find_idle_cost(host.settings, f"{options.name} doesn't say what a reply costs"))
+    return replace(limits, max_cost=None)
 
 
 @asynccontextmanager

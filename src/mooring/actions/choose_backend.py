@@ -100,7 +100,12 @@ def restore_model(continued: "SessionSummary | None", asked: str | None, agent_m
     return continued.model or None
 
 
+TELL_COSTS = ("opencode",)
+"""The programs that say what each reply cost. Claude Code does so at the end of a turn, Copilot never."""
+
+
 def check_model_options(backend: BackendName, limits: TurnLimits) -> None:
     """Refuse an option that whoever answers cannot follow. Raises: ConfigError."""
-    if is_program(backend) and limits.max_turns is not None:
-        raise ConfigError(f"{backend} decides by itself how often it asks its model.", "Leave out --max-turns.")
+    if is_program(backend) and backend not in TELL_COSTS and limits.max_cost is not None:
+        hint = "Leave out --max-cost; --token-budget holds."
+        raise ConfigError(f"{backend} doesn't say what a reply costs, so its cost cannot be limited.", hint)

@@ -204,7 +204,9 @@ async def _open_backend(
     if is_program(name):
         from mooring.actions.agent_program import ProgramOptions, open_program  # few runs use one
 
-        options = ProgramOptions(name=name, model=request.model, agent=definition, ask=refuse_unasked)
+        options = ProgramOptions(
+            name=name, model=request.model, agent=definition, ask=refuse_unasked, limits=request.limits
+        )
         async with open_program(host, options, request.session, on_problem=on_problem) as program:
             yield program
         return

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from mooring.agents.history import CallBlock, CallResult
-from mooring.agents.thread import REPEATED, AgentThread
+from mooring.agents.thread import REPEATED, AgentThread, normalize_arguments
 from mooring.core.call import CallChanged, CallFailed, CallId, CallPending, Invocation, ToolName
 from mooring.core.content import Text
 from mooring.core.outcome import CallRefusal, Outcome
@@ -63,7 +63,7 @@ async def refuse_repeated_calls(thread: AgentThread, calls: Sequence[CallBlock])
     Raises: LimitReached if no one can be asked; then none of the calls is made.
     """
     for call in calls:
-        thread.streak.add(call)
+        thread.streak.add(call.name, normalize_arguments(call.arguments))
         if thread.streak.times >= thread.streak.asks_at:
             await _ask_about_repeated(thread, call, calls)
 

@@ -1,7 +1,8 @@
 """One conversation with a model: what was said and done so far, and everything that it goes on with."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from msgspec import DecodeError, Struct, json
 
@@ -32,20 +33,21 @@ class CallStreak(Struct):
     times: int = 0
     asks_at: int = REPEATED
 
-    def add(self, call: CallBlock) -> None:
-        """Count one more call."""
-        same = (call.name, _normalize(call.arguments))
+    def add(self, tool: str, arguments: bytes) -> None:
+        """Count one more call; `arguments` as `normalize_arguments` writes them."""
+        same = (tool, arguments)
         if same != self.call:
             self.call, self.times, self.asks_at = same, 0, REPEATED
         self.times += 1
 
 
-def _normalize(arguments: str) -> bytes:
+def normalize_arguments(arguments: str | Mapping[str, Any]) -> bytes:
     """The arguments however they are spaced and ordered; as they are if they aren't JSON."""
     try:
-        return json.encode(json.decode(arguments), order="deterministic")
+        decoded = json.decode(arguments) if isinstance(arguments, str) else arguments
+        return json.encode(decoded, order="deterministic")
     except DecodeError:
-        return arguments.encode(errors="surrogatepass")
+        return str(arguments).encode(errors="surrogatepass")
 
 
 class AgentThread:

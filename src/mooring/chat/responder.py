@@ -195,6 +195,7 @@ async def _open_program(
         ask=face.ask,
         policy=setup.mode,
         switch=setup.switch,
+        limits=options.limits,
     )
     session = choice.session
     kept = open_program(setup.host, program_options, session, on_problem=lambda problem: _show_problem(face, problem))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from mooring.agents.thread import REPEATED, CallStreak, normalize_arguments
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import LONGEST, AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
@@ -20,9 +21,10 @@ from mooring.core.backend_name import ServersWay
 from mooring.core.event import Reloaded
 from mooring.core.hello import Implementation
 from mooring.core.limits import Limits
-from mooring.core.question import Ask
+from mooring.core.question import Ask, No, RepeatedCall
 from mooring.core.turn import ServerStatus
 from mooring.core.verdict import Rule
+from mooring.display.text import count_noun
 from mooring.errors import Denied, MooringError
 from mooring.host.conversation import ConversationHost
 from mooring.host.host import Host
@@ -148,6 +150,7 @@ class AgentBridge:
         self._site = site
         self._names = AgentNames()
         self._grants = CallGrants()
+        self._streak = CallStreak()
         self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard)
         self._record = AgentRecord(host._parts.permissions.audit)
         self._urls: dict[str, str] = {}
@@ -274,6 +277,7 @@ class AgentBridge:
         Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
         """
         try:
+            await self._check_repeated(tool, arguments)
             if isinstance(tool, McpTool):
                 await self._permit_server_tool(tool, arguments, call_id)
             else:
@@ -289,6 +293,29 @@ class AgentBridge:
         except MooringError as error:
             return error.for_model or str(error)
         return None
+
+    async def _check_repeated(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any]) -> None:
+        """Ask about a call that was made several times in a row; where no one can be asked, the turn ends.
+
+        Raises: Denied.
+        """
+        server, name = (tool.server, tool.tool) if isinstance(tool, McpTool) else (None, tool.name)
+        streak = self._streak
+        streak.add(f"{server}.{name}", normalize_arguments(arguments))
+        if streak.times < streak.asks_at:
+            return
+        answer = await self.ask(RepeatedCall(server, name, arguments, streak.times))
+        if not isinstance(answer, No):
+            streak.asks_at = streak.times + REPEATED
+            return
+        streak.asks_at = streak.times + 1
+        if answer.nobody:
+            self.reporter.stop("repeated")
+        made = count_noun(streak.times - 1, "time")
+        denied = Denied(f"{name} was not called again: it was called {made} in a row with the same input.")
+        if isinstance(tool, McpTool):
+            self._grants.refuse(tool.server, tool.tool, arguments, denied)
+        raise denied
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:
@@ -314,5 +341,6 @@ class AgentBridge:
         self._record.begin(call_id, call, verdict)
 
     def _end_turn(self) -> None:
+        self._streak = CallStreak()
         self._grants.drop()
         self._record.end()

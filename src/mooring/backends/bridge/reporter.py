@@ -6,6 +6,7 @@ from typing import Any
 from mooring.agents.reporter import TurnReporter
 from mooring.core.call import CallChanged, CallDone, CallFailed, CallId, CallPending, CallState, Invocation, ToolName
 from mooring.core.content import Text
+from mooring.core.limits import TurnLimits
 from mooring.core.outcome import CallRefusal, Outcome, Part
 from mooring.core.question import Ask
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
@@ -27,6 +28,13 @@ class AgentReporter:
         """Called when a turn ends."""
         self.on_finish: Callable[[str, bool], None] = lambda id, success: None
         """Called with a call that ended, and whether it succeeded."""
+        self.limits = TurnLimits()
+        """How far a turn may go, as far as somebody said so: the program has limits of its own for the rest."""
+        self.on_limit: Callable[[], object] = lambda: None
+        """Called when a turn has gone far enough: it is to be canceled."""
+        self.stopped_by: EndOfTurn | None = None
+        """Why the turn under way, or the last one, was canceled before its end; `None` if it wasn't."""
+        self._reached: EndOfTurn | None = None
         self._main = TurnReporter(session, backend, turn=turn)
         self._subs: dict[str, TurnReporter] = {}
         self._emit: EmitTurnEvent | None = None
@@ -43,12 +51,14 @@ class AgentReporter:
     def begin(self, emit: EmitTurnEvent, *, model: str | None = None, agent: str | None = None) -> None:
         """Begin a turn: until it ends, `emit` receives everything."""
         self._emit = emit
+        self._reached = self.stopped_by = None
         self._main.begin(emit, model=model, agent=agent)
 
     def end(self, reason: EndOfTurn, text: str = "") -> None:
         """End the turn, with the sub-agents and the calls that are still open. Without a turn, nothing happens."""
         if self._emit is None:
             return
+        reason = self.stopped_by or reason
         for parent in tuple(self._subs):
             self.end_agent(parent, reason)
         self._main.end(reason, text)
@@ -107,9 +117,39 @@ class AgentReporter:
         window: int | None = None,
         *,
         parent: str | None = None,
+        goes_on: bool = False,
     ) -> None:
-        """Tell what one reply took."""
+        """Tell what one reply took. `goes_on` if it wants to make calls, so that the model will be asked again."""
         self._find(parent).use(model, usage, cost, window)
+        self._reached = self._find_limit()
+        if goes_on:
+            self._stop_if_reached()
+
+    def _find_limit(self) -> EndOfTurn | None:
+        """The limit that the turn has reached; `None` if it may go on."""
+        limits, spent = self.limits, self._main.spent
+        if limits.token_budget is not None and spent.usage.total >= limits.token_budget:
+            return "token-budget"
+        if limits.max_cost is not None and spent.cost is None:
+            return "failed"
+        if limits.max_cost is not None and spent.cost is not None and spent.cost >= limits.max_cost:
+            return "max-cost"
+        if limits.max_turns is not None and spent.replies >= limits.max_turns:
+            return "max-turns"
+        return None
+
+    def _stop_if_reached(self) -> None:
+        if self._reached == "failed" and self.stopped_by is None:
+            self.fail(f"{self.backend} doesn't know what a reply cost, so that the cost of a turn has no limit.")
+        if self._reached is not None:
+            self.stop(self._reached)
+
+    def stop(self, reason: EndOfTurn) -> None:
+        """End the turn under way, for this reason."""
+        if self._emit is None or self.stopped_by is not None:
+            return
+        self.stopped_by = reason
+        self.on_limit()
 
     def note_cost(self, cost: float | None) -> None:
         """Note what the whole turn cost in US dollars: some agents know the price of a turn, and not of a reply.
@@ -134,7 +174,11 @@ class AgentReporter:
 
         Told again, as by an agent that first says which tool and then with what, it is started once.
         """
-        if self._emit is None or id in self._started:
+        if self._emit is None:
+            return
+        # A call means that the model will be asked again, with its result.
+        self._stop_if_reached()
+        if id in self._started:
             return
         reporter = self._find(parent)
         invocation = Invocation(CallId(id), ToolName(name), arguments, server, tool)

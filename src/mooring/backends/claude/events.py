@@ -22,6 +22,7 @@ from mooring.backends.claude.names import find_tool
 from mooring.core.content import Image, Text
 from mooring.core.outcome import Part
 from mooring.core.turn import EndOfTurn, Todo, TokenUsage
+from mooring.discovery.untyped import as_mapping
 
 _SYNTHETIC: Final = "<synthetic>"
 """The model that it names for messages that it wrote itself."""
@@ -42,6 +43,7 @@ class _Reply(Struct):
     id: str = ""
     model: str = ""
     usage: dict[str, Any] = {}
+    stop: str = ""
 
 
 class ClaudeEvents:
@@ -70,6 +72,7 @@ class ClaudeEvents:
         self._calls_of_agents.clear()
         self._last_text = []
         self._error = ""
+        self._reply = _Reply()
 
     def take(self, message: Any) -> TurnResult | None:
         """Tell what a message says; the result if it ends the turn."""
@@ -121,8 +124,9 @@ class ClaudeEvents:
                 self._reporter.think(text)
             case {"type": "message_delta", "usage": usage}:
                 self._reply.usage |= {name: count for name, count in usage.items() if count is not None}
+                self._reply.stop = as_mapping(event.get("delta")).get("stop_reason") or ""
             case {"type": "message_stop"}:
-                self._use(self._reply.model, self._reply.usage)
+                self._use(self._reply.model, self._reply.usage, goes_on=self._reply.stop == "tool_use")
             case _:
                 pass
 
@@ -162,8 +166,9 @@ class ClaudeEvents:
         steps = tuple(Todo(item.content, item.status) for item in items)
         self._reporter.change_plan(steps, parent=parent)
 
-    def _use(self, model: str, usage: Mapping[str, Any], parent: str | None = None) -> None:
-        self._reporter.use(model, read_usage(usage), None, self._windows.get(model), parent=parent)
+    def _use(self, model: str, usage: Mapping[str, Any], parent: str | None = None, *, goes_on: bool = False) -> None:
+        window = self._windows.get(model)
+        self._reporter.use(model, read_usage(usage), None, window, parent=parent, goes_on=goes_on)
 
     # --- what tools return ----------------------------------------------------------------------------------------
 
@@ -212,7 +217,8 @@ class ClaudeEvents:
         # What it answers without the model, as to a command of its own, comes with the end alone.
         if not self._told and message.result:
             self._say(message.result)
-        return TurnResult("finished", text or message.result or "")
+        reason: EndOfTurn = "length" if self._reply.stop == "max_tokens" else "finished"
+        return TurnResult(reason, text or message.result or "")
 
     def _note_cost(self, message: Any) -> None:
         for model, used in (message.model_usage or {}).items():

@@ -138,7 +138,7 @@ class OpenCodeBackend:
             if reading.failure:
                 reporter.fail(reading.failure)
             else:
-                reason = "finished"
+                reason = "length" if reading.is_cut_off else "finished"
         except asyncio.CancelledError:
             reason = "interrupted"
             raise

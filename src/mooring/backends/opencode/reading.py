@@ -84,6 +84,8 @@ class TurnReading:
         """Whether what the person said has come back. Until then, events are still those of the turn before."""
         self.failure = ""
         """Why the turn failed; empty if it didn't."""
+        self.is_cut_off = False
+        """Whether the last reply was cut off at the longest that the model may write."""
         self.ended = asyncio.Event()
         """Set when OpenCode has nothing more to do."""
 
@@ -196,7 +198,11 @@ class TurnReading:
         # It says 0 for a model whose price it doesn't know.
         cost = part.cost or None
         window = self._catalog.models.get(model)
-        self._reporter.use(model, count_tokens(part.tokens), cost, window, parent=self._parents[part.session])
+        parent = self._parents[part.session]
+        if parent is None:
+            self.is_cut_off = part.reason == "length"
+        goes_on = part.reason == "tool-calls"
+        self._reporter.use(model, count_tokens(part.tokens), cost, window, parent=parent, goes_on=goes_on)
 
     # --- calls --------------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,8 @@ class Part(Struct, frozen=True):
     state: ToolState | None = None
     tokens: Tokens | None = None
     cost: float = 0
+    reason: str = ""
+    """Why the reply ended, where this is its end: `tool-calls`, `length`, `stop`."""
 
 
 # --- events -----------------------------------------------------------------------------------------------------------
