@@ -9,22 +9,30 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any, NamedTuple
 
 from aiohttp import web
+from tests.soak import writer
 from tests.soak.clock import Clock
 from tests.soak.interrupts import interrupts
 
 import mooring
+from mooring.auth.store import SecretStore
 from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES
 from mooring.core.event import ToolsChanged, Updated
 from mooring.core.limits import Limits
-from mooring.core.where import Viewpoint
+from mooring.core.where import Viewpoint, Where, here
 from mooring.host.host import Host
+from mooring.inventory.overlay import load_overlay
+from mooring.permissions import pins, rules, trust
+from mooring.permissions.audit import LogReading
+from mooring.settings import load as load_settings
 from mooring.testing.site import ReceivedRequest, Site, said
 
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
@@ -258,6 +266,61 @@ async def updated(events: AsyncIterator[Any], watches: set[str]) -> None:
         watches = watches - ({event.watch} if isinstance(event, Updated) else set())
 
 
+async def writers(request: Viewpoint) -> AsyncIterator[int]:
+    """Eight processes that write to the same records, each killed at a random moment: nothing that was told is lost."""
+    chance = random.Random(18)
+    while True:
+        with tempfile.TemporaryDirectory() as folder:
+            delays = [chance.uniform(0.0, 0.5) for _ in range(8)]
+            env = {"HOME": folder, "PATH": os.environ["PATH"], "PYTHON_KEYRING_BACKEND": NO_KEYRING}
+            told = await asyncio.gather(*(write_until_killed(env, str(n), delay) for n, delay in enumerate(delays)))
+            await check_records(here(env), frozenset(chain.from_iterable(told)))
+        yield len(delays)
+
+
+NO_KEYRING = "keyring.backends.fail.Keyring"
+
+
+async def write_until_killed(env: dict[str, str], worker: str, delay: float) -> list[str]:
+    """The names that a process says it has written, before it is killed in the middle of its work."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.soak.writer", worker, env={**env, "PYTHONPATH": os.getcwd()}, stdout=PIPE
+    )
+    assert process.stdout is not None
+    first = await process.stdout.readline()
+    await asyncio.sleep(delay)
+    process.kill()
+    rest = await process.stdout.read()
+    await process.wait()
+    return (first + rest).decode().split()
+
+
+async def check_records(where: Where, told: frozenset[str]) -> None:
+    project_rules, damage = rules.load_project_rules(where, writer.PROJECT)
+    approvals, other_damage = trust.load(where)
+    overlay, more_damage = load_overlay(where)
+    pin, no_pins = pins.load(where, writer.KEY)
+    assert (damage, other_damage, more_damage, no_pins) == (None, None, None, None)
+    assert overlay is not None
+    assert pin is not None
+    store, reading = SecretStore(where), LogReading(where)
+    found = {
+        "rules.json": {rule.tool.removeprefix("mcp__demo__") for rule in project_rules.rules},
+        "settings.json": {
+            rule["tool"].removeprefix("mcp__demo__") for rule in load_settings(where, None)["permissions"]
+        },
+        "overlay.json": set(overlay.user),
+        "approvals.json": {decision.name for decision in approvals.decisions},
+        "pins": set(pin.tools),
+        "secrets": {each.name for each in await store.list("secret")},
+        "audit.jsonl": {entry.tool for entry in reading},
+    }
+    assert {name: told - names for name, names in found.items()} == dict.fromkeys(found, frozenset())
+    for name in told:
+        assert await store.get("secret", name) == f"value of {name}"
+    assert reading.skipped <= 8, "a kill may cut one line short, and no more"
+
+
 PARTS = (
     Part("calls", 1_000_000, calls),
     Part("kills", 2_000, kills),
@@ -266,5 +329,6 @@ PARTS = (
     Part("changed lists", 20_000, changes),
     Part("reloads", 5_000, reloads),
     Part("interrupts", 5_000, interrupts),
+    Part("killed writers", 800, writers),
     Part("seconds of polling", 24 * 3600, polling),
 )
