@@ -323,3 +323,36 @@ def test_in_the_chat_the_fifth_identical_call_is_asked_about_n_refuses_it_and_ct
         assert len(fake.requests) == 6
         leave(person)
     assert "refused to have the same call made again" in fake.requests[-1].all_results[-1].text
+
+
+@at_terminal
+@pytest.mark.processes
+def test_ctrl_c_goes_back_from_always_and_at_the_question_itself_ends_the_turn(home: Home) -> None:
+    write = Call("Write", {"file_path": str(home.cwd / "new.txt"), "content": "x"})
+    with FakeModel([write, Say("Never asked.")]) as fake, meet(home, fake) as person:
+        person.answers((READY, "Write it"))
+        person.sees('because …"): ')
+        person.types("N")
+        person.sees("Because: ")
+        person.presses(CTRL_C)
+        person.sees('because …"): ')
+        person.presses(CTRL_C)
+        person.sees("Stopped.")
+        person.sees(READY)
+        assert len(fake.requests) == 1
+        leave(person)
+    assert not (home.cwd / "new.txt").exists()
+
+
+@at_terminal
+@pytest.mark.processes
+def test_ctrl_c_at_always_keeps_a_form_that_was_filled_in(home: Home) -> None:
+    with Person(home, "chat", "--demo") as person:
+        person.answers((READY, "/call demo.add"), ("a", "2"), ("b", "40"))
+        person.answers(('because …"): ', "a"))
+        person.sees("Always: [e]verywhere or in this [p]roject? ")
+        person.presses(CTRL_C)
+        person.answers(('because …"): ', "y"))
+        person.sees('{"sum": 42}')
+        person.sees(READY)
+        leave(person)
