@@ -45,7 +45,7 @@ def test_managed_counts_before_user_before_project(home: Home) -> None:
         ("trustedServers", ["x"]),
         ("model", "dear"),
         ("backend", "theirs"),
-        ("startWindow", 1e9),
+        ("serverWait", 1e9),
         ("mcpRemote", "keep"),
         ("resultTokens", 1e9),
         ("backgroundAfter", 1e9),
@@ -61,6 +61,16 @@ def test_a_project_cannot_set_what_would_hide_servers_change_the_environment_or_
     found = settings(home)
     assert found.values[key].level == "default"
     assert "cannot be set by a project" in found.problems[0].message
+
+
+def test_the_key_of_an_earlier_version_has_no_effect_and_the_warning_names_its_successor(home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000, "sessionDays": 1})
+    found = settings(home)
+    assert (found["serverWait"], found["sessionDays"]) == (10, 1)
+    [problem] = found.problems
+    assert (problem.level, problem.line) == ("warning", 1)
+    assert problem.message == "`startWindow` has no effect any more"
+    assert problem.hint == "remove it, or write `serverWait`: it counts seconds, and 10 is the default"
 
 
 def test_a_projects_file_may_only_deny_ask_and_say_how_tools_are_shown() -> None:

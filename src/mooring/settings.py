@@ -289,9 +289,9 @@ SETTINGS: Mapping[str, Setting] = {
         "native", "native or keep", lambda value: value in ("native", "keep"), False,
         "native reaches the address behind `npx mcp-remote URL` directly; keep starts the program as written",
     ),
-    "startWindow": Setting(
-        250, "a number of milliseconds, 0 or more", _is_amount, False,
-        "how long the chat waits for servers that are not known yet before it offers what there is",
+    "serverWait": Setting(
+        10, "a number of seconds, 0 or more", _is_amount, False,
+        "how long a turn waits for servers whose tools were never seen; six times as long if the first start installs",
     ),
     "webSearch": Setting(
         None, "the name of a tool, as server.tool", _is_text, False, "the tool that searches the web for an agent",
@@ -300,6 +300,8 @@ SETTINGS: Mapping[str, Setting] = {
 }  # fmt: skip
 
 
+RENAMED = {"startWindow": ("serverWait", "it counts seconds, and 10 is the default")}
+"""Keys of earlier versions: which key took their place, and how its values differ."""
 UNUSED = ("hooks", "sandbox")
 """What people copy from the settings of other tools. It means nothing here, and nothing in it is ever run."""
 
@@ -421,6 +423,9 @@ def _keep_rules(value: Any, level: Level) -> list[Any]:
 
 def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     """What is wrong with a setting in a file, and what to do."""
+    if key in RENAMED:
+        successor, difference = RENAMED[key]
+        return f"`{key}` has no effect any more", f"remove it, or write `{successor}`: {difference}"
     setting = SETTINGS.get(key)
     if setting is None:
         return f"`{key}` is not a setting", suggest_key(key, SETTINGS)

@@ -89,7 +89,6 @@ async def test_a_rule_that_allows_a_tool_lets_it_be_called_unasked(rule: str, ho
 def test_servers_that_are_misconfigured_are_reported_and_the_rest_works(
     home: Home, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home.write(SETTINGS, {"startWindow": 15_000})
     home.configure(demo=DEMO, broken={"command": "no-such-program"}, odd={"args": []}, worse="text")
     script = [Call("mcp__demo__echo", {"text": "hi"}), Say("Done.")]
     with FakeModel(script) as fake:
@@ -107,7 +106,6 @@ def test_servers_that_are_misconfigured_are_reported_and_the_rest_works(
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal")
 def test_the_servers_are_gone_after_ctrl_c(home: Home, tmp_path: Path) -> None:
-    home.write(SETTINGS, {"startWindow": 15_000})
     actor = Actor(tmp_path / "actor.json")
     home.configure(actor=actor.entry)
     with FakeModel([[Say("Well,\n"), Hold("never")]]) as fake:

@@ -23,7 +23,6 @@ SECRET = "canary-of-the-store"
 
 @pytest.fixture(autouse=True)
 def demo(home: Home) -> None:
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
     home.configure(demo=DEMO)
 
 

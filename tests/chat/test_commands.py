@@ -15,13 +15,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def home(home: Home) -> Home:
-    """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write(SETTINGS, {"startWindow": 15_000})
-    return home
-
-
 def test_call_alone_lets_a_tool_be_picked_and_asks_for_what_it_needs(home: Home) -> None:
     with Person(home, "chat", "--demo", "--allow", "*") as person:
         person.answers((READY, "/call"))
@@ -87,7 +80,7 @@ def test_a_server_without_prompts_says_so(home: Home, tmp_path: Path) -> None:
 
 def test_permissions_are_shown_in_the_order_that_decides_with_their_files(home: Home) -> None:
     rules = [{"tool": "mcp__demo__add", "action": "allow"}, {"tool": "shell.run", "pattern": "rm *", "action": "deny"}]
-    home.write(SETTINGS, {"startWindow": 15_000, "permissions": rules})
+    home.write(SETTINGS, {"permissions": rules})
     home.write("project/.mooring/settings.json", {"permissions": [{"tool": "mcp__demo__*", "action": "ask"}]})
     with Person(home, "chat", "--demo", "--deny", "demo.fail") as person:
         person.answers((READY, "/call demo.echo text=x"), (CALL_IT, "s"), (READY, "/permissions"))

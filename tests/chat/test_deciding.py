@@ -19,13 +19,6 @@ READY, START, CHANGED = "\n> ", "Let it be started? [y/N]: ", "Let it be called 
 ASKER = {"command": sys.executable, "args": ["-S", str(Path(__file__).parents[1] / "cli" / "asker.py")]}
 
 
-@pytest.fixture
-def home(home: Home) -> Home:
-    """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
-    return home
-
-
 def propose(home: Home, **servers: Any) -> None:
     home.write("project/.mcp.json", {"mcpServers": servers})
 
@@ -134,7 +127,7 @@ def test_ones_own_server_needs_no_approval(home: Home) -> None:
 
 def test_a_question_about_a_projects_server_proposes_only_what_works_for_it(home: Home) -> None:
     rules = [{"tool": "mcp__linear__echo", "action": "allow"}]
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000, "permissions": rules})
+    home.write("home/.config/mooring/settings.json", {"permissions": rules})
     propose(home, linear=DEMO)
     with Person(home) as person:
         person.answers((READY, "/call linear.echo text=x"), (START, "y"))

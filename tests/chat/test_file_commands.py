@@ -7,7 +7,7 @@ from tests.models import FakeModel, Say
 
 from backends.asking import MODELS, variables
 from chat.terminal import Person
-from chat.test_plain import READY, SETTINGS, leave
+from chat.test_plain import READY, leave
 from support import DEMO, Home
 
 pytestmark = [
@@ -18,7 +18,6 @@ pytestmark = [
 
 @pytest.fixture
 def home(home: Home) -> Home:
-    home.write(SETTINGS, {"startWindow": 15_000})
     home.configure(demo=DEMO)
     return home
 

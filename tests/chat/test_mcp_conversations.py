@@ -42,6 +42,9 @@ class QuietFace:
             return Yes({"answer": "this"})
         return Allow() if isinstance(question, Permission) else Yes()
 
+    def show_waiting(self, servers: Sequence[str]) -> None:
+        return
+
     def say(self, *lines: str) -> None:
         self.told += lines
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from chat.terminal import Person
-from chat.test_plain import READY, SETTINGS, leave
+from chat.test_plain import READY, leave
 from mooring.testing import Issuer, Site
 from support import Home
 
@@ -22,7 +22,6 @@ FILE_STORE = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 async def chat_with(home: Home, site: Site, talk: Callable[[Person], None], **env: str) -> None:
     """Let a person talk to the chat while the servers of this test answer."""
     home.configure(web={"type": "http", "url": site.url})
-    home.write(SETTINGS, {"startWindow": 15_000})
 
     def run() -> None:
         with Person(home, "chat", "--allow", "*", **FILE_STORE, **env) as person:

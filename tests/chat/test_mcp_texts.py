@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from chat.terminal import MOORING, Person
-from chat.test_plain import READY, SETTINGS, leave
+from chat.test_plain import READY, leave
 from support import DEMO, Home
 
 pytestmark = [
@@ -20,13 +20,6 @@ pytestmark = [
 OWN = "home/.config/mooring/mcp.json"
 MUTE = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(600)"], "timeout": 700}
 USAGE = "Usage: /mcp, /mcp enable <server>, /mcp disable <server>"
-
-
-@pytest.fixture
-def home(home: Home) -> Home:
-    """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write(SETTINGS, {"startWindow": 15_000})
-    return home
 
 
 @pytest.fixture(params=[401, 403])

@@ -21,13 +21,6 @@ CALL_IT, READY = 'because …"): ', "\n> "
 CTRL_C = "\x03"
 
 
-@pytest.fixture
-def home(home: Home) -> Home:
-    """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
-    return home
-
-
 def meet(home: Home, fake: FakeModel, word: str, *words: str) -> Person:
     return Person(home, "chat", "-m", MODELS[word], *words, **variables(fake))
 

@@ -24,13 +24,6 @@ ASKER = str(Path(__file__).parents[1] / "cli" / "asker.py")
 SETTINGS = "home/.config/mooring/settings.json"
 
 
-@pytest.fixture
-def home(home: Home) -> Home:
-    """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write(SETTINGS, {"startWindow": 15_000})
-    return home
-
-
 def leave(person: Person) -> None:
     """The chat ends as it should, and leaves nothing behind."""
     person.types("/quit")
@@ -47,7 +40,7 @@ def greeted(person: Person, also: str) -> str:
 
 def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home) -> None:
     with Person(home, "--demo") as person:
-        person.sees("1 server, 7 tools")
+        person.sees("7 tools")
         person.answers((READY, "add two numbers"), (WHICH, "1"), ("a (number, required): ", "2"))
         person.answers(("b (number, required): ", "40"))
         asked = person.sees(CALL_IT)
@@ -227,7 +220,6 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
 
 
 def test_whoever_looks_for_tools_too_early_is_told_what_is_still_connecting(home: Home) -> None:
-    home.write(SETTINGS, {"startWindow": 100})
     home.configure(**{f"late{number}": {"command": "sleep", "args": [f"6{number}"]} for number in range(7)})
     late = "Still connecting: late0, late1, late2, late3, late4 and 2 more."
     with Person(home) as person:
@@ -305,8 +297,7 @@ def test_a_call_that_takes_long_goes_on_in_the_background_and_is_shown_when_it_e
 
 
 def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, tmp_path: Path) -> None:
-    home.configure(late=Actor(tmp_path / "late.json", late=1.5).entry)
-    home.write(SETTINGS, {"startWindow": 100})
+    home.configure(late=Actor(tmp_path / "late.json", late=2.5).entry)
     with Person(home) as person:
         person.sees("late: connecting")
         person.sees(READY)
@@ -316,15 +307,6 @@ def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, 
         person.types("ami")
         person.answers((CALL_IT, "o"))
         person.sees("MCP Tool Result")
-        leave(person)
-
-
-def test_how_long_the_chat_waits_for_servers_is_a_setting(home: Home, tmp_path: Path) -> None:
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
-    home.configure(late=Actor(tmp_path / "late.json", late=1.5).entry)
-    with Person(home) as person:
-        assert "connecting" not in person.sees("1 server, 8 tools")
-        person.sees(READY)
         leave(person)
 
 

@@ -7,7 +7,7 @@ from tests.models import FakeModel, Say
 
 from backends.asking import KEY, MODELS, variables
 from chat.terminal import Person
-from chat.test_plain import READY, SETTINGS, WHICH, leave
+from chat.test_plain import READY, WHICH, leave
 from support import DEMO, Home
 
 pytestmark = [
@@ -21,7 +21,6 @@ EXPLAIN = "Explain tides in the Model Context Protocol to a developer, in three 
 @pytest.fixture
 def home(home: Home) -> Home:
     """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write(SETTINGS, {"startWindow": 15_000})
     home.configure(demo=DEMO)
     return home
 

@@ -65,12 +65,10 @@ def test_a_server_that_two_programs_started_is_named_with_both(home: Home) -> No
 
 
 def test_what_two_chats_started_runs_under_mooring(home: Home) -> None:
-    # The server is waited for, however long a busy machine takes to start it.
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
     home.configure(plain={"command": sys.executable, "args": ["-m", "mooring.testing", "plain", str(os.getpid())]})
     with Person(home) as one, Person(home) as two:
         for person in (one, two):
-            person.answers(("> ", "/tools plain"))
+            person.answers(("2 tools", ""), ("> ", "/tools plain"))
             person.sees("plain.echo")
         [finding] = findings(home)
         assert finding["what"].startswith("It runs 2 times at this moment, under mooring (pid ")

@@ -31,7 +31,6 @@ pytestmark = pytest.mark.usefixtures("libraries", "empty_stdin")
 @pytest.fixture(autouse=True)
 def demo(home: Home) -> None:
     """The demo, waited for however long a busy machine takes to start it."""
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
     home.configure(demo=DEMO)
 
 

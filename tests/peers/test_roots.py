@@ -36,7 +36,6 @@ def test_the_filesystem_server_works_in_the_project_in_every_command_and_every_c
     command, *args = FILESYSTEM
     (home.folder / "elsewhere").mkdir()
     home.configure(fs={"command": command, "args": [*args, str(home.folder / "elsewhere")]})
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
     env = {**os.environ, "HOME": str(home.home)}
     for name in ("one", "two"):
         (home.folder / name / ".git").mkdir(parents=True)

@@ -16,6 +16,7 @@ from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.verdict import Rule
 from mooring.errors import ConfigError
+from mooring.host.first_starts import FirstStarts
 from mooring.host.options import Policy
 from mooring.settings import Settings
 from mooring.tools.registry import Registry
@@ -73,6 +74,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     """The only agents that it may start, by name; `None` for all of them."""
     agents: tuple[AgentDefinition, ...] | None = None
     """The agents that it can start as sub-agents; `None` for those that files define, if it is `local`."""
+    starts: FirstStarts | None = None
+    """Has its turns wait for servers that are new, and shows that; by default, nobody sees it."""
     switch: SwitchServer | None = None
     """How servers of the host are enabled and disabled, if they are."""
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mooring.inventory.load import Inventory
 
 
+OPENING_SECONDS = 1.0
+"""How long a conversation that begins waits for servers that are new, to show what connects or fails at once."""
+
+
 class BroughtServers(Struct, frozen=True):
     """The servers of one agent that are there now, and why the others are not."""
 

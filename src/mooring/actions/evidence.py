@@ -2,13 +2,23 @@
 
 import re
 
-from mooring.display.text import safe
-from mooring.errors import MOST_NAMED, MooringError, ServerDied, ServerError
+from mooring.display.text import quote_argument, safe
+from mooring.errors import MOST_NAMED, MooringError, ServerDied, ServerError, TimedOut
 
 
 def describe_failed_connection(name: str, error: ServerError) -> str:
     """That a server could not be connected, and why."""
     return f'Failed to connect to "{safe(name)}": {safe(str(error).removeprefix(f"{name}: "))}'
+
+
+def describe_missing(name: str, error: MooringError) -> str:
+    """Why the tools of a server are missing, and the command that shows more or helps."""
+    text, quoted = str(error), quote_argument(name)
+    if isinstance(error, TimedOut):
+        return f"{text.rstrip('.')} and was not waited for any longer; `mooring tools {quoted}` waits until it does."
+    if "mooring " in text:
+        return text
+    return f"{text} `mooring mcp test {quoted}` shows more."
 
 
 def describe_withheld(error: MooringError) -> str:

@@ -1,6 +1,6 @@
 """One turn without a person: a prompt goes in, events and one answer come out, and nothing is ever asked."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from mooring.actions.agent_words import AgentWords
 from mooring.actions.choose_backend import check_model_options, choose_backend, restore_model
 from mooring.actions.deadline import Deadline
 from mooring.actions.defined_agent import find_defined_agent
+from mooring.actions.evidence import describe_missing
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
 from mooring.actions.server_skill import add_skill, find_used_skill
@@ -80,13 +81,13 @@ class HeadlessAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
     error: str | None = None
 
 
-class MissingServers(Struct, frozen=True):
+class MissingServers(Struct, frozen=True, kw_only=True):
     """What is missing from the tools of a turn, and why."""
 
-    failed: dict[str, str]
-    waiting: tuple[str, ...]
+    failed: Mapping[str, str] = {}
+    waiting: tuple[str, ...] = ()
     """Servers of the project that nobody has decided about."""
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
     """What is wrong with the configuration."""
     tools: tuple[str, ...] = ()
     """The tools that the agent's file names and nothing offers, each in a line."""
@@ -99,10 +100,14 @@ async def run_headless(
     on_event: Callable[[TurnEvent], None],
     on_problem: Callable[[Problem], None],
     on_missing: Callable[[MissingServers], None],
+    on_waiting: Callable[[Sequence[str]], None],
+    on_answer: Callable[[HeadlessAnswer], None],
 ) -> HeadlessAnswer:
     """Have one turn taken, and tell everything that happens. What would be asked is denied.
 
-    `on_missing` is told which servers the model has to do without, before it is asked.
+    `on_missing` is told what is wrong with the configuration before the model is asked, and which servers failed at the
+    end: one that connects during the turn has not. `on_waiting` is told which servers start for the first time; what is
+    under way when `on_answer` was told the answer is finished, so that the next turn has their tools.
 
     Raises: ConfigError if nobody can answer, or there is no such agent; NeedsLogin, NotApproved if a required server
     can't be used for that reason; as `expand_mentions`.
@@ -128,10 +133,17 @@ async def run_headless(
         model = await restore_model_for(host, request.model, agent_model, continued, is_agent_named=is_agent_named)
         check_price(request.limits, model)  # before anything is waited for
     starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
-    failed = await _require_servers(host, deadline) if starts_servers else {}
+    starts = host.first_starts(on_waiting)
+    options = replace(options, starts=starts)
+    failed: dict[str, MooringError] = {}
+    if starts_servers:
+        failed = await _require_servers(host, deadline)
+        await starts.wait()
     # A program has its own words for tools, and says itself what it does not know.
     lacking = defined.describe_missing(host) if defined and model else ()
-    on_missing(MissingServers(failed, find_waiting(host), find_config_errors(host), tuple(lacking)))
+    on_missing(
+        MissingServers(waiting=find_waiting(host), problems=find_config_errors(host), tools=tuple(lacking)),
+    )
     # A program has commands of its own, and reads them itself.
     used = None if model is None else await find_used_command(words.commands, request.prompt)
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
@@ -148,7 +160,11 @@ async def run_headless(
             backend = answering
         said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
         await backend.turn(said, outcome.take)
-    return _make_answer(outcome.ends[-1], outcome.errors)
+        answer = _make_answer(outcome.ends[-1], outcome.errors)
+        on_answer(answer)
+        await starts.finish()
+        on_missing(MissingServers(failed=_describe_failed(host, failed | starts.find_missing())))
+    return answer
 
 
 class _Outcome:
@@ -235,8 +251,8 @@ def make_interrupted_answer(done: TurnDone | None) -> HeadlessAnswer:
     return _make_answer(done or TurnDone(session="", turn=0, reason="interrupted", cost=0.0), [])
 
 
-async def _require_servers(host: Host, deadline: Deadline) -> dict[str, str]:
-    """Wait for the servers that the configuration says are required, and for a moment for the others; what failed.
+async def _require_servers(host: Host, deadline: Deadline) -> dict[str, MooringError]:
+    """Wait for the servers that the configuration says are required; what failed.
 
     Raises: NeedsLogin, NotApproved if a required server needs a login, or was not approved. One that fails otherwise is
     left out, and the model is told when it calls it.
@@ -253,6 +269,11 @@ async def _require_servers(host: Host, deadline: Deadline) -> dict[str, str]:
     for error in errors.values():
         if isinstance(error, NeedsLogin | NotApproved):
             raise error
-    # Tools that are known from before are there at once; this is for those that nobody has seen yet.
-    errors |= await host.ready(host.settings["startWindow"] / 1000)
-    return {name: str(error) for name, error in errors.items() if name in host.servers}
+    return errors
+
+
+def _describe_failed(host: Host, errors: Mapping[str, MooringError]) -> dict[str, str]:
+    """Why servers are missing, without those that are there by now."""
+    servers = {name: host.servers.get(name) for name in sorted(errors)}
+    missing = [name for name, server in servers.items() if server is not None and not server.is_connected]
+    return {name: describe_missing(name, errors[name]) for name in missing}

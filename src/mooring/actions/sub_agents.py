@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.actions.agent_options import AgentOptions, has_price
-from mooring.actions.agent_servers import AgentServers, BroughtServers
+from mooring.actions.agent_servers import OPENING_SECONDS, AgentServers, BroughtServers
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
@@ -160,8 +160,8 @@ async def bring_servers(host: Host, options: AgentOptions, place: AgentPlace) ->
     if options.brings is None:
         yield BroughtServers()
         return
-    # A person waits for the first agent, and sees its tools come. A sub-agent has one answer, and needs them for it.
-    seconds = host.settings["startWindow"] / 1000 if place.depth == 0 else None
+    # The first agent's turns wait for those that are new. A sub-agent has one answer, and needs all of them for it.
+    seconds = OPENING_SECONDS if place.depth == 0 else None
     async with place.servers.bring(options.brings, seconds) as brought:
         yield brought
 

@@ -33,6 +33,7 @@ from mooring.core.question import Ask
 from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.core.verdict import Rule
 from mooring.errors import ConfigError, ModelError, NoModel
+from mooring.host.first_starts import FirstStarts
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
 from mooring.tools.registry import Registry
@@ -177,10 +178,11 @@ async def open_agent(
     reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
     ask = options.ask and reporter.wrap_ask(options.ask)
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
+    starts = options.starts or host.first_starts()
     limits, idle = settle_limits(options, host.settings, model)
     options = replace(options, limits=limits)
     async with open_thread(host, model, options, reporter, place, tell) as opened:
-        prepare = partial(_look_again, options, opened.registry)
+        prepare = partial(_prepare_turn, starts, options, opened.registry)
         backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
         made = Agent(backend, opened.registry, (*opened.brought.lacks, *idle))
         try:
@@ -198,8 +200,9 @@ async def _closing_model(model: Model) -> AsyncIterator[None]:
         await model.close()
 
 
-async def _look_again(options: AgentOptions, registry: Registry) -> None:
-    """Look at the files that the agent goes by, before a turn: they may have changed."""
+async def _prepare_turn(starts: FirstStarts, options: AgentOptions, registry: Registry) -> None:
+    """Wait for servers that are new, and look at the files that the agent goes by: they may have changed."""
+    await starts.wait()
     if options.refresh is not None:
         await options.refresh(registry)
     if options.words is not None:

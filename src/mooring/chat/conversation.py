@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.actions.agent_servers import OPENING_SECONDS
 from mooring.actions.agent_words import AgentWords
 from mooring.actions.choose_backend import describe_lost_mode, find_continued, restore_mode
 from mooring.actions.deadline import Deadline
@@ -26,13 +27,23 @@ from mooring.core.content import Block, Text
 from mooring.core.near import find_server
 from mooring.core.outcome import Outcome
 from mooring.core.result import FilledPrompt, Result
-from mooring.core.status import Status
+from mooring.core.status import Failed, Status
 from mooring.core.tool import Prompt
 from mooring.core.turn import ServerStatus, TurnInput
 from mooring.core.verdict import CommandPermissions, Mode
 from mooring.core.where import Viewpoint
 from mooring.display.text import problem_line, safe
-from mooring.errors import ConfigError, HeldBack, MooringError, UnknownTool
+from mooring.errors import (
+    ConfigError,
+    HeldBack,
+    InputMissing,
+    MooringError,
+    NeedsLogin,
+    SecretMissing,
+    TimedOut,
+    UnknownTool,
+)
+from mooring.host.first_starts import FirstStarts
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
@@ -62,6 +73,8 @@ class Conversation:
     continued: "ContinuedConversation | None" = None
     """What was said before, if this conversation goes on."""
     news: ServerNews
+    starts: FirstStarts
+    """Has turns wait for servers that are new."""
     responder: Responder
     """Who answers, and with which tools."""
 
@@ -88,6 +101,7 @@ class Conversation:
         self.commands = FoundCommands()
         """The commands that files define, as of the last look."""
         self._switches = ServerSwitches(viewpoint)
+        self._told_missing: set[str] = set()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -106,6 +120,7 @@ class Conversation:
         )
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
+            self.starts = self.host.first_starts(self._face.show_waiting)
             async with open_responder(self._make_setup(permissions.mode), self._options) as self.responder:
                 listening = asyncio.create_task(self.news.follow())
                 try:
@@ -154,6 +169,7 @@ class Conversation:
             words=self.words,
             mode=mode,
             switch=self.switch,
+            starts=self.starts,
             tokens=self.tokens,
             lines=self.lines,
         )
@@ -166,8 +182,14 @@ class Conversation:
     async def resume_turn(self) -> None:
         """Go on with the turn that a session was cut off in, if it was. Raises: as `turn`."""
         agent = self.responder.agent
-        if agent is not None and agent.is_interrupted:
+        if agent is not None and self.is_interrupted:
             await agent.run_turn(None, self._face.show_turn_event)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a session goes on that was cut off in the middle of a turn."""
+        agent = self.responder.agent
+        return agent is not None and agent.is_interrupted
 
     async def turn(self, request: str) -> None:
         """Have a request answered, with what it names attached if a model answers.
@@ -189,12 +211,26 @@ class Conversation:
 
         return await expand_mentions(self.host, request, takes, Deadline(None))
 
-    async def wait_for_servers(self) -> None:
-        """Give servers a moment to connect; those that come later are announced when they do."""
+    async def begin_servers(self) -> None:
+        """Start the servers that are new, and give them a moment; those that come later are announced when they do."""
         if self.responder.has_native_servers:
             return  # the program starts them, and each would run twice
-        await self.host.ready(self.host.settings["startWindow"] / 1000)
+        self.starts.begin()
+        await self.starts.give_a_moment(OPENING_SECONDS)
         await self.registry.skills.list()  # so that Tab knows them
+
+    async def wait_for_servers(self) -> None:
+        """Wait for servers whose tools were never seen, before a turn; each of them once."""
+        if not self.responder.has_native_servers:
+            await self.starts.wait()
+
+    def describe_missing(self) -> str:
+        """Which servers the turn that begins has to do without, unless the person was told; empty if there is none."""
+        missing = self.starts.find_missing()
+        news = {name: error for name, error in missing.items() if name not in self._told_missing}
+        self._told_missing = set(missing)
+        words = [f"{safe(name)} ({_describe_lack(error)})" for name, error in news.items()]
+        return f"Going on without {', '.join(words)}; /mcp shows more." if words else ""
 
     def start(self) -> None:
         """Use the servers that are there by now, and announce what changes from now on."""
@@ -312,6 +348,20 @@ class Conversation:
             errors = await self.host.ready(servers=[known], refresh=True)
         for error in errors.values():
             raise error
+
+    async def reload_all(self) -> None:
+        """Read the configuration again, restart the servers that failed, and have all of them list their tools again.
+
+        Servers that changed are replaced; healthy ones stay connected.
+        """
+        await self.reread()
+        if self.responder.has_native_servers:
+            return  # the program restarts what changed
+        failed = {server.name for server in self.host.servers.values() if isinstance(server.status, Failed)}
+        await asyncio.gather(*map(self.host.reload, failed))
+        self.starts.begin()
+        await self.host.ready(refresh=True)
+        self.news.note_tools()
 
     async def reread(self) -> None:
         """Read the configuration again, because the person wants it so."""
@@ -431,3 +481,16 @@ class Conversation:
     def count_tools(self, server: str) -> int:
         """How many tools of a server are known. Raises: as `Host.server`."""
         return len(self.host.tools_by_server.get(self.host.server(server).name, ()))
+
+
+def _describe_lack(error: MooringError) -> str:
+    """Why a server is missing, in a word or two: whoever wants to know more asks for it."""
+    match error:
+        case TimedOut():
+            return "still starting"
+        case NeedsLogin():
+            return "needs a login"
+        case InputMissing() | SecretMissing():
+            return "needs a value"
+        case _:
+            return "failed"

@@ -18,6 +18,9 @@ class Face(Protocol):
     def notice(self, text: str) -> None:
         """Show something that happened while the person was doing something else."""
 
+    def show_waiting(self, servers: Sequence[str]) -> None:
+        """Show which servers are waited for; none if that is over."""
+
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show what became of a call, or of something that is watched."""
 

@@ -25,6 +25,7 @@ from mooring.core.problem import Problem
 from mooring.core.turn import Backend
 from mooring.core.verdict import Mode
 from mooring.display.text import safe
+from mooring.host.first_starts import FirstStarts
 from mooring.host.host import Host
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class ResponderSetup(Struct, frozen=True, kw_only=True):
     """The permission mode that the chat was started with."""
     switch: SwitchServer
     """Enables or disables a server until the chat ends."""
+    starts: FirstStarts
     tokens: int
     lines: int
     """How much of a result the person is shown at once."""
@@ -144,6 +146,7 @@ async def _open_model(setup: ResponderSetup, options: ChatOptions, choice: Backe
         limits=options.limits,
         local=True,
         words=setup.words,
+        starts=setup.starts,
         switch=setup.switch,
     )
     definition = None

@@ -4,7 +4,7 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 from msgspec import json
@@ -26,11 +26,11 @@ from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
-from mooring.cli.warn import warn
+from mooring.cli.warn import STARTUP_ERROR, print_warnings, warn
 from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
 from mooring.core.units import MIB
 from mooring.core.verdict import CommandPermissions, Mode
-from mooring.display.text import safe, safe_text
+from mooring.display.text import name_server, safe, safe_text
 from mooring.errors import ConfigError
 
 LARGEST_CONTEXT = 10 * MIB
@@ -48,6 +48,7 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
     setup = replace(setup, permissions=restore_mode(continued, permissions), ask=None)
     ends: list[TurnDone] = []
+    shown: list[HeadlessAnswer] = []
 
     def warn_of_mode(now: Mode) -> None:
         lost = describe_lost_mode(continued, permissions.mode, now)
@@ -62,15 +63,20 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
                 ends.append(event)
             listen(event)
 
+        def show_answer(answer: HeadlessAnswer) -> None:
+            ticker.clear()
+            shown.append(answer)
+            _show_answer(options, answer, output)
+
         try:
-            answer = run_until_interrupted(_take_turn(options, setup, request, listen_for_end, warn_of_mode))
+            answer = run_until_interrupted(
+                _take_turn(options, setup, request, listen_for_end, warn_of_mode, show_answer, ticker)
+            )
         except KeyboardInterrupt:
-            if output == "json":  # whoever reads it waits for one object, however the turn ends
-                ticker.clear()
-                _show_answer(options, make_interrupted_answer(ends[-1] if ends else None), output)
+            # Whoever reads JSON waits for one object, however the turn ends.
+            if output == "json" and not shown:
+                show_answer(make_interrupted_answer(ends[-1] if ends else None))
             raise
-        ticker.clear()
-    _show_answer(options, answer, output)
     return UNHEALTHY if answer.is_error else 0
 
 
@@ -80,16 +86,26 @@ async def _take_turn(
     request: HeadlessRequest,
     listener: Callable[[TurnEvent], None],
     warn_of_mode: Callable[[Mode], None],
+    show_answer: Callable[[HeadlessAnswer], None],
+    ticker: Ticker,
 ) -> HeadlessAnswer:
     def warn_of(missing: MissingServers) -> None:
-        warn(options, failed=missing.failed, problems=missing.problems, waiting=missing.waiting)
+        warn(options, failed={}, problems=missing.problems, waiting=missing.waiting)
+        # Each by its name and its cause: a script that lacks a tool has nothing else to go by.
+        for name, error in missing.failed.items():
+            print_warnings(options, STARTUP_ERROR, [safe(name_server(name, error))], str)
         # In full, even if there are several: the agent's file is what to change, and doctor does not read it.
         for line in () if options.quiet else missing.tools:
             say(f"Warning: {line}", err=True)
 
+    def show_waiting(servers: Sequence[str]) -> None:
+        ticker.show(f"waiting for the first start of {', '.join(servers)} …" if servers else "")
+
     async with open_for_clients(setup, ()) as host:
         warn_of_mode(host.call_policy().mode)
-        return await run_headless(host, Deadline(setup.timeout), request, listener, setup.tell, warn_of)
+        return await run_headless(
+            host, Deadline(setup.timeout), request, listener, setup.tell, warn_of, show_waiting, show_answer
+        )
 
 
 def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEvent], None]:

@@ -18,6 +18,7 @@ from mooring.core.limits import Limits, Timeout
 from mooring.core.offer import Offer
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
+from mooring.core.status import Failed
 from mooring.core.tool import Tool
 from mooring.errors import MooringError
 from mooring.host.consent import Consent
@@ -66,6 +67,8 @@ class Assembly:
         self._conversations: WeakSet[ConversationHost] = WeakSet()
         self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted
+        self._rereading = asyncio.Lock()
+        """Held from reading the configuration until it is in effect: an older one must never replace a newer one."""
         self._configured: Mapping[str, Approved] = {}
         """The servers that may be started, whoever uses the host."""
         self._watcher: asyncio.Task[None] | None = None
@@ -107,7 +110,9 @@ class Assembly:
         if options.servers is not None:
             self._start_guard_ahead(admitted.wanted.values())
         cache = Cache(where) if options.remember else None
-        self.fleet = Fleet(self.shared, cache, self._on_retire, awaits_client=options.awaits_client)
+        self.fleet = Fleet(
+            self.shared, cache, self._on_retire, awaits_client=options.awaits_client, sleep=options.sleep
+        )
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
         self.consent = Consent(options.ask, options.request, self.lookup, self.permissions.pins, self._reread)
         self.own = self.converse(self.permissions.own, self.shared.ask)
@@ -224,11 +229,22 @@ class Assembly:
         await self._reread()
 
     async def _reread(self) -> None:
-        self._apply(await self._read())
+        async with self._rereading:
+            self._apply(await self._read())
+
+    async def catch_up(self) -> None:
+        """Put changes of files into effect that the host has not noticed yet, if it follows files."""
+        if self.options.follows_files:
+            await self._reread_changed()
 
     async def _follow_files(self) -> None:
-        """Read the configuration again whenever one of its files changes; act only if its meaning changed."""
+        """Read the configuration again whenever one of its files changes."""
         async for _ in watch_changes(self._list_watched_paths, self.options.sleep):
+            await self._reread_changed()
+
+    async def _reread_changed(self) -> None:
+        """Read the configuration again; act only if its meaning changed."""
+        async with self._rereading:
             if await self.permissions.pins.reread():
                 self.lookup.invalidate()
             admitted = await self._read()
@@ -304,6 +320,8 @@ class Assembly:
             self.lookup.invalidate(event.server)
         elif isinstance(event, StatusChanged):
             self.lookup.note_status(event.server)
+            if isinstance(event.status, Failed):
+                self.fleet.note_failure(event.server)
         self.feed.emit(event)
 
     def log(self, server: str, level: str, text: str) -> None:

@@ -25,6 +25,7 @@ from mooring.errors import MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
 from mooring.host.client_logins import ClientLogins
 from mooring.host.conversation import ConversationHost
+from mooring.host.first_starts import LATELY
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
 from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
@@ -45,11 +46,9 @@ from mooring.wire.session.client import ListName
 T = TypeVar("T")
 
 PATIENCE: Final = 10.0
-"""How many seconds a list waits for servers that were never connected; those that come later are announced."""
+"""How many seconds a list of resources or prompts, or a login, waits for servers."""
 SHORT_PATIENCE: Final = 3.0
 """The same for the instructions of the only server, which the client gets with its first answer or never."""
-LATELY: Final = 600.0
-"""Seconds for which a server that failed is not waited for."""
 _MAY_BE_TASK: Final = Execution("optional")
 RESOURCE_NOT_FOUND: Final = -32002
 """The code of the handshake era."""
@@ -112,6 +111,7 @@ class ServedClient:
         self._templates: dict[str, Pair] = {}
         self._subscribed: dict[str, Callable[[], None]] = {}
         parts.meet_client(client.era)
+        parts.fleet.seek_missing()
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring client")
 
     async def close(self) -> None:
@@ -223,7 +223,8 @@ class ServedClient:
 
     async def _wait_for_tools(self) -> None:
         """Wait for servers whose tools are unknown: many clients ask for the list only once."""
-        await self._parts.fleet.ready(self._servers, PATIENCE, trusted=LATELY, era=self._client.era)
+        seconds: float = self._parts.settings["serverWait"]
+        await self._parts.fleet.ready(self._servers, seconds, trusted=LATELY, era=self._client.era)
 
     def _find_tools(self) -> dict[str, CatalogEntry]:
         """The tools by the names that this client is shown."""

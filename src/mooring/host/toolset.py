@@ -104,6 +104,8 @@ def _open_registry(
         is_hidden=lambda server: parts.guests.is_hidden(server, guests),
     )
     parts.registries[registry] = ref(permissions)
+    if options.follow:
+        parts.fleet.seek_missing()
     return registry
 
 

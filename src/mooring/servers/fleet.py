@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import count
 from time import time
 
 from mooring.core.approved import Approved
+from mooring.core.clock import Sleep
 from mooring.core.config import InProcess
 from mooring.core.era import EraName
-from mooring.core.failure import Failure
+from mooring.core.failure import Failure, make_failure
 from mooring.core.offer import Offer
+from mooring.core.status import Failed
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache
 from mooring.servers.plan import Plan, make_plan
+from mooring.servers.retry import compute_pause
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
 
@@ -30,14 +34,19 @@ class Fleet:
         on_retire: Callable[[Server], Awaitable[None]],
         *,
         awaits_client: bool = False,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         """With `awaits_client`, no server is started before the first program that is served."""
         self._awaits_client = awaits_client
+        self._sleep = sleep
         self.servers: dict[str, Server] = {}
         self._shared = shared
+        self._where = shared.defaults.where
         self._cache = cache
         self._on_retire = on_retire
         self._retiring: set[asyncio.Task[None]] = set()
+        self._seeks_missing = False
+        self._seeking: dict[Server, asyncio.Task[None]] = {}
         self._pending_write: asyncio.TimerHandle | None = None
 
     @property
@@ -57,7 +66,15 @@ class Fleet:
             self.servers[name].update(wanted[name])
         if not self._awaits_client or self._shared.client_era is not None:
             self.start_eager()
+        if self._seeks_missing:
+            self._start_unknown(created)
         return plan
+
+    def _start_unknown(self, names: Iterable[str]) -> None:
+        """Start those of these servers whose tools were never seen."""
+        for server in map(self.servers.__getitem__, names):
+            if server.offer is None:
+                server.start()
 
     def start_eager(self) -> None:
         """Start every server that is to be there before anybody calls it."""
@@ -103,17 +120,80 @@ class Fleet:
             return {}
         now = time()
         by_name = {server.name: server for server in servers}
-        lasting = [server.approved for server in by_name.values() if _is_lasting(server.approved)]
-        failures = self._cache.load_failures(lasting, self._shared.defaults.where)
         errors: dict[str, ServerError] = {}
-        for name, failure in failures.items():
-            if _still_holds(failure, by_name[name], now, seconds):
+        for name, failure in self.find_failures(by_name.values(), seconds).items():
+            if failure.still_holds(now, seconds, by_name[name].connect_timeout):
                 hint = f"`mooring tools {quote_argument(name)}` tries again."
                 errors[name] = ServerError(name, f"{failure.describe(now)}; {hint}")
         return errors
 
+    def find_failures(self, servers: Iterable[Server], seconds: float) -> dict[str, Failure]:
+        """Which of these servers failed less than `seconds` ago, in any process, and why; one that has listed its tools
+        since then is not among them.
+        """
+        if self._cache is None:
+            return {}
+        now = time()
+        by_name = {server.name: server for server in servers if _is_lasting(server.approved)}
+        failures = self._cache.load_failures([server.approved for server in by_name.values()], self._where)
+        return {
+            name: failure
+            for name, failure in failures.items()
+            if 0 <= now - failure.at < seconds and not _is_outdated(failure, by_name[name])
+        }
+
+    def record_late(self, server: Server, seconds: float) -> None:
+        """Remember, for other processes too, that a server was waited for and did not connect in time."""
+        late = TimedOut(server.name, "", seconds, stage="connect")
+        failure = make_failure(server.name, late, time(), seconds)
+        assert failure is not None, "running out of time says something about a server"
+        self.keep_failure(server.approved, failure)
+
+    # --- servers that are down --------------------------------------------------------------------------------------
+
+    def seek_missing(self) -> None:
+        """From now on, start servers that are added, and try those again that fail before their tools were seen.
+
+        Nobody can call a tool that is unknown: without this, such a server would be missing until the host closes.
+        """
+        if self._seeks_missing:
+            return
+        self._seeks_missing = True
+        for server in self.servers.values():
+            if isinstance(server.status, Failed):
+                self._seek(server)
+
+    def note_failure(self, name: str) -> None:
+        """Note that a server has failed for now."""
+        server = self.servers.get(name)
+        if self._seeks_missing and server is not None:
+            self._seek(server)
+
+    def _seek(self, server: Server) -> None:
+        if server.offer is None and server not in self._seeking:
+            task = asyncio.get_running_loop().create_task(self._try_again(server), name=f"mooring seeks {server.name}")
+            self._seeking[server] = task
+            task.add_done_callback(lambda _: self._seeking.pop(server, None))
+
+    async def _try_again(self, server: Server) -> None:
+        """Try a server again and again, ever more rarely, until its tools are known or it needs something else."""
+        for attempt in count(2):
+            # As rarely as an address is tried: most servers that fail at their first start fail at the next one, too.
+            pause = compute_pause(attempt, remote=True, chance=self._shared.defaults.chance())
+            await self._sleep(pause or 0.0)
+            if self.servers.get(server.name) is not server or server.offer is not None:
+                return
+            await _try_refresh(server, None)
+            if not isinstance(server.status, Failed):
+                return
+
     async def close(self) -> None:
         """Close all servers at the same time, those that are retiring too, then write what was learned."""
+        self._seeks_missing = False
+        seeking = tuple(self._seeking.values())
+        for task in seeking:
+            task.cancel()
+        await asyncio.gather(*seeking, return_exceptions=True)
         await asyncio.gather(*(server.close() for server in self.servers.values()))
         for task in self._retiring:
             task.cancel()
@@ -128,20 +208,20 @@ class Fleet:
         """Forget what a server offered; while it is connected, it is asked again instead."""
         server.forget_offer()
         if self._cache is not None and _is_lasting(server.approved):
-            self._cache.forget(self._cache.own_key(server.approved, self._shared.defaults.where))
+            self._cache.forget(self._cache.own_key(server.approved, self._where))
             # A host that is killed before it closes must not remember it again.
             self._write_soon(self._cache)
 
     def keep_offer(self, approved: Approved, offer: Offer) -> None:
         """Remember what a server offers, for the next host too."""
         if self._cache is not None and _is_lasting(approved):
-            self._cache.put(self._cache.own_key(approved, self._shared.defaults.where), offer)
+            self._cache.put(self._cache.own_key(approved, self._where), offer)
             self._write_soon(self._cache)
 
     def keep_failure(self, approved: Approved, failure: Failure) -> None:
         """Remember why a server could not be connected, for the next host too."""
         if self._cache is not None and _is_lasting(approved):
-            self._cache.put_failure(self._cache.own_key(approved, self._shared.defaults.where), failure)
+            self._cache.put_failure(self._cache.own_key(approved, self._where), failure)
             self._write_soon(self._cache)
 
     def _retire(self, server: Server) -> None:
@@ -162,7 +242,7 @@ class Fleet:
         if self._cache is None:
             return {}
         lasting = [each for each in approved if _is_lasting(each)]
-        return self._cache.load_offers(lasting, self._shared.defaults.where)
+        return self._cache.load_offers(lasting, self._where)
 
     def _write_soon(self, cache: Cache) -> None:
         if self._pending_write is None:
@@ -194,8 +274,6 @@ async def _try_refresh(server: Server, era: EraName | None) -> MooringError | No
     return None
 
 
-def _still_holds(failure: Failure, server: Server, now: float, seconds: float) -> bool:
-    """Whether a remembered failure is recent, and nothing newer is known of the server."""
-    if server.offer is not None and server.offer.at > failure.at:
-        return False
-    return failure.still_holds(now, seconds, server.connect_timeout)
+def _is_outdated(failure: Failure, server: Server) -> bool:
+    """Whether something newer is known of the server."""
+    return server.offer is not None and server.offer.at > failure.at

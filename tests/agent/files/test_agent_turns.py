@@ -295,7 +295,6 @@ async def test_patterns_that_a_file_denies_or_asks_about_are_kept_to(home: Home)
 
 
 def test_a_headless_turn_answers_as_the_agent(home: Home) -> None:
-    home.write("home/.config/mooring/settings.json", {"startWindow": 15_000})
     home.configure(demo=DEMO)
     write_agent(home, f"{CLAUDE}/reviewer.md", "name: reviewer\ntools: Read, mcp__demo__add", "You review.")
     with FakeModel([Say("Looks good.")]) as fake:

@@ -26,7 +26,7 @@ at_terminal = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pr
 @pytest.fixture
 def home(home: Home) -> Home:
     """A home whose servers are waited for, however long a busy machine takes to start them."""
-    home.write(SETTINGS, {"startWindow": 15_000, "permissions": ALLOW})
+    home.write(SETTINGS, {"permissions": ALLOW})
     return home
 
 
@@ -73,7 +73,7 @@ def test_a_rule_that_allows_all_servers_holds_in_a_sub_agent_and_without_one_the
     home.configure(demo=DEMO)
     answers = []
     for rules in (ALLOW, []):
-        home.write(SETTINGS, {"startWindow": 15_000, "permissions": rules})
+        home.write(SETTINGS, {"permissions": rules})
         with FakeModel(hand_on(Call("mcp__demo__echo", {"text": "hi"}), Say("Ok."))) as fake:
             answers.append(ask_command(home, fake, "-p", "Delegate", "--output-format", "json").data)
     allowed, denied = answers
@@ -217,7 +217,7 @@ def test_ctrl_c_ends_a_sub_agent_with_its_turn_and_leaves_no_process(home: Home,
 @pytest.mark.processes
 @at_terminal
 def test_at_a_terminal_a_question_names_the_sub_agent_and_its_calls_stand_indented_behind_its_name(home: Home) -> None:
-    home.write(SETTINGS, {"startWindow": 15_000})
+    home.write(SETTINGS, {})
     home.configure(demo=DEMO)
     script = {
         "Delegate": [start("Middle", AGENT), Say("All done.")],

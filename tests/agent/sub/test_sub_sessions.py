@@ -34,7 +34,7 @@ def test_a_process_that_is_killed_inside_a_sub_agents_call_loses_nothing_and_rep
     home: Home, tmp_path: Path, cli: Cli
 ) -> None:
     actor = Actor(tmp_path / "actor.json")
-    home.write(SETTINGS, {"startWindow": 15_000, "permissions": [{"tool": "mcp__*", "action": "allow"}]})
+    home.write(SETTINGS, {"permissions": [{"tool": "mcp__*", "action": "allow"}]})
     home.configure(actor=actor.entry)
     script = {
         "Delegate": [[Say("I let it nap. "), start("Sleep well", AGENT)], Say("I see.")],

@@ -13,6 +13,5 @@ __all__ = ["libraries"]
 
 @pytest.fixture
 def asked(cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
-    home.write("home/.config/mooring/settings.json", {"startWindow": 0})
     with asking(cli, monkeypatch) as asked:
         yield asked

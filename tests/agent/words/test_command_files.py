@@ -167,7 +167,7 @@ def test_a_rule_for_one_command_does_not_let_an_argument_add_another(asked: Aske
     marker = home.folder / "marker"
     home.write("home/.claude/commands/log.md", "!`echo $ARGUMENTS`")
     rules = [{"tool": "Bash", "pattern": "echo *", "action": "allow"}]
-    home.write("home/.config/mooring/settings.json", {"startWindow": 0, "permissions": rules})
+    home.write("home/.config/mooring/settings.json", {"permissions": rules})
     assert asked.sent("/log fine").last_user_text.endswith("fine")
     asked.refused(f"/log x; touch {marker}", 4)
     assert not marker.exists()

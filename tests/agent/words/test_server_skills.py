@@ -43,11 +43,6 @@ def count_lists(home: Home, name: str) -> int:
     return len(path.read_text().split()) if path.exists() else 0
 
 
-@pytest.fixture(autouse=True)
-def patience(home: Home) -> None:
-    home.write("home/.config/mooring/settings.json", {"startWindow": 30_000})
-
-
 def test_the_model_is_told_a_servers_skills_and_reads_one(
     cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

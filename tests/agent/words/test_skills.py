@@ -11,11 +11,6 @@ from support import Cli, Home
 SKILL = "---\nname: tides\ndescription: {}\n---\nHigh water at $ARGUMENTS. Run `touch {}`. !`touch {}`\n"
 
 
-@pytest.fixture(autouse=True)
-def settings(home: Home) -> None:
-    home.write("home/.config/mooring/settings.json", {"startWindow": 0})
-
-
 @pytest.mark.parametrize("place", ["project/.claude", "home/.claude", "project/.agents", "home/.config/mooring"])
 def test_the_model_is_told_the_name_and_reads_the_rest_when_it_wants(
     place: str, cli: Cli, home: Home, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,8 @@ class Person:
     def notice(self, text: str) -> None:
         self.notices.append(text)
 
+    def show_waiting(self, servers: Sequence[str]) -> None: ...
+
     def show_call_event(self, event: ConversationEvent) -> None: ...
 
     def show_turn_event(self, event: TurnEvent) -> None:

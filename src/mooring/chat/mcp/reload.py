@@ -1,4 +1,4 @@
-"""`/mcp reload`: restart one server, or read the configuration again."""
+"""`/mcp reload`: restart one server, or read the configuration again and refresh what all servers offer."""
 
 from mooring.chat import servers
 from mooring.chat.command import CommandFace, find_server
@@ -7,10 +7,13 @@ from mooring.chat.mcp.show import show_server
 
 
 async def reload(chat: CommandFace, name: str) -> None:
-    """Restart the server of that name; without one, read the configuration again. Raises: MooringError."""
+    """Restart the server of that name; without one, read the configuration again, restart what failed, and have healthy
+    servers list their tools again. Raises: MooringError.
+    """
     conversation = chat.conversation
     if not name:
-        await conversation.reread()
+        chat.show_progress("reading the configuration, connecting servers …")
+        await conversation.reload_all()
         chat.say("The configuration was read again.", *servers.list_servers(conversation.host))
         return
     server = conversation.host.server(find_server(chat, name)).name

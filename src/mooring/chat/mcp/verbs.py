@@ -37,7 +37,9 @@ VERBS: Mapping[str, Verb] = {
     "enable": Verb("switch:enable", "/mcp enable NAME [--save]", "on for this session, or for good"),
     "disable": Verb("switch:disable", "/mcp disable NAME [--save]", "off for this session, or for good"),
     "test": Verb("test:test", "/mcp test NAME", "connect step by step"),
-    "reload": Verb("reload:reload", "/mcp reload [NAME]", "restart it, or read all files again", False),
+    "reload": Verb(
+        "reload:reload", "/mcp reload [NAME]", "restart it, or read all files and list all tools again", False
+    ),
     "import": Verb(
         "copying:import_servers", "/mcp import [NAME…] [--from TOOL|FILE]", "copy servers of other tools", False
     ),

@@ -1,7 +1,7 @@
 """The chat without a screen: lines are typed, lines are shown. With the manual backend, the person is the model."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from mooring import _end_at_once as end_at_once
@@ -107,7 +107,7 @@ class Chat:
             # Servers may ask questions while they start. Holding the dialog makes these wait until the greeting has
             # said which servers there are.
             async with self._terminal.dialog:
-                await self._run_until_interrupted(self.conversation.wait_for_servers())
+                await self._run_until_interrupted(self.conversation.begin_servers())
                 self.conversation.start()
                 await self._greet()
             await self._resume()
@@ -188,13 +188,18 @@ class Chat:
         """Go on with the turn that the session was cut off in: a call that waited for an answer is asked about."""
         self._in_turn = True
         try:
-            await self._run_until_interrupted(self.conversation.resume_turn())
+            await self._run_until_interrupted(self._resume_turn())
         except (Interrupted, Ended):
             self.notice("Canceled.")
         except MooringError as error:
             self.warn(_describe_error(error))
         finally:
             self._in_turn = False
+
+    async def _resume_turn(self) -> None:
+        if self.conversation.is_interrupted:
+            await self._wait_for_servers()
+            await self.conversation.resume_turn()
 
     async def _converse(self) -> None:
         was_interrupted = False
@@ -258,17 +263,34 @@ class Chat:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
             tool = await self.conversation.find_tool(request)
             request = tool.name
-        await self._take_turn(self.conversation.turn(request))
+        await self._take_turn(lambda: self.conversation.turn(request))
 
     async def send(self, said: TurnInput) -> None:
-        await self._take_turn(self.conversation.send(said))
+        await self._take_turn(lambda: self.conversation.send(said))
 
-    async def _take_turn(self, turn: Awaitable[None]) -> None:
+    async def _take_turn(self, begin: Callable[[], Awaitable[None]]) -> None:
         self._in_turn = True
         try:
-            await turn
+            await self._wait_for_servers()
+            await begin()
         finally:
             self._in_turn = False
+
+    async def _wait_for_servers(self) -> None:
+        """Wait for servers that are new; Ctrl+C ends this alone, and the turn begins without them."""
+        waiting = asyncio.ensure_future(self.conversation.wait_for_servers())
+        outer = self._terminal.on_interrupt
+        self._terminal.on_interrupt = waiting.cancel
+        try:
+            await asyncio.wait({waiting})
+        finally:
+            waiting.cancel()
+            self._terminal.on_interrupt = outer
+        if not waiting.cancelled():
+            waiting.result()
+        lack = self.conversation.describe_missing()
+        if lack:
+            self.notice(lack)
 
     def _end_turn(self) -> None:
         """End the turn under way: whoever dismisses a question in it wants nothing more of it."""
@@ -327,6 +349,13 @@ class Chat:
 
     def show_progress(self, text: str) -> None:
         self._terminal.show_progress(text)
+
+    def show_waiting(self, servers: Sequence[str]) -> None:
+        if not servers:
+            self._terminal.clear_progress()
+        elif not self._terminal.is_reading:
+            names = ", ".join(map(safe, servers))
+            self._terminal.show_progress(f"waiting for the first start of {names} … · Ctrl+C goes on without")
 
     def notice(self, text: str) -> None:
         self._terminal.say(self._terminal.style(text, "dim"))
