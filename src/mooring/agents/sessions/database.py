@@ -182,7 +182,7 @@ def sqlite_errors(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _describe_error(path, error) from None
+        raise describe_error(path, error) from None
 
 
 BUSY = "is in use by another process", "try again"
@@ -216,7 +216,8 @@ def is_unwritable(error: Exception) -> bool:
     return _find_code(error) in _UNWRITABLE
 
 
-def _describe_error(path: str, error: Exception) -> FileError:
+def describe_error(path: str, error: Exception) -> FileError:
+    """What SQLite says about a file, as a sentence."""
     code = _find_code(error)
     if code in _REASONS:
         return FileError(path, *_REASONS[code])

@@ -18,6 +18,7 @@ from mooring.agents.sessions.database import (
     BUSY_SECONDS,
     SqlStatement,
     connect_without_locks,
+    describe_error,
     execute_all,
     is_busy,
     is_unwritable,
@@ -125,23 +126,25 @@ class SessionDatabase:
 
     def _write_unwritten(self, seconds: float) -> None:
         """Write what is to be written, all or nothing. Raises: FileError."""
+        import sqlite3
+
         if not self._lock.acquire(timeout=seconds):
             raise FileError(self.path, *BUSY)
         try:
             if not self._unwritten:
                 return
-            with sqlite_errors(self.path):
-                connection = self._connect(seconds)
-                batch = self._unwritten[:]
-                execute_all(connection, batch)
+            connection = self._connect(seconds)
+            batch = self._unwritten[:]
+            execute_all(connection, batch)
             # More may have come meanwhile, behind it.
             del self._unwritten[: len(batch)]
             self._written.extend(batch)
-        except FileError as error:
+        except (sqlite3.Error, FileError) as error:
+            found = error if isinstance(error, FileError) else describe_error(self.path, error)
             # One that was opened when nothing could be written stays so.
-            if not is_busy(error):
+            if not is_busy(found):
                 self._disconnect()
-            raise
+            raise found from None
         finally:
             self._lock.release()
 
