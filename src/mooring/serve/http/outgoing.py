@@ -14,7 +14,7 @@ from mooring.wire.rpc.message import Fault
 
 MOST_UNREAD: Final = 32 * MIB
 """How many bytes of unread messages one session holds in memory. One message that is larger is held by itself."""
-MOST_SPILLED: Final = 256 * MIB
+MOST_SPILLED: Final = 512 * MIB
 """How many bytes of further answers it holds in a file without a name."""
 MOST_SPILLS: Final = 32
 """How many sessions have such a file at a time: each takes a descriptor."""
@@ -40,7 +40,9 @@ Unread: TypeAlias = bytes | Spilled
 class Spills:
     """The files of all sessions of a server."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_SPILLED) -> None:
+        """`most` is how many bytes each may hold."""
+        self._most = most
         self._count = 0
 
     def open(self) -> SpillFile | None:
@@ -48,7 +50,7 @@ class Spills:
         if self._count >= MOST_SPILLS:
             return None
         try:
-            file = SpillFile(MOST_SPILLED)
+            file = SpillFile(self._most)
         except OSError:
             return None
         self._count += 1
