@@ -543,6 +543,8 @@ class ServerDied(ServerError):
             withheld=withheld,
         )
         self.cause = cause
+        self.has_read_nothing = False
+        """Whether it ended without having read anything that it was sent: it died of its own start."""
 
 
 class Clogged(ServerError):

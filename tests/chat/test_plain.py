@@ -278,7 +278,7 @@ def test_a_server_that_stays_down_is_told_of_once(home: Home, tmp_path: Path) ->
     with Person(home) as person:
         greeted(person, "down: failed")
         person.answers((READY, "/mcp reload down"))
-        assert "down: failed" not in person.sees("before it answered initialize")
+        assert "down: failed" not in person.sees("before it answered anything")
         person.answers((READY, "/resources"))
         assert "failed" not in person.sees("demo://")
         leave(person)

@@ -140,7 +140,7 @@ def test_a_program_that_is_missing_fails_at_its_command(home: Home) -> None:
 def test_a_program_that_ends_at_once_fails_with_its_exit_code_and_its_last_lines(home: Home) -> None:
     home.configure(dead=faulty("exit_at_once"))
     failed = check_fails_at(home, "dead", "protocol")
-    assert failed["what"] == "It ended with exit code 3 before it answered initialize"
+    assert failed["what"] == "It ended with exit code 3 before it answered anything"
     assert failed["evidence"] == ["exit code 3", "| fatal: no such table: widgets"]
     # It is remembered, so that a quick look knows it too.
     code, data = doctor(home)

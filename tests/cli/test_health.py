@@ -75,7 +75,7 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("server", "step", "code", "words"),
     [
-        ("dead", "handshake", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
+        ("dead", "start", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
         ("nowhere", "start", 1, "is not on PATH"),
         (
             "sleepy",
@@ -90,6 +90,19 @@ def test_the_step_that_fails_is_marked_and_explained(server: str, step: str, cod
     done = cli("mcp", "test", server, "--timeout", "1")
     assert (done.code, done.out.splitlines()[-1].split()[:2]) == (code, ["✗", step])
     assert words in done.err
+
+
+@pytest.mark.parametrize("seconds", [0, 1.5])
+def test_a_server_that_dies_at_its_start_is_started_once_and_its_start_is_what_failed(seconds: float, cli: Cli) -> None:
+    starts = cli.home.folder / "starts"
+    code = f"import sys, time; open({str(starts)!r}, 'a').write('x'); time.sleep({seconds}); sys.exit('no such table')"
+    cli.home.configure(dead={"command": sys.executable, "args": ["-S", "-c", code]})
+    done = cli("mcp", "test", "dead")
+    steps = [line.split()[:2] for line in done.out.splitlines()]
+    assert [mark for mark, step in steps if step == "start"] == ["✗"]
+    assert steps[-1] == ["✗", "start"]
+    assert (done.code, "no such table" in done.err) == (1, True)
+    assert starts.read_text() == "x"
 
 
 def test_what_to_look_at_after_a_failed_start_names_the_server_and_its_log_only_if_there_is_one(cli: Cli) -> None:

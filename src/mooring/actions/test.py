@@ -18,7 +18,7 @@ from mooring.core.where import Where
 from mooring.discovery.formats import find_format
 from mooring.discovery.literals import find_literal_placeholders
 from mooring.display.text import safe
-from mooring.errors import RpcError, ServerError, Stage, Unresolved
+from mooring.errors import RpcError, ServerDied, ServerError, Stage, Unresolved
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.servers.attempt import may_install
@@ -192,9 +192,17 @@ class _Trial:
 
     def show_failure(self, error: ServerError) -> None:
         """Show the steps before the one that failed, and the failure."""
-        step: StepName = "values" if isinstance(error, Unresolved) else self._steps[error.stage]
+        step = self._find_step(error)
         self._show_passed(but=step)
         self.finish(step, str(error), ok=False)
+
+    def _find_step(self, error: ServerError) -> StepName:
+        if isinstance(error, Unresolved):
+            return "values"
+        # Its process was there, but only to crash.
+        if isinstance(error, ServerDied) and error.has_read_nothing:
+            return "start"
+        return self._steps[error.stage]
 
     def _show_passed(self, but: StepName | None = None) -> None:
         for step, at in self._passed:

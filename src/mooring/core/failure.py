@@ -68,6 +68,8 @@ class Ending(Struct, frozen=True):
     exit_code: int | None = None
     stderr: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
+    has_read_nothing: bool = False
+    """It ended without having read anything that it was sent."""
     guard_died: bool = False
     """It was ended because the guard that kept its process died."""
 

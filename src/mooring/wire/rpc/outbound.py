@@ -313,16 +313,20 @@ class Outbound:
         return Closed(self._server, pending.request.method, stage=pending.stage, may_have_run=may_have_run)
 
     def _make_died(self, ending: Ending, pending: PendingRequest, may_have_run: bool) -> ServerError:
-        return ServerDied(
+        # What it was asked, it never saw, and a person has never heard of some of these methods.
+        what = "anything" if ending.has_read_nothing else pending.request.method
+        error = ServerDied(
             self._server,
-            pending.request.method,
+            what,
             stage=pending.stage,
-            may_have_run=may_have_run,
+            may_have_run=may_have_run and not ending.has_read_nothing,
             cause=ending.cause,
             exit_code=ending.exit_code,
             stderr=ending.stderr,
             withheld=ending.withheld,
         )
+        error.has_read_nothing = ending.has_read_nothing
+        return error
 
 
 def _fail(pending: PendingRequest, error: ServerError | BadArguments) -> None:

@@ -157,7 +157,7 @@ class Negotiation:
             raise
         except ServerDied as error:
             # Servers made with the Python SDK 1.0 to 1.6 exit on a method that they do not know.
-            raise _NeedsNewConnection from error
+            raise _blame_question(error) from error
         except (NotStateless, ServerError):
             # Any other error: servers disagree on the code for an unknown method, so none is relied on.
             return await self._handshake(peer, stateless)
@@ -178,7 +178,7 @@ class Negotiation:
             return await shake
         except (HandshakeError, ServerDied) as error:
             # Some of the old Python servers exit only when the line after the question comes.
-            raise _NeedsNewConnection from error
+            raise _blame_question(error) from error
         finally:
             await _cancel(shake)
             await _cancel(probe)
@@ -204,6 +204,13 @@ async def negotiate(
     Raises: ServerError, whose `stage` says how far it came; every connection is closed then.
     """
     return await Negotiation(start, server, client or Client(), limits or Limits(), until).open(hint)
+
+
+def _blame_question(error: ServerError) -> Exception:
+    """What to raise for a server that went away: one that has read no question did not die of it."""
+    if isinstance(error, ServerDied) and error.has_read_nothing:
+        return error
+    return _NeedsNewConnection()
 
 
 def _has_result(task: "asyncio.Task[Any]") -> bool:

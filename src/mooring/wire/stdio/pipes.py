@@ -35,7 +35,10 @@ stdin never read                       calls fail at their deadline, past `Limit
 
 import asyncio
 import os
+import sys
 from collections.abc import Awaitable, Callable
+
+from msgspec.structs import replace
 
 from mooring.core.failure import Ending
 from mooring.core.limits import Limits
@@ -43,6 +46,16 @@ from mooring.errors import Clogged
 from mooring.wire.rpc.message import Message, Request, Response, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 from mooring.wire.stdio.lines import Lines
+
+if sys.platform == "win32":  # no programs are started there, but this module must load
+
+    def ioctl(fd: int, request: int, given: bytes) -> bytes:
+        return given
+
+    FIONREAD = 0
+else:
+    from fcntl import ioctl
+    from termios import FIONREAD
 
 _READ = 64 * 1024
 """Larger reads cost more than they save: the buffer of 256 KiB comes from mmap, 11 µs a read instead of 0.7."""
@@ -90,6 +103,7 @@ class StdioTransport:
         self._heard_since_write = True
         self._flush_scheduled = False
         self._input_closed = False
+        self._written = 0
         self._closed = False
         self._watch: asyncio.Task[None] | None = None
         self._farewell: asyncio.TimerHandle | None = None
@@ -191,6 +205,7 @@ class StdioTransport:
             self._stop_writing()
             self._begin_farewell("it closed its input")
             return False
+        self._written += written
         if written < len(data):
             if not self._rest:
                 self._loop.add_writer(self._stdin, self._resume)
@@ -256,9 +271,18 @@ class StdioTransport:
         ending = Ending("its process could not be tracked")
         try:
             ending = await ended()
+            if self._has_read_nothing():
+                ending = replace(ending, has_read_nothing=True)
         finally:
             self._drain()
             self._end(ending)
+
+    def _has_read_nothing(self) -> bool:
+        """Whether all that was written is still in the pipe, now that the process is gone."""
+        if self._input_closed:
+            return self._written == 0
+        unread = ioctl(self._stdin, FIONREAD, bytes(4))
+        return int.from_bytes(unread, sys.byteorder) >= self._written
 
     def _drain(self) -> None:
         """Read what a process left in its pipe. The end of the pipe may never come: a child of it may hold it open."""
