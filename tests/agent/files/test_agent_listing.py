@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, OWN, list_agents, list_all, write_agent
-from mooring.actions.agents import list_agents as find_and_list
-from mooring.inventory.load import load
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import FoundAgents
 from support import Actor, Cli, Home
 
 DEBUGGER = [
@@ -276,19 +276,18 @@ def test_names_of_agents_are_completed(home: Home) -> None:
         assert "reviewer" in done.stdout, done
 
 
-def test_ten_times_as_many_agents_take_about_ten_times_as_long(home: Home) -> None:
-    """Half of them are shadowed, so that what a name shadows is asked for as well."""
+def test_what_agents_shadow_is_found_without_comparing_each_with_each() -> None:
+    """Half of them are shadowed, and a listing asks for what each name shadows."""
 
     def measure(count: int) -> float:
-        for number in range(count):
-            folder = CLAUDE if number % 2 else OWN
-            home.write(f"{folder}/a{number // 2}.md", f"---\nname: a{number // 2}\ndescription: d\n---\nDo it.\n")
-        inventory = load(home.request())
+        agents = tuple(AgentDefinition(name=f"a{number // 2}") for number in range(count))
+        found = FoundAgents({agent.name: agent for agent in reversed(agents)}, agents)
         began = time.process_time()
-        listing = find_and_list(home.request(), inventory)
+        shadowed = [found.list_shadowed(name) for name in found.by_name]
         used = time.process_time() - began
-        assert sum(bool(agent.shadows) for agent in listing.agents) == count // 2
+        assert list(map(len, shadowed)) == [1] * (count // 2)
         return used
 
-    few = min(measure(500) for _ in range(3))
-    assert measure(5_000) < 13 * few
+    few, many = (min(measure(count) for _ in range(5)) for count in (2_000, 20_000))
+    # Both are so short that the collector shows; comparing each with each would take a hundred times as long.
+    assert many < 30 * few
