@@ -57,6 +57,7 @@ attacks: $(VENV)/.dev       ## try every attack and print how often it got throu
 
 soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; some minutes
 	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.soak.record
 
 conformance: $(VENV)/.dev   ## the official suite against our client and our server; needs npm
 	$(BIN)/python tests/conformance/run.py
