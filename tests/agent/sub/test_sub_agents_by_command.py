@@ -158,7 +158,7 @@ def test_the_agents_that_only_read_reach_the_resources_of_every_server(home: Hom
     home.configure(one=DEMO, two=OTHER_DEMO)
     assert list_reached(home, agent) == {"one", "two"}
     # The gate holds as always.
-    home.write(SETTINGS, {"startWindow": 15_000, "permissions": [{"tool": "two.*", "action": "deny"}]})
+    home.write(SETTINGS, {"permissions": [{"tool": "two.*", "action": "deny"}]})
 
     def respond(request: ModelRequest) -> Any:
         if not request.all_results:
