@@ -26,6 +26,8 @@ from mooring.discovery.untyped import as_mapping
 
 _SYNTHETIC: Final = "<synthetic>"
 """The model that it names for messages that it wrote itself."""
+_CUT_OFF: Final = "max_output_tokens"
+"""The error that it names if replies were still cut off after it had the model go on several times."""
 _INTERRUPTED: Final = ("aborted_streaming", "aborted_tools")
 
 
@@ -62,6 +64,7 @@ class ClaudeEvents:
         self._calls_of_agents: dict[str, str] = {}
         self._last_text: list[str] = []
         self._error = ""
+        self._is_cut_off = False
         self.earlier_cost = earlier_cost
         """What all turns before the one under way cost."""
         self._windows: dict[str, int] = {}
@@ -72,6 +75,7 @@ class ClaudeEvents:
         self._calls_of_agents.clear()
         self._last_text = []
         self._error = ""
+        self._is_cut_off = False
         self._reply = _Reply()
 
     def take(self, message: Any) -> TurnResult | None:
@@ -138,6 +142,7 @@ class ClaudeEvents:
         if message.model == _SYNTHETIC:
             # It is told as the failure that it is, at the end.
             self._error = _join_texts(message.content)
+            self._is_cut_off = message.error == _CUT_OFF
             return
         parent = message.parent_tool_use_id
         is_told = message.message_id in self._told
@@ -210,6 +215,8 @@ class ClaudeEvents:
         text = "".join(self._last_text)
         if message.terminal_reason in _INTERRUPTED:
             return TurnResult("interrupted", text)
+        if message.is_error and self._is_cut_off:
+            return TurnResult("length", text)
         if message.is_error:
             return TurnResult("failed", text, self._describe_failure(message))
         if message.subtype == "error_max_turns":

@@ -102,7 +102,7 @@ class CopilotBackend:
         if self._events.error:
             self._bridge.reporter.fail(_explain_error(self._events.error))
             return "failed"
-        return "finished"
+        return "length" if self._events.is_cut_off else "finished"
 
     async def _send(self, said: TurnInput) -> "asyncio.Future[None]":
         """Have the program begin a turn; what is done when that is over. Raises: MooringError."""

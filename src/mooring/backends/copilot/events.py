@@ -50,12 +50,15 @@ class CopilotEvents:
         """What the agent said last in this turn."""
         self.error = ""
         """Why the turn failed; empty if it didn't."""
+        self.is_cut_off = False
+        """The last reply of this turn was cut off at the longest that the model may write."""
 
     def begin_turn(self) -> None:
         """Forget what was kept of the turn before."""
         self._calls.clear()
         self._told.clear()
         self._model_error = self.text = self.error = ""
+        self.is_cut_off = False
 
     def take(self, said: Said, agent: str | None) -> None:
         """Tell what an event says. `agent` is the id of the sub-agent that it is about."""
@@ -70,7 +73,7 @@ class CopilotEvents:
             case AgentStarted():
                 self._start_agent(said, agent)
             case TokensSpent():
-                self._reporter.use(said.model, read_usage(said), None, self._window, parent=parent)
+                self._take_usage(said, parent)
             case WindowMeasured(limit):
                 self._window = limit if parent is None else self._window
             case ModelFailed() | ReplyRetried() | CopilotSessionFailed():
@@ -102,6 +105,11 @@ class CopilotEvents:
             case ThoughtComplete(id, text):
                 if text and id not in self._told:
                     self._reporter.think(text, parent=parent)
+
+    def _take_usage(self, said: TokensSpent, parent: str | None) -> None:
+        if parent is None:
+            self.is_cut_off = said.finish_reason == "length"
+        self._reporter.use(said.model, read_usage(said), None, self._window, parent=parent)
 
     # --- what tools do --------------------------------------------------------------------------------------------
 

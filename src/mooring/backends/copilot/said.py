@@ -41,6 +41,8 @@ class TokensSpent(Struct, frozen=True, rename="camel"):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    finish_reason: str | None = None
+    """Why the reply ended: `stop`, `tool_calls`, `length`."""
 
 
 class WindowMeasured(Struct, frozen=True, rename="camel"):
