@@ -1,8 +1,9 @@
 """One turn without a person: a prompt goes in, events and one answer come out, and nothing is ever asked."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from mooring.core.turn import (
     Backend,
     DeniedCall,
     EndOfTurn,
+    ServerStatus,
     TokenUsage,
     TurnDone,
     TurnEvent,
@@ -39,9 +41,11 @@ from mooring.core.turn import (
     TurnInput,
 )
 from mooring.display.lines import describe_end
-from mooring.errors import MooringError, NeedsLogin, NotApproved
+from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError
 from mooring.host.host import Host
 
+STATUS_TIMEOUT: Final = 5.0
+"""Seconds in which another agent's program says which servers it lacks, after the answer."""
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 
 
@@ -163,7 +167,10 @@ async def run_headless(
         answer = _make_answer(outcome.ends[-1], outcome.errors)
         on_answer(answer)
         await starts.finish()
-        on_missing(MissingServers(failed=_describe_failed(host, failed | starts.find_missing())))
+        missing = _describe_failed(host, failed | starts.find_missing())
+        if not starts_servers and answer.reason != "failed":
+            missing = await _ask_what_failed(backend)
+        on_missing(MissingServers(failed=missing))
     return answer
 
 
@@ -277,3 +284,27 @@ def _describe_failed(host: Host, errors: Mapping[str, MooringError]) -> dict[str
     servers = {name: host.servers.get(name) for name in sorted(errors)}
     missing = [name for name, server in servers.items() if server is not None and not server.is_connected]
     return {name: describe_missing(name, errors[name]) for name in missing}
+
+
+async def _ask_what_failed(backend: Backend) -> dict[str, str]:
+    """Why servers are missing that another agent's program starts itself, as far as it says so."""
+    try:
+        async with asyncio.timeout(STATUS_TIMEOUT):
+            statuses = await backend.status()
+    except (MooringError, TimeoutError):
+        return {}  # the answer is what was asked for, and it is there
+    errors = [_explain_status(status) for status in statuses]
+    return {error.server: describe_missing(error.server, error) for error in errors if error is not None}
+
+
+def _explain_status(status: ServerStatus) -> ServerError | None:
+    match status.status:
+        case "failed":
+            reason = status.error.rstrip(".") or "it said nothing"
+            return ServerError(status.name, f"{status.name} could not be connected: {reason}.")
+        case "needs-auth":
+            error = NeedsLogin(status.name, 401)
+            error.suggest_login()
+            return error
+        case "connected" | "pending" | "disabled" | "unknown":
+            return None

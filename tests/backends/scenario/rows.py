@@ -13,6 +13,7 @@ from tests.backends.scenario.stage import OTHER_MODELS, OpenStage, Stage, Turn
 from tests.backends.scenario.words import call
 from tests.peers import install
 from tests.peers.processes import marked
+from tests.support import Actor
 
 from mooring.actions.session_start import SessionStart
 from mooring.agents.builtin_agents import BUILTIN_AGENTS
@@ -253,6 +254,51 @@ async def headless(stage: Stage) -> None:
     assert (newest["backend"], newest["id"]) == (stage.agent, answer["session"])
 
 
+async def first_starts(stage: Stage) -> None:
+    """A home that was never used: a server that takes its time is there, and of two only the broken one is named."""
+    late = Actor(stage.home.folder / "late.json", late=3)
+    crash = {"command": "sh", "args": ["-c", "echo no database >&2; exit 3"]}
+    moved = stage.move(late=late.entry, crash=crash)
+    asked = len(stage.model.requests)
+    code, _, err = await run_mooring(moved, "chat", "-b", stage.agent, "-p", "Ahoy.", *name_model(stage))
+    assert code == 0, err
+    names = stage.model.requests[asked].tool_names
+    assert any("late" in name for name in names), names
+    [line] = err.splitlines()
+    # In the native way the agent starts it, and says what it saw.
+    cause = "ended with exit code 3 before it answered" if stage.way == "shared" else "could not be connected: "
+    assert line.startswith(f"Warning: MCP startup error: crash {cause}"), line
+    assert line.endswith("`mooring mcp test crash` shows more."), line
+
+
+async def limits(stage: Stage) -> None:
+    """A turn ends at the limits of the command line, and at the fifth identical call in a row."""
+    different = " ".join(call("tides", "echo", text=f"call {each}") for each in range(6))
+    same = " ".join([call("tides", "echo", text="again")] * 6)
+    capped, saving, _ = await asyncio.gather(
+        end_early(stage, "max-turns", different, "--max-turns", "3"),
+        end_early(stage, "token-budget", different, "--token-budget", "20"),
+        end_early(stage, "repeated", same),
+    )
+    assert (capped["turns"], saving["turns"]) == (3, 1), (capped, saving)
+
+
+async def cut_off(stage: Stage) -> None:
+    """Some agents have the model go on by themselves, and give up when that is cut off too."""
+    answer = await end_early(stage, "length", " ".join(["[[cut Once upon a]]"] * 9))
+    assert answer["text"] == "Once upon a", answer
+
+
+async def end_early(stage: Stage, reason: str, said: str, *limits: str) -> Any:
+    """Have a turn taken that ends before the model has finished; the answer."""
+    words = ["chat", "-b", stage.agent, "-p", said, "--allow", "tides.*", "--output-format", "json"]
+    code, out, err = await run_mooring(stage, *words, *limits, *name_model(stage))
+    answer = json.loads(out)
+    assert (code, answer["reason"], answer["isError"]) == (1, reason, True), (code, answer, err)
+    assert answer["error"] in err, err
+    return answer
+
+
 async def named_agent(stage: Stage) -> None:
     """`--agent NAME`: what its file says reaches the model, and holds when the conversation goes on."""
     stage.write_agent("sailor", "You sail the seven seas.", "Read, Grep")
@@ -365,6 +411,9 @@ class AfterRow(NamedTuple):
 ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
     AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
+    AfterRow("a server's first start is waited for; one that crashes is named", first_starts),
+    AfterRow("`--max-turns`, `--token-budget` and a repeated call end the turn", limits),
+    AfterRow("a reply that was cut off is told as such", cut_off),
     AfterRow("`--agent NAME`: its prompt, tools and model, also when it goes on", named_agent),
     AfterRow("its model and the permission mode come back when it goes on", choices_come_back),
     AfterRow("the cost of a turn is that turn's, also when it goes on", cost_of_turns),

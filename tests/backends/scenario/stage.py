@@ -150,18 +150,30 @@ class Stage:
             off={"command": SERVER[0], "args": SERVER[1:], "disabled": True},
             locked={"type": "http", "url": locked},
         )
-        self.home.write("home/.config/mooring/settings.json", {"backendServers": self.way})
-        for path, content in _FILES[self.agent](self.model).items():
-            self.home.write(path, content)
+        self._configure_agent()
         self.home.write("project/AGENTS.md", f"The word of the day is {self.word}.\n")
         self._plant_own()
-        self._share_unpacked()
         for path, key in REPOSITORY_FILES:
             self.home.write(f"project/{path}", {key: {f"planted{path.count('/')}": self._make_marker(path)}})
         planted = {"planted": {"type": "local", "command": ["touch", str(self.markers / "opencode")], "enabled": True}}
         self.home.write("project/opencode.json", {"mcp": planted})
         self.home.write("project/.opencode/opencode.json", {"mcp": planted})
         self.home.write("project/.claude/settings.json", {"enableAllProjectMcpServers": True})
+
+    def move(self, **servers: Any) -> "Stage":
+        """The same agent in a home that was never used, with these servers."""
+        moved = Stage(self.home.folder / "moved", self.agent, self.way, self.model)
+        moved.nonce = self.nonce
+        moved.home.configure(**servers)
+        moved._configure_agent()
+        return moved
+
+    def _configure_agent(self) -> None:
+        if self.way == "native":
+            self.home.write("home/.config/mooring/settings.json", {"backendServers": "native"})
+        for path, content in _FILES[self.agent](self.model).items():
+            self.home.write(path, content)
+        self._share_unpacked()
 
     def write_agent(self, name: str, prompt: str, tools: str) -> None:
         """Write a file of the person's that defines an agent, which is to be on another model."""

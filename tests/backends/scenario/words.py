@@ -2,16 +2,16 @@
 
 `[[call SERVER.TOOL JSON]]` calls a tool of a server, whatever the agent names it; `[[own TOOL JSON]]` one of the agent's
 own. `[[agent NAME SERVER.TOOL JSON]]` has a sub-agent call it. `[[fail STATUS]]` is an error of the API, `[[hold NAME]]`
-waits to be released. What comes back, or that there is no such tool, is what the model says at the end of the turn.
+waits to be released, `[[cut TEXT]]` is a reply that is cut off after the text. What comes back, or that there is no such tool, is what the model says at the end of the turn.
 """
 
 import json
 import re
 from typing import Any
 
-from tests.models import Call, Fail, Hold, ModelRequest, OfferedTool, Reply, Say, Usage
+from tests.models import Call, Fail, Hold, ModelRequest, OfferedTool, Reply, Say, Stop, Usage
 
-_DIRECTIVE = re.compile(r"\[\[(call|own|agent|fail|hold) (.+?)\]\]", re.DOTALL)
+_DIRECTIVE = re.compile(r"\[\[(call|own|agent|fail|hold|cut) (.+?)\]\]", re.DOTALL)
 _MARK = re.compile(r"\(prompt \d+\)")
 _SUB_AGENT_TOOLS = ("Agent", "Task", "task")
 
@@ -55,6 +55,8 @@ def _follow(verb: str, words: str, request: ModelRequest) -> Reply:
             return [Fail(int(words), message="scripted")]
         case "hold":
             return [Say("Waiting."), Hold(words)]
+        case "cut":
+            return [Say(words), Stop("length")]
         case "own":
             name, _, arguments = words.partition(" ")
             return [Call(name, json.loads(arguments))]
