@@ -1,5 +1,6 @@
 """Servers whose tools were never seen, in an empty home: what `chat -p` waits for, what it remembers, what it says."""
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.backends.program_talk import patient
 from tests.models import FakeModel, Say
 
 from agent.doors import ask_command
 from backends.asking import MODELS, variables
+from mooring.testing import Issuer, Site
+from mooring.testing.site import ReceivedRequest
 from support import DEMO, MOORING, Actor, Home, running
 
 pytestmark = [
@@ -188,6 +192,28 @@ def test_a_server_that_needs_an_input_or_an_approval_is_named_and_not_waited_for
     assert "token" in done.err
     assert "The project's files define theirs. To look and decide: mooring mcp approve --all" in done.err
     assert "within" not in done.err
+
+
+@pytest.mark.timeout(240)
+@patient
+async def test_a_server_that_needs_a_login_is_named_and_not_waited_for(home: Home) -> None:
+    async def refuse_later(heard: ReceivedRequest) -> None:
+        await asyncio.sleep(600)
+
+    async with Issuer() as issuer, Site(issuer=issuer) as site:
+        home.configure(web={"type": "http", "url": site.url})
+        with FakeModel([Say("Done.")] * 2) as fake:
+            first = await asyncio.to_thread(ask_command, home, fake, "-p", "Go")
+            site.issuer = None
+            site.answers |= {"initialize": refuse_later, "server/discover": refuse_later}
+            second = await asyncio.to_thread(ask_command, home, fake, "-p", "Go")
+    assert (first.code, first.out) == (0, "Done.\n")
+    assert first.err == "Warning: MCP startup error: web requires a login. Log in with: mooring mcp login web\n"
+    # It hangs now, and would have been waited for: the cause is still that of the first run.
+    assert (second.code, second.out) == (0, "Done.\n")
+    assert "web requires a login" in second.err
+    assert "mooring mcp login web" in second.err
+    assert "within" not in second.err
 
 
 # --- Ctrl+C -----------------------------------------------------------------------------------------------------------
