@@ -131,6 +131,7 @@ def test_the_mode_comes_back_and_an_option_wins(home: Home, fake: FakeModel) -> 
         person.sees(f"{MODEL} answers in plan mode.")
         person.answers((READY, "/permissions"))
         person.sees("plan")
+        person.sees(READY)  # the terminal loses a Ctrl+D that comes before the line editor
         person.presses(CTRL_D)
         assert person.ended() == 0
     assert ask(home, fake, "--continue", "-p", "Two.").code == 0
