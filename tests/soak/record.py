@@ -5,6 +5,7 @@ lists, removes and cleans up at random. What a process knew to be written is in 
 """
 
 import argparse
+import asyncio
 import os
 import random
 import signal
@@ -36,7 +37,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--work", metavar="HOME", help="be one of the processes")
     options = parser.parse_args(words)
     if options.work:
-        work(options.work)
+        asyncio.run(work(options.work))
         return 0
     with tempfile.TemporaryDirectory() as home:
         began = time.monotonic()
@@ -69,25 +70,32 @@ def kill_at_random(home: str, kills: int) -> int:
     return ended + len(running)
 
 
-def work(home: str) -> None:
+class Told:
+    """What the person is told: whether something is known not to be stored."""
+
+    is_failing = False
+
+    def tell(self, problem: Problem) -> None:
+        sys.stderr.write(f"{problem.message}\n")
+        self.is_failing = problem.level == "warning"
+
+
+async def work(home: str) -> None:
     """Talk for a few seconds, in one conversation after another."""
-    store = SessionStore(Where(home, {}), on_problem=tell)
+    told = Told()
+    store = SessionStore(Where(home, {}), on_problem=told.tell)
     until = time.monotonic() + 4 * random.random()
     while time.monotonic() < until:
         journal = open_journal(store, home)
         for number in range(random.randrange(30)):
-            say(journal, home, f"{os.getpid()} {time.monotonic_ns()} {number}")
+            await say(journal, home, told, f"{os.getpid()} {time.monotonic_ns()} {number}")
             if random.random() < 0.05:
                 below = journal.begin_sub_agent("call", agent="explore", model="m")
-                say(below, home, f"{os.getpid()} {time.monotonic_ns()} {number} below")
+                await say(below, home, told, f"{os.getpid()} {time.monotonic_ns()} {number} below")
                 below.close()
             if random.random() < 0.05:
                 random.choice([store.list, lambda: store.remove_expired(90), lambda: remove(store)])()
         journal.close()
-
-
-def tell(problem: Problem) -> None:
-    sys.stderr.write(f"{problem.message}\n")
 
 
 def open_journal(store: SessionStore, home: str) -> SessionJournal:
@@ -99,9 +107,12 @@ def open_journal(store: SessionStore, home: str) -> SessionJournal:
     return store.begin(home, model="m")
 
 
-def say(journal: SessionJournal, home: str, words: str) -> None:
-    """Say something, and note that it was written."""
+async def say(journal: SessionJournal, home: str, told: Told, words: str) -> None:
+    """Say something, and note that it is stored, unless the person was told that it isn't."""
     journal.add_message(PersonMessage((Text(words),)))
+    await journal.settle()
+    if told.is_failing:
+        return
     handle = os.open(f"{home}/said", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(handle, f"{words}\n".encode())
     os.close(handle)

@@ -11,6 +11,7 @@ from mooring import files
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage
 from mooring.agents.sessions.database import (
     ADD_ENTRY,
+    BUSY_SECONDS,
     DROP_NOTES,
     SqlStatement,
     find_database,
@@ -47,6 +48,7 @@ LARGEST_LEAP = 2 * DAY_SECONDS
 MOST_COMPARED = 1_000
 """With how many of the newest sessions an unknown id is compared."""
 MOST_NAMED = 3
+_EMPTYING_TRIES, _EMPTYING_SECONDS = 50, 0.02
 _FREED_PAGES = 256
 """How much of the file is given back after each session that is removed: about 1 MiB, so that nobody waits for it."""
 
@@ -480,5 +482,17 @@ def _list_below(connection: "Connection", id: str) -> list[str]:
 
 
 def _empty_log(connection: "Connection") -> None:
-    """Move what was written lately from the log beside the file into it, which overwrites what was removed."""
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    """Move what was written lately from the log beside the file into it, which overwrites what was removed.
+
+    SQLite keeps every writer out while it waits for those who read. So it never waits, and is asked again instead; what
+    is left in the log at last is moved by whoever closes the file last.
+    """
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        for _ in range(_EMPTYING_TRIES):
+            ((is_busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if not is_busy:
+                return
+            time.sleep(_EMPTYING_SECONDS)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")

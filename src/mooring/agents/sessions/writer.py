@@ -7,6 +7,7 @@ such a file, all of them are gone, and another process takes itself for the last
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 LOOP_SECONDS = 0.1
 """How long the event loop waits for another process, which holds the file for about a millisecond."""
+LEAVING_SECONDS = 10.0
+"""How long whoever leaves waits for other processes before what is unwritten is given up."""
 RETRY_SECONDS = 2.0
 """How long what could not be written waits for the next attempt."""
 
@@ -115,14 +118,24 @@ class SessionDatabase:
             return
         self._is_left.set()
         with self._lock:
-            try:
-                self._write_unwritten(BUSY_SECONDS)
-            except FileError:
-                self._report_unwritten()
-            else:
+            if self._write_at_last():
                 self._tell_success()
+            else:
+                self._report_unwritten()
             self._disconnect()
             self._forget_writers()
+
+    def _write_at_last(self) -> bool:
+        """Write what is left, and wait as long as it takes others to be done with the file; whether it was written."""
+        until = time.monotonic() + LEAVING_SECONDS
+        while True:
+            try:
+                self._write_unwritten(BUSY_SECONDS)
+            except FileError as error:
+                if not is_busy(error) or time.monotonic() > until:
+                    return False
+            else:
+                return True
 
     def _write_unwritten(self, seconds: float) -> None:
         """Write what is to be written, all or nothing. Raises: FileError."""
