@@ -61,8 +61,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     wanted = inspect.signature(pyfuncitem.obj).parameters
     given = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
     loop = Swift if pyfuncitem.get_closest_marker("swift") else None
+    slow = pyfuncitem.get_closest_marker("timeout")
+    seconds = slow.args[0] if slow else ASYNC_SECONDS
     with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(asyncio.wait_for(pyfuncitem.obj(**given), ASYNC_SECONDS))
+        runner.run(asyncio.wait_for(pyfuncitem.obj(**given), seconds))
     return True
 
 

@@ -210,5 +210,5 @@ async def test_a_command_in_the_background_is_read_and_ended_and_ends_with_its_c
             assert await desk.text("BashOutput", bash_id="bash_1") == "[It is still running.]"
             await desk.text("KillShell", shell_id="bash_1")
             assert "bash_2" in await desk.failure("BashOutput", bash_id="bash_1")
-            assert running(nonce)
+            await until(lambda: running(nonce))  # the other one, as soon as its shell has got that far
         assert running(nonce) == []
