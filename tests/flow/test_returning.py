@@ -12,6 +12,7 @@ from agent.scripted import ScriptedModel
 from mooring.agents.model import ModelRequest
 from mooring.core.era import EraName
 from mooring.core.question import Answer, No, Question
+from mooring.host.first_starts import follow_first_starts
 from mooring.host.served import open_client
 from support import DEMO, Actor, Home
 
@@ -129,7 +130,7 @@ async def test_how_long_a_turn_waits_is_a_setting(home: Home, tmp_path: Path, se
     home.configure(late=Actor(tmp_path / "late.json", late=600).entry)
     waited: list[list[str]] = []
     async with mooring.open(request=home.request()) as host:
-        starts = host.first_starts(lambda servers: waited.append(list(servers)))
+        starts = follow_first_starts(host, lambda servers: waited.append(list(servers)))
         await starts.wait()
         assert str(starts.find_missing()["late"]) == f"late did not connect within {seconds} s."
         waited.clear()

@@ -42,6 +42,7 @@ from mooring.core.turn import (
 )
 from mooring.display.lines import describe_end
 from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError
+from mooring.host.first_starts import follow_first_starts
 from mooring.host.host import Host
 
 STATUS_TIMEOUT: Final = 5.0
@@ -137,7 +138,7 @@ async def run_headless(
         model = await restore_model_for(host, request.model, agent_model, continued, is_agent_named=is_agent_named)
         check_price(request.limits, model)  # before anything is waited for
     starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
-    starts = host.first_starts(on_waiting)
+    starts = follow_first_starts(host, on_waiting)
     options = replace(options, starts=starts)
     failed: dict[str, MooringError] = {}
     if starts_servers:

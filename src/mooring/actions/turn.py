@@ -33,7 +33,7 @@ from mooring.core.question import Ask
 from mooring.core.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
 from mooring.core.verdict import Rule
 from mooring.errors import ConfigError, ModelError, NoModel
-from mooring.host.first_starts import FirstStarts
+from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
 from mooring.tools.registry import Registry
@@ -178,7 +178,7 @@ async def open_agent(
     reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
     ask = options.ask and reporter.wrap_ask(options.ask)
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
-    starts = options.starts or host.first_starts()
+    starts = options.starts or follow_first_starts(host)
     limits, idle = settle_limits(options, host.settings, model)
     options = replace(options, limits=limits)
     async with open_thread(host, model, options, reporter, place, tell) as opened:

@@ -7,7 +7,7 @@ from msgspec import DecodeError, json
 
 from mooring.agents.history import CallBlock, CallResult
 from mooring.agents.thread import REPEATED, AgentThread, normalize_arguments
-from mooring.core.call import CallChanged, CallFailed, CallId, CallPending, Invocation, ToolName
+from mooring.core.call import CallChanged, CallFailed, CallId, CallPending, Definition, Invocation
 from mooring.core.content import Text
 from mooring.core.outcome import CallRefusal, Outcome
 from mooring.core.question import Allow, ContinueTurn, No, RepeatedCall, Yes
@@ -70,11 +70,11 @@ async def refuse_repeated_calls(thread: AgentThread, calls: Sequence[CallBlock])
 
 async def _ask_about_repeated(thread: AgentThread, call: CallBlock, calls: Sequence[CallBlock]) -> None:
     streak = thread.streak
-    invocation = _make_invocation(thread, call)
+    tool = thread.tools.find(call.name)
     question = RepeatedCall(
-        invocation.server,
-        invocation.tool or invocation.name,
-        invocation.arguments,
+        None if tool is None else tool.server,
+        call.name if tool is None else tool.tool or tool.name,
+        _read_arguments(call),
         streak.times,
         "" if thread.reporter.parent is None else thread.agent or "",
     )
@@ -87,13 +87,7 @@ async def _ask_about_repeated(thread: AgentThread, call: CallBlock, calls: Seque
             raise LimitReached("repeated")
         case No(reason=reason):
             streak.asks_at = streak.times + 1
-            _tell_refused(thread, invocation, reason)
-
-
-def _make_invocation(thread: AgentThread, call: CallBlock) -> Invocation:
-    tool = thread.tools.find(call.name)
-    server, name = (None, "") if tool is None else (tool.server, tool.tool)
-    return Invocation(CallId(call.id), ToolName(call.name), _read_arguments(call), server, name)
+            _refuse_repeated(thread, call, tool, reason)
 
 
 def _read_arguments(call: CallBlock) -> Mapping[str, Any]:
@@ -104,18 +98,23 @@ def _read_arguments(call: CallBlock) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _tell_refused(thread: AgentThread, invocation: Invocation, reason: str) -> None:
+def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: Definition | None, reason: str) -> None:
     words = f"{_REFUSED} They said: {reason}" if reason else _REFUSED
-    name = invocation.name if invocation.server is None else f"{invocation.server}.{invocation.tool}"
+    if tool is None:
+        # The model gets its result; nobody else heard of a call to a tool that doesn't exist.
+        thread.results[call.id] = _make_refused(call, words)
+        return
+    name = tool.name if tool.server is None else f"{tool.server}.{tool.tool}"
     refusal = f"{name} was not called again: you refused it."
     outcome = Outcome(
         (Text(words),),
         is_error=True,
-        server=invocation.server,
-        tool=invocation.tool,
+        server=tool.server,
+        tool=tool.tool,
         for_person=refusal,
         refusal=CallRefusal(refusal),
     )
+    invocation = Invocation(CallId(call.id), tool.name, _read_arguments(call), tool.server, tool.tool)
     thread.tell(CallChanged(invocation, CallPending()))
     thread.tell(CallChanged(invocation, CallFailed(outcome)))
 

@@ -43,7 +43,7 @@ from mooring.errors import (
     TimedOut,
     UnknownTool,
 )
-from mooring.host.first_starts import FirstStarts
+from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
@@ -120,7 +120,7 @@ class Conversation:
         )
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
-            self.starts = self.host.first_starts(self._face.show_waiting)
+            self.starts = follow_first_starts(self.host, self._face.show_waiting)
             async with open_responder(self._make_setup(permissions.mode), self._options) as self.responder:
                 listening = asyncio.create_task(self.news.follow())
                 try:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import time
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from mooring.core.failure import Failure
@@ -14,6 +14,9 @@ from mooring.host.assembly import Assembly
 from mooring.servers.fleet import needs_listing
 from mooring.servers.server import Server
 
+if TYPE_CHECKING:
+    from mooring.host.host import Host
+
 OnWaiting: TypeAlias = Callable[[Sequence[str]], None]
 """Called with the servers that are waited for, whenever these change, and with none once the waiting is over."""
 
@@ -23,8 +26,13 @@ INSTALL_FACTOR: Final = 6
 """How many times as long a first start may take that has to download its program."""
 
 
+def follow_first_starts(host: "Host", on_waiting: OnWaiting = lambda servers: None) -> "FirstStarts":
+    """What has the turns of one conversation wait for servers whose tools were never seen."""
+    return FirstStarts(host._parts, on_waiting)
+
+
 class FirstStarts:
-    """The servers that one conversation has met so far, and waits for if they are new. `Host.first_starts` makes one.
+    """The servers that one conversation has met so far, and waits for if they are new. `follow_first_starts` makes one.
 
     Not waited for are servers whose tools are remembered, those that failed lately in this process or another, and
     those that need a login, an input or an approval. All of them are tried in the background.

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
     from mooring.core.call import ConversationEvent
-    from mooring.host.first_starts import FirstStarts, OnWaiting
     from mooring.process.programs import Guard
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
@@ -230,15 +229,6 @@ class Host:
         """Errors of servers with unknown tools that failed less than `seconds` ago, in this or another process."""
         fleet = self._parts.fleet
         return fleet.lately_failed(filter(needs_listing, fleet.servers.values()), seconds)
-
-    def first_starts(self, on_waiting: OnWaiting = lambda servers: None) -> FirstStarts:
-        """What has the turns of one conversation wait for servers whose tools were never seen.
-
-        `on_waiting` is called with their names whenever these change, and with none once the waiting is over.
-        """
-        from mooring.host.first_starts import FirstStarts  # lazy: only conversations need it
-
-        return FirstStarts(self._parts, on_waiting)
 
     # --- using it -------------------------------------------------------------------------------------------------
 
