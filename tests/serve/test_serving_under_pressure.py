@@ -103,7 +103,9 @@ async def stop_and_read(server: WebServer) -> str:
     assert server.process is not None
     assert server.process.stderr is not None
     server.process.send_signal(signal.SIGTERM)
-    return (await asyncio.wait_for(server.process.stderr.read(), 30)).decode()
+    written = await asyncio.wait_for(server.process.stderr.read(), 30)
+    await server.process.wait()
+    return written.decode()
 
 
 async def test_the_limit_is_raised_for_the_gateway_and_not_for_its_servers(home: Home) -> None:
