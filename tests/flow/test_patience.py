@@ -1,7 +1,10 @@
 """How long a call is waited for: silence, a server that is being brought back, and calls that can be left alone."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,20 @@ from mooring.errors import TimedOut
 from support import Actor, Home
 
 SHORT = Limits(call=Timeout(idle=0.4, total=30))
+PROGRAM = """
+import asyncio, json, sys, mooring
+
+async def main():
+    async with mooring.open(servers=json.loads(sys.argv[1]), policy="allow") as host:
+        await host.ready()
+        for seconds in map(float, sys.argv[2:]):
+            try:
+                print((await host.call("actor.nap", {"seconds": seconds}, timeout=3)).text, flush=True)
+            except mooring.MooringError as error:
+                print(error, flush=True)
+
+asyncio.run(main())
+"""
 
 
 @pytest.fixture
@@ -78,3 +95,20 @@ async def test_a_call_waits_for_a_server_that_is_brought_back_until_its_own_dead
             await opened.call("actor.whoami", timeout=1.0)
         assert 0.9 < time.monotonic() - began < 5
         assert opened.tools == known
+
+
+def test_the_time_in_which_a_program_was_stopped_does_not_count_against_its_call(home: Home, actor: Actor) -> None:
+    command = [sys.executable, "-c", PROGRAM, json.dumps({"actor": actor.entry}), "5", "9"]
+    with subprocess.Popen(command, cwd=home.cwd, env=home.env, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 20
+        while not actor.done("naps"):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(4)  # longer than the call may take in all
+        process.send_signal(signal.SIGCONT)
+        out, _ = process.communicate(timeout=30)
+    # The server slept on while its client was stopped. The second call has no such excuse.
+    first, second = out.splitlines()
+    assert first == "nap"
+    assert "within 3 s" in second

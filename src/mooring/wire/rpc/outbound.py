@@ -39,6 +39,11 @@ _UNCANCELLABLE = ("initialize", "server/discover")
 """The protocol forbids cancelling `initialize`; `server/discover` takes its place in the revision 2026-07-28."""
 _SWEEP = 0.01
 """Deadlines are kept to within this many seconds, so that many of them cost one look."""
+_LOOKS = 8
+"""In how many parts the wait for a deadline is divided, each measured: a shorter stop than one is not noticed."""
+_SHORTEST_LOOK = 0.25
+_NOTICEABLE = 0.5
+"""Seconds by which a look has to be late to count as a stop of this process."""
 
 
 class PendingRequest(Struct):
@@ -268,12 +273,17 @@ class Outbound:
     def _set_sweep(self, due: float) -> None:
         if self._sweeper is not None:
             self._sweeper.cancel()
-        self._sweep_at = due
-        self._sweeper = self._loop.call_at(due, self._sweep)
+        # Earlier than the deadline, again and again: a long stop of this process is noticed by the sweep it delays.
+        now = self._loop.time()
+        self._sweep_at = min(due, now + max((due - now) / _LOOKS, _SHORTEST_LOOK))
+        self._sweeper = self._loop.call_at(self._sweep_at, self._sweep)
 
     def _sweep(self) -> None:
-        self._sweep_at, self._sweeper = inf, None
         now = self._loop.time()
+        late = now - self._sweep_at
+        if late > _NOTICEABLE:
+            self._postpone(late)
+        self._sweep_at, self._sweeper = inf, None
         expired = [pending for pending in self._unsettled() if pending.due <= now]
         for pending in expired:
             if pending.idle is not None and now < pending.until and self._is_answering():
@@ -284,6 +294,13 @@ class Outbound:
         due = min((pending.due for pending in self._unsettled()), default=inf)
         if due < inf:
             self._set_sweep(max(due, now + _SWEEP))
+
+    def _postpone(self, seconds: float) -> None:
+        """Move every deadline: for so long this process was stopped, or the loop kept busy, and no answer was read."""
+        for pending in self._unsettled():
+            pending.began += seconds
+            pending.due += seconds
+            pending.until += seconds
 
     def _unsettled(self) -> Iterator[PendingRequest]:
         return chain(self.pending.values(), self.waiting.values())
