@@ -17,7 +17,6 @@ import pytest
 from msgspec import Raw
 from web import WebServer, WebSession, read_answer, serving
 
-from mooring.serve.http.connections import ReadingProgress
 from mooring.serve.http.outgoing import MOST_UNREAD, Spills, UnreadBudget, cut_into_pieces
 from mooring.serve.http.sessions import SessionTransport
 from mooring.wire.rpc.message import Frame, Response
@@ -239,21 +238,6 @@ async def test_what_fits_neither_into_memory_nor_into_the_file_is_answered_with_
     # 4 of them are in memory, and 9 in the file.
     assert refused == 4
     assert budget.held == 0
-
-
-def test_only_a_client_that_reads_nothing_for_as_long_as_it_could_take_has_stopped() -> None:
-    received = 128 * 1024
-    slow = ReadingProgress()
-    # At 1 KiB a second, what its system has taken for it keeps a client busy for 128 s.
-    assert not any(slow.has_stopped(received, 1, now) for now in range(0, 158, 5))
-    assert slow.has_stopped(received, 1, 158)
-    reading = ReadingProgress()
-    assert not any(reading.has_stopped(received + now // 100, 1, now) for now in range(0, 10_000, 5))
-    idle = ReadingProgress()
-    assert not any(idle.has_stopped(received, 0, now) for now in range(0, 10_000, 5))
-    fast = ReadingProgress()
-    assert not any(fast.has_stopped(1 << 40, 1, now) for now in range(0, 3600, 5))
-    assert fast.has_stopped(1 << 40, 1, 3600)
 
 
 # --- many requests, many sessions -------------------------------------------------------------------------------------

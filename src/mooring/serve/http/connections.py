@@ -24,9 +24,6 @@ HEARTBEAT_SECONDS: Final = 15.0
 """How often a comment is sent on each stream."""
 DEAD_SECONDS: Final = 30.0
 """How long the other end may acknowledge nothing, not even that it takes nothing at the moment."""
-SLOWEST: Final = 1024
-"""How many bytes a second a client has to read, or it counts as one that stopped."""
-LONGEST_STOP: Final = 3600.0
 
 _RESERVED: Final = 256
 """Descriptors that connections never take: for servers, logs and records."""
@@ -43,9 +40,8 @@ _PAUSE: Final = 1.0
 _WARNING_INTERVAL: Final = 60.0
 _KEEPALIVE: Final = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """How a connection without a stream is found to be dead: after 50 s."""
-_TCP_INFO: Final = Layout("=2xBB52xI60xQ16xI4x")
-"""Of Linux: the retransmissions and probes without an answer, the milliseconds since the last acknowledgement, and how
-many bytes were acknowledged and not yet sent."""
+_TCP_INFO: Final = Layout("=2xBB52xI")
+"""Of Linux: the retransmissions and probes without an answer, and the milliseconds since the last acknowledgement."""
 _EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -87,7 +83,6 @@ class ClientConnections(web.Server):
         self._known: dict[RequestHandler, None] = {}
         self._busy: set[RequestHandler] = set()
         self._idle: asyncio.Future[None] | None = None
-        self._progress: dict[RequestHandler, ReadingProgress] = {}
         self._warned_at = -_WARNING_INTERVAL
 
     # --- listening ------------------------------------------------------------------------------------------------
@@ -229,7 +224,6 @@ class ClientConnections(web.Server):
         if timer is not None:
             timer.cancel()
         self._known.pop(handler, None)
-        self._progress.pop(handler, None)
 
     def _make_plain_request(
         self,
@@ -264,30 +258,10 @@ class ClientConnections(web.Server):
             info = link.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
         except OSError:
             return
-        repeated, probes, quiet, acknowledged, unsent = _TCP_INFO.unpack(info)
-        is_dead = quiet >= DEAD_SECONDS * 1000 and max(repeated, probes) >= _UNANSWERED
-        progress = self._progress.setdefault(handler, ReadingProgress())
-        if is_dead or progress.has_stopped(acknowledged, unsent, self._loop.time()):
+        repeated, probes, quiet = _TCP_INFO.unpack(info)
+        # One that reads slowly, or that stopped reading, still acknowledges: its system answers for it.
+        if quiet >= DEAD_SECONDS * 1000 and max(repeated, probes) >= _UNANSWERED:
             self._abort(handler)
-
-
-class ReadingProgress:
-    """Whether the client of a connection still reads, as far as that can be seen from here.
-
-    Its own system takes up to 32 MB for it, and then nothing more until it has read a sixteenth of that. So one that
-    reads slowly cannot be told from one that stopped, except by the time that it would take.
-    """
-
-    def __init__(self) -> None:
-        self._acknowledged = -1
-        self._since = 0.0
-
-    def has_stopped(self, acknowledged: int, unsent: int, now: float) -> bool:
-        """Whether nothing was read for too long, of what waits to be sent; asked again and again."""
-        if not unsent or acknowledged != self._acknowledged:
-            self._acknowledged, self._since = acknowledged, now
-            return False
-        return now - self._since >= min(DEAD_SECONDS + acknowledged / SLOWEST, LONGEST_STOP)
 
 
 async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
