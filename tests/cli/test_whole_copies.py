@@ -30,13 +30,14 @@ from mooring.core.template import (
     join_texts,
     literal,
 )
-from mooring.discovery.edit import Equivalents, translate_config, write_entry
+from mooring.discovery.edit import write_entry
 from mooring.discovery.format import Format
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN_FORMAT
 from mooring.discovery.scan import make_context, scan
 from mooring.discovery.spelling import meaning_of
 from mooring.discovery.targets import find_target
+from mooring.discovery.translate import Equivalents, translate_config
 from mooring.errors import ConfigError
 from support import Home, run_beside
 

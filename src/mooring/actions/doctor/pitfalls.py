@@ -10,10 +10,11 @@ from mooring.core.config import ServerConfig, list_inputs
 from mooring.core.verdict import Rule
 from mooring.core.where import Where
 from mooring.discovery.choose import Choice, explain
-from mooring.discovery.edit import Equivalents, list_lacks_of_copy, translate_config, write_entry
+from mooring.discovery.edit import list_lacks_of_copy, write_entry
 from mooring.discovery.entry import IN_ENTRY
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition
+from mooring.discovery.translate import Equivalents, translate_config
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.permissions.rule import find_idle_denies
