@@ -28,6 +28,7 @@ from support import DEMO, MOORING, Cli, Home, Result, run_beside
 CONVERSING = """
 import os, sys
 from mooring.agents.history import PersonMessage
+from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.content import Text
 from mooring.core.where import Where
@@ -40,7 +41,11 @@ def count(event, values):
 
 sys.addaudithook(count)
 home, cwd, name = sys.argv[1:]
-store = SessionStore(Where(home, {}), on_problem=lambda problem: print(problem.message, flush=True))
+
+def open_store():
+    return SessionStore(Where(home, {}), on_problem=lambda problem: print(problem.message, flush=True))
+
+store = open_store()
 said = 0
 
 def say(journal, count):
@@ -57,6 +62,16 @@ for line in sys.stdin:
             journal = store.resume(store.find_newest(cwd).id).journal
         case ["say", count]:
             say(journal, int(count))
+        case ["another", words]:
+            other = open_store().begin(cwd, model="m")
+            other.add_message(PersonMessage((Text(words),)))
+        case ["close-another"]:
+            other.close()
+        case ["hold"]:
+            holding = hold_record(Where(home, {}))
+            holding.__enter__()
+        case ["release"]:
+            holding.__exit__(None, None, None)
         case ["sub-agent"]:
             below = journal.begin_sub_agent("call", agent="explore", model="m")
             below.add_message(PersonMessage((Text("look"),)))
@@ -64,7 +79,7 @@ for line in sys.stdin:
         case ["upkeep"]:
             store.remove_expired(90)
         case ["list"]:
-            store.list()
+            open_store().list()
         case ["fork"]:
             child = os.fork()
             if not child:
@@ -199,12 +214,41 @@ def _get_text(message: PersonMessage) -> str:
     return part.text
 
 
-def test_a_host_has_one_connection_and_a_process_that_is_forked_from_it_uses_another(home: Home) -> None:
+def test_a_process_has_one_connection_and_one_that_is_forked_from_it_uses_another(home: Home) -> None:
     with Conversing(home, "a") as one:
         assert one.does("begin", "say 1", "sub-agent", "list", "upkeep", "say 1", "connections") == ["1"]
         assert one.does("fork") == ["connections of the child: 1"]
         assert one.does("say 1", "close", "connections") == ["1"]
     assert read_record(home) == {"a": count_up("a", 3)}
+
+
+def test_two_conversations_of_a_process_share_its_connection_until_both_are_closed(home: Home) -> None:
+    with Conversing(home, "a") as one:
+        assert one.does("begin", "say 2", "another b", "list", "say 1", "close", "list", "connections") == ["1"]
+        # The other one still has it.
+        assert one.does("close-another", "connections") == ["1"]
+        assert one.does("begin", "say 1", "close", "connections") == ["2"]
+    assert sorted(list_prompts(home)) == [["a 1", "a 2", "a 3"], ["a 4"], ["b"]]
+
+
+def test_what_is_looked_up_before_and_after_a_conversation_shares_its_connection(home: Home) -> None:
+    with Conversing(home, "a") as one:
+        one.does("begin", "say 1", "close")
+    with Conversing(home, "a") as one:
+        assert one.does("hold", "list", "continue", "say 1", "close", "list", "connections") == ["1"]
+        # Nothing is left of it: whoever comes next opens its own.
+        assert one.does("release", "list", "connections") == ["2"]
+    assert list_prompts(home) == [["a 1", "a 1"]]
+
+
+@pytest.mark.processes
+def test_a_file_that_is_replaced_gets_all_of_two_conversations_again(home: Home) -> None:
+    with Conversing(home, "a") as one:
+        one.does("begin", "say 2", "another b")
+        replace_files(home, "deleted")
+        # Whichever notices it first.
+        assert one.does("list", "say 1", "close", "close-another") == []
+    assert sorted(list_prompts(home)) == [["a 1", "a 2", "a 3"], ["b"]]
 
 
 # --- replaced files ---------------------------------------------------------------------------------------------------

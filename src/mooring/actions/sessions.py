@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from msgspec import Struct
 
 from mooring.actions.session_start import SessionStart
+from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
@@ -85,8 +86,8 @@ async def open_session(
 
 def _start_upkeep(store: SessionStore, days: float) -> None:
     if days:
-        # A thread that nobody waits for: it removes a session as a whole or not at all, whenever it ends. It shares the
-        # conversation's connection, which it leaves to it after each one.
+        # A thread that nobody waits for: it removes a session as a whole or not at all, whenever it ends. It leaves the
+        # connection to the conversation after each one.
         with suppress(RuntimeError):  # the system has no more threads
             threading.Thread(target=_remove_expired, args=(store, days), name="mooring-sessions", daemon=True).start()
 
@@ -105,8 +106,9 @@ def list_sessions(where: Where, cwd: str | None, most: int) -> tuple[SessionSumm
 def show_session(where: Where, id: str) -> SessionTranscript:
     """A session with all that was said; `id` may be the beginning of one. Raises: ConfigError, FileError."""
     store = SessionStore(where)
-    session, messages = store.read(id)
-    return SessionTranscript(session, messages, store.read_sub_agents(session.id))
+    with hold_record(where):
+        session, messages = store.read(id)
+        return SessionTranscript(session, messages, store.read_sub_agents(session.id))
 
 
 def remove_session(where: Where, id: str) -> SessionSummary:

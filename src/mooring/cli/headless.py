@@ -22,6 +22,7 @@ from mooring.actions.headless import (
 )
 from mooring.actions.opening import Setup, open_for_clients
 from mooring.actions.session_start import SessionStart
+from mooring.agents.sessions.connection import hold_record
 from mooring.cli.adhoc import make_configured_setup
 from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.interrupts import run_until_interrupted
@@ -42,6 +43,14 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
     """Have one turn taken and print what became of it; the exit code."""
     request = _add_context(request)
     setup = make_configured_setup(options, None)
+    # One connection for all of it: a conversation that goes on is looked up before it is opened.
+    with hold_record(setup.request.where):
+        return _run(options, permissions, request, setup, output)
+
+
+def _run(
+    options: Globals, permissions: CommandPermissions, request: HeadlessRequest, setup: Setup, output: OutputFormat
+) -> int:
     continued = find_continued(request.backend, request.session, setup.request)
     if continued is not None:
         request = replace(request, session=SessionStart(continued.id))

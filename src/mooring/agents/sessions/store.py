@@ -109,7 +109,7 @@ class ResumedSession(Struct, frozen=True):
 
 
 class SessionStore:
-    """The sessions in a person's state folder. All of its journals share one connection."""
+    """The sessions in a person's state folder."""
 
     def __init__(
         self,
@@ -311,9 +311,10 @@ class SessionStore:
 
     def remove_all(self) -> tuple[int, int]:
         """Remove every session; how many, and how many are open and so stay. Raises: FileError."""
-        found = self.list()
-        closed = [session.id for session in found if session.open_in is None]
-        removed = self._remove_each(closed, float("inf"))
+        with self._database.hold():
+            found = self.list()
+            closed = [session.id for session in found if session.open_in is None]
+            removed = self._remove_each(closed, float("inf"))
         return removed, len(found) - removed
 
     def remove_expired(self, days: float) -> int:
@@ -324,15 +325,20 @@ class SessionStore:
         """
         now = self._clock()
         before = now - days * DAY_SECONDS
+        with self._database.hold():
+            return self._remove_each(self._mark_expired(now, before), before)
+
+    def _mark_expired(self, now: float, before: float) -> Sequence[str]:
+        """Mark the sessions that were not used since a moment; those that were marked on an earlier day."""
         with self._database.use() as connection:
             newest = self._database.newest_use
             if connection is None or newest is None or now - newest > LARGEST_LEAP:
-                return 0
+                return ()
             due = connection.execute(_SELECT_DUE, (before, _find_midnight(now))).fetchall()
             with transaction(connection):
                 connection.execute(_UNMARK, (before,))
                 connection.execute(_MARK, (now, before, now))
-        return self._remove_each([id for (id,) in due], before)
+        return [id for (id,) in due]
 
     def _remove_each(self, ids: Sequence[str], before: float) -> int:
         """Remove sessions that were not used since a moment; how many."""

@@ -1,7 +1,6 @@
-"""The one connection of a host to `sessions.db`, through which its conversations write and everything else reads.
+"""What one conversation writes into `sessions.db`, at once or as soon as the file can be written.
 
-Only SQLite opens the file and those beside it. Its locks are those of POSIX: if anything else in this process closes
-such a file, all of them are gone, and another process takes itself for the last one and removes the log.
+The person is told when nothing can be written, and when it can be again.
 """
 
 import asyncio
@@ -9,23 +8,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
-from mooring import files
-from mooring.agents.sessions.database import (
-    ADD_ENTRY,
-    BUSY,
-    BUSY_SECONDS,
-    SqlStatement,
-    connect_without_locks,
-    describe_error,
-    execute_all,
-    is_busy,
-    is_unwritable,
-    open_database,
-    sqlite_errors,
-)
+from mooring.agents.sessions.connection import find_connection
+from mooring.agents.sessions.database import ADD_ENTRY, BUSY_SECONDS, SqlStatement, execute_all, is_busy
 from mooring.core.problem import Problem
 from mooring.errors import FileError
 
@@ -39,56 +26,57 @@ LEAVING_SECONDS = 10.0
 RETRY_SECONDS = 2.0
 """How long what could not be written waits for the next attempt."""
 
-FileIdentity: TypeAlias = tuple[int, int] | None
-"""The device and the number of a file, `None` if there is none: another one with the same name has others."""
-
 
 class SessionDatabase:
-    """The one connection of a host to its record: its conversations, their sub-agents, listings and upkeep share it.
+    """What a conversation and its sub-agents write to the record, and whoever looks something up reads of it.
 
-    It is open as long as a conversation writes to it, and otherwise while it is used.
+    All that a process has share one connection. It is open as long as any conversation writes to it.
     """
 
     def __init__(self, path: str, on_problem: Callable[[Problem], None] = lambda problem: None) -> None:
         """`on_problem` is told when nothing can be written, when it can be again, and what was never written."""
         self.path = path
         self.newest_use: float | None = None
-        """When any session was used last, as the file said when it was opened first."""
+        """When any session was used last, as the file said before this conversation wrote to it."""
+        self._knows_newest_use = False
         self._on_problem = on_problem
-        self._inherited: list[Connection | None] = []
+        self._record = find_connection(path)
         self._begin()
-        self._forget_writers()
-        files.reserve_database(path)
 
     def _begin(self) -> None:
         self._pid = os.getpid()
-        # Held while the connection is used, and so for as long as the disk takes.
-        self._lock = threading.RLock()
         # Held for a moment only.
         self._state = threading.Lock()
-        self._connection: Connection | None = None
+        self._is_user = False
+        self._forget_writers()
 
     def _forget_writers(self) -> None:
-        self._seconds = BUSY_SECONDS
-        self._file: FileIdentity = None
-        self._log: FileIdentity = None
         self._writers = 0
-        # Everything that this process wrote, in case that somebody replaces the file.
+        # Everything that this conversation wrote, in case that somebody replaces the file.
         self._sessions: list[str] = []
         self._written: list[SqlStatement] = []
         self._unwritten: list[SqlStatement] = []
-        self._must_write_again = False
+        self._replaced = self._record.replaced
         self._retrying: threading.Thread | None = None
         self._is_left = threading.Event()
         self._first_retry: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_told = False
 
+    def _check_process(self) -> None:
+        """See that a process that was forked writes nothing of what the one before it had to write."""
+        if self._pid != os.getpid():
+            self._begin()
+
     # --- writing --------------------------------------------------------------------------------------------------
 
     def enter(self, session: str, written: Iterable[SqlStatement] = ()) -> None:
         """Take part as the writer of a session; `written` would make all of it that is in the file already."""
         self._check_process()
+        if not self._is_user:
+            self._is_user = True
+            self._record.add_user()
+            self._replaced = self._record.replaced
         self._writers += 1
         self._sessions.append(session)
         self._written.extend(written)
@@ -111,23 +99,26 @@ class SessionDatabase:
             await asyncio.shield(self._first_retry)
 
     def leave(self) -> None:
-        """End the part of one writer. The last one waits for what is unwritten, says how much remains, and closes."""
+        """End the part of one writer. The last one waits for what is unwritten, and says how much remains."""
         self._check_process()
         self._writers -= 1
-        if self._writers:
+        if self._writers > 0:
             return
         self._is_left.set()
-        with self._lock:
-            if self._write_at_last():
-                self._tell_success()
-            else:
-                self._report_unwritten()
-            self._disconnect()
-            self._forget_writers()
+        if self._write_at_last():
+            self._tell_success()
+        else:
+            self._report_unwritten()
+        if self._is_user:
+            self._is_user = False
+            self._record.remove_user()
+        self._forget_writers()
 
     def _write_at_last(self) -> bool:
         """Write what is left, and wait as long as it takes others to be done with the file; whether it was written."""
         until = time.monotonic() + LEAVING_SECONDS
+        if self._retrying is not None:
+            self._retrying.join()
         while True:
             try:
                 self._write_unwritten(BUSY_SECONDS)
@@ -139,27 +130,26 @@ class SessionDatabase:
 
     def _write_unwritten(self, seconds: float) -> None:
         """Write what is to be written, all or nothing. Raises: FileError."""
-        import sqlite3
-
-        if not self._lock.acquire(timeout=seconds):
-            raise FileError(self.path, *BUSY)
-        try:
-            if not self._unwritten:
-                return
-            connection = self._connect(seconds)
+        if not self._unwritten:
+            return
+        with self._record.write(seconds) as connection:
+            self._note_newest_use(connection)
+            if self._replaced != self._record.replaced:
+                self._write_again()
             batch = self._unwritten[:]
-            execute_all(connection, batch)
+            if batch:
+                execute_all(connection, batch)
+            self._written.extend(batch)
             # More may have come meanwhile, behind it.
             del self._unwritten[: len(batch)]
-            self._written.extend(batch)
-        except (sqlite3.Error, FileError) as error:
-            found = error if isinstance(error, FileError) else describe_error(self.path, error)
-            # One that was opened when nothing could be written stays so.
-            if not is_busy(found):
-                self._disconnect()
-            raise found from None
-        finally:
-            self._lock.release()
+
+    def _write_again(self) -> None:
+        """Put all that was written in front of what is to be written: the file that is there now may lack any of it."""
+        self._replaced = self._record.replaced
+        removals = [(sql, (session,)) for session in self._sessions for sql in _REMOVE]
+        written, self._written = self._written, []
+        if written:
+            self._unwritten[:0] = [*removals, *written]
 
     # --- trying again ---------------------------------------------------------------------------------------------
 
@@ -250,118 +240,24 @@ class SessionDatabase:
 
         Raises: FileError.
         """
-        with self._use(self._connect) as connection:
+        with self._record.use() as connection:
+            if connection is not None:
+                self._note_newest_use(connection)
             yield connection
 
-    @contextmanager
-    def read(self) -> Iterator["Connection | None"]:
+    def read(self) -> AbstractContextManager["Connection | None"]:
         """The same to read alone, which also works where nothing can be written: a full disk, or one to read from."""
-        with self._use(self._connect_to_read) as connection:
-            yield connection
+        return self._record.read()
 
-    @contextmanager
-    def _use(self, connect: "Callable[[], Connection]") -> Iterator["Connection | None"]:
-        self._check_process()
-        with self._lock:
-            if self._connection is None and not os.path.lexists(self.path):
-                yield None
-                return
-            try:
-                with sqlite_errors(self.path):
-                    connection = connect()
-                    try:
-                        yield connection
-                    finally:
-                        if connection is not self._connection:
-                            connection.close()
-            finally:
-                if not self._writers:
-                    self._disconnect()
+    def hold(self) -> AbstractContextManager[None]:
+        """Keep the connection open between several uses."""
+        return self._record.hold()
 
-    # --- the connection -------------------------------------------------------------------------------------------
-
-    def _check_process(self) -> None:
-        """See that a process that was forked from the one that opened the file uses nothing of it."""
-        if self._pid == os.getpid():
-            return
-        # Not closed either: SQLite would do so in the name of a process that it doesn't belong to.
-        self._inherited.append(self._connection)
-        self._begin()
-        self._forget_writers()
-
-    def _connect(self, seconds: float = BUSY_SECONDS) -> "Connection":
-        """The connection, to the files that have their names now. Raises: sqlite3.Error; FileError."""
-        if self._connection is not None and (self._file, self._log) != _identify(self.path):
-            self._abandon()
-        if self._connection is None:
-            self._connection = self._open(seconds)
-        if seconds != self._seconds:
-            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-            self._seconds = seconds
-        return self._connection
-
-    def _open(self, seconds: float) -> "Connection":
-        connection = open_database(self.path, seconds)
-        try:
-            if self.newest_use is None:
-                query = "SELECT max(used) FROM sessions WHERE parent IS NULL"
-                self.newest_use = connection.execute(query).fetchone()[0]
-        except BaseException:
-            connection.close()
-            raise
-        known, self._seconds = self._file, seconds
-        self._file, self._log = _identify(self.path)
-        if self._must_write_again or (known is not None and known != self._file):
-            self._write_again()
-        return connection
-
-    def _write_again(self) -> None:
-        """Put all that this process wrote in front of what is to be written: the file may lack any part of it."""
-        self._must_write_again = False
-        removals = [(sql, (session,)) for session in self._sessions for sql in _REMOVE]
-        written, self._written = self._written, []
-        if written:
-            self._unwritten[:0] = [*removals, *written]
-
-    def _abandon(self) -> None:
-        """Let go of files that somebody replaced."""
-        self._must_write_again = True
-        connection = self._connection
-        # Otherwise SQLite would move what is left in the old log into a file that has changed since. Python before 3.12
-        # can't say so; but whoever removed the log had moved all of it, and nothing was written to it afterwards.
-        if connection is not None and hasattr(connection, "setconfig"):
-            import sqlite3
-
-            connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)  # type: ignore[attr-defined,unused-ignore]
-        self._disconnect()
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _connect_to_read(self) -> "Connection":
-        import sqlite3
-
-        try:
-            return self._connect()
-        except sqlite3.Error as error:
-            if not is_unwritable(error):
-                raise
-            return connect_without_locks(self.path, error)
+    def _note_newest_use(self, connection: "Connection") -> None:
+        if not self._knows_newest_use:
+            query = "SELECT max(used) FROM sessions WHERE parent IS NULL"
+            self.newest_use = connection.execute(query).fetchone()[0]
+            self._knows_newest_use = True
 
 
 _REMOVE = ("DELETE FROM entries WHERE session = ?", "DELETE FROM sessions WHERE id = ?")
-
-
-def _identify(path: str) -> tuple[FileIdentity, FileIdentity]:
-    """The file and the log beside it that have these names now."""
-    return _identify_file(path), _identify_file(f"{path}-wal")
-
-
-def _identify_file(path: str) -> FileIdentity:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

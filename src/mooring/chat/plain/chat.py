@@ -6,6 +6,7 @@ from typing import Any
 
 from mooring import _end_at_once as end_at_once
 from mooring.actions.opening import find_idle_denies
+from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
 from mooring.chat.field import parse_position
@@ -96,10 +97,12 @@ class Chat:
         self._terminal.run(self._run())
 
     async def _run(self) -> None:
-        try:
-            await self._run_conversation()
-        finally:
-            await self._name_resume_command()
+        # One connection for all of it: what is looked up before it is opened, and after it is closed.
+        with hold_record(self.conversation.viewpoint.where):
+            try:
+                await self._run_conversation()
+            finally:
+                await self._name_resume_command()
 
     async def _run_conversation(self) -> None:
         async with self.conversation.open():
