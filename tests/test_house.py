@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import mooring
@@ -57,6 +58,44 @@ def test_only_the_record_of_trust_lets_a_definition_be_started() -> None:
     made = re.compile(r"(?<!class )\bApproved\(")
     makers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
     assert makers == {"permissions/trust.py"}
+
+
+def test_everything_is_started_in_surroundings_that_one_function_made() -> None:
+    root = Path(mooring.__file__).parent
+    starters = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if any(_find_starts(path))}
+    # What is in `process` starts programs for the others, who have to give it a `Surroundings`. The faulty server of
+    # `mooring.testing` is a program of its own.
+    assert {path for path in starters if not path.startswith("process/")} == {"testing/faults.py"}
+    assert {"process/surroundings.py", "process/programs.py", "process/guard/start.py"} <= starters
+    made = re.compile(r"(?<!class )\bSurroundings\(")
+    makers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
+    assert makers == {"process/surroundings.py"}
+
+
+_STARTING_MODULES = {"subprocess", "_posixsubprocess", "multiprocessing", "pty", "webbrowser"}
+_STARTING_METHODS = {
+    "spawn",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+    "subprocess_shell",
+}
+
+
+def _find_starts(path: Path) -> Iterator[ast.AST]:
+    """Everything in a file that can start a program by itself."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import(names) if any(alias.name.partition(".")[0] in _STARTING_MODULES for alias in names):
+                yield node
+            case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in _STARTING_MODULES:
+                yield node
+            case ast.ImportFrom(module="concurrent.futures", names=names) if "Process" in str([n.name for n in names]):
+                yield node
+            case ast.Attribute(attr=name) if name in _STARTING_METHODS:
+                yield node
+            case ast.Attribute(ast.Name("os"), name) if re.match("exec|fork|posix_spawn|spawn|system$|popen", name):
+                yield node
 
 
 def test_only_one_place_opens_a_host() -> None:

@@ -32,7 +32,7 @@ def _use(victim: Victim, **env: str) -> None:
     victim.run("tools", "x", env=env)
 
 
-def _approve(victim: Victim, **env: str) -> None:
+def approve_server(victim: Victim, **env: str) -> None:
     """The person decides about what is there now, and has seen it."""
     printed = victim.run("mcp", "approve", "x", "--json", env=env)
     [question] = json.loads(printed.stdout)["waiting"]
@@ -55,7 +55,7 @@ def change_what_was_approved(folder: Path, tally: Tally) -> None:
     victim = Victim(folder)
     entry = {**_touch(victim), "env": {"A": "a"}, "cwd": "."}
     _define(victim, entry)
-    _approve(victim)
+    approve_server(victim)
     _start_approved(victim)
     for what, change in _list_changes(entry).items():
         _define(victim, change)
@@ -89,7 +89,7 @@ def change_what_an_address_gets(folder: Path, tally: Tally) -> None:
     with _listener() as (port, requests):
         entry = {"type": "http", "url": f"http://127.0.0.1:{port}/mcp", "headers": {"A": "a"}}
         _define(victim, entry)
-        _approve(victim)
+        approve_server(victim)
         _use(victim)
         if not requests:
             raise AssertionError("what was approved was not reached")
@@ -154,7 +154,7 @@ def put_another_program_behind_the_text(folder: Path, tally: Tally) -> None:
     }
     for what, (entry, before, change, after) in ways.items():
         _define(victim, entry)
-        _approve(victim, **before)
+        approve_server(victim, **before)
         _start_approved(victim, **before)
         change()
         _use(victim, **after)
@@ -167,7 +167,7 @@ def put_another_program_behind_the_text(folder: Path, tally: Tally) -> None:
 def grant_oneself_trust(folder: Path, tally: Tally) -> None:
     approved = Victim(folder / "approved")
     _define(approved, _touch(approved))
-    _approve(approved)
+    approve_server(approved)
     _start_approved(approved)
     victims: dict[str, Victim] = {}
     variables: dict[str, Mapping[str, str]] = {}
@@ -432,7 +432,7 @@ def change_the_env_file(folder: Path, tally: Tally) -> None:
     line = f"env | grep -q evil-value && touch {shlex.quote(str(victim.marker))}"
     _define(victim, {"command": SHELL, "args": ["-c", line], "envFile": ".env"})
     victim.write(env_file, "MODE=evil-value\n")
-    _approve(victim)
+    approve_server(victim)
     _start_approved(victim)
     for name in (
         "npm_config_registry", "NPM_CONFIG_REGISTRY", "GIT_SSH_COMMAND", "JAVA_TOOL_OPTIONS", "NODE_OPTIONS", "HOME",
@@ -452,7 +452,7 @@ def lead_a_file_out_of_the_project(folder: Path, tally: Tally) -> None:
     with _listener() as (port, requests):
         entry = {"type": "remote", "url": f"http://127.0.0.1:{port}/", "headers": {"V": "{file:data/version}"}}
         _define(victim, entry, "opencode.json", "mcp")
-        _approve(victim)
+        approve_server(victim)
         _use(victim)
         if not requests:
             raise AssertionError("what was approved was not reached")

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
+from mooring.process.surroundings import Surroundings
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, Secrets, prepare
 from support import Home
 
@@ -25,9 +26,7 @@ CRUSH = "home/.config/crush/crush.json"
 class NoGuard:
     """Nothing may be started."""
 
-    async def spawn(
-        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
-    ) -> NoReturn:
+    async def start(self, argv: Sequence[str], surroundings: Surroundings) -> NoReturn:
         raise AssertionError(f"{argv} was started")
 
 

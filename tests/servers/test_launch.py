@@ -72,6 +72,25 @@ async def test_commands_of_one_definition_run_at_the_same_time(home: Home) -> No
     assert (made.env["A"], made.env["B"]) == ("met", "met")
 
 
+async def test_a_command_of_the_persons_own_takes_nothing_from_the_project(home: Home) -> None:
+    line = "!echo $PWD ${PYTHONPATH-none} $PATH"
+    given = {"PATH": ".:bin:/usr/bin:/bin", "PYTHONPATH": "src:"}
+    async with Guard() as guard:
+        made = await started(with_token(home, line, OWN), context(home, given, guard=guard))
+    folder, modules, path = made.env["TOKEN"].split()
+    assert (folder, modules) == (str(home.home), "none")
+    assert path.startswith("/usr/bin:/bin")
+    assert all(part.startswith("/") for part in path.split(":"))
+
+
+async def test_a_variable_that_a_definition_sets_is_started_as_written(home: Home) -> None:
+    entry = {"command": "x", "env": {"PATH": "bin:/usr/bin", "PYTHONPATH": "src"}}
+    made = await started(defined(home, OWN, entry), context(home, {"NODE_PATH": "lib:/lib"}))
+    env = made.surroundings.env
+    assert env["PATH"].startswith("bin:/usr/bin")
+    assert (env["PYTHONPATH"], env["NODE_PATH"]) == ("src", "/lib")
+
+
 async def test_a_command_runs_in_the_projects_folder_with_the_persons_whole_environment(home: Home) -> None:
     approved = with_token(home, "!echo $PWD $GITHUB_TOKEN $EXTRA ${WORD}", SHARED)
     async with Guard() as guard:

@@ -2,12 +2,13 @@
 
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping
-from shutil import which
 from threading import Thread
 from urllib.parse import urlsplit
+
+from mooring.files import which
+from mooring.process.surroundings import start_unguarded, surround
 
 _SSH = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
@@ -25,7 +26,7 @@ def has_browser(env: Mapping[str, str], platform: str = sys.platform) -> bool:
         return False
     if platform in ("darwin", "win32"):
         return True
-    return any(env.get(name) for name in _DISPLAYS) and _find_opener() is not None
+    return any(env.get(name) for name in _DISPLAYS) and _find_opener(env) is not None
 
 
 def is_remote(env: Mapping[str, str]) -> bool:
@@ -41,7 +42,7 @@ def open_page(url: str, env: Mapping[str, str]) -> bool:
     """
     if not is_page(url):
         return False
-    return any(_start(command) for command in _list_commands(url, env))
+    return any(_start(command, env) for command in _list_commands(url, env))
 
 
 def is_page(url: str) -> bool:
@@ -65,7 +66,7 @@ def _list_commands(url: str, env: Mapping[str, str]) -> list[list[str]]:
         return [["open", url]]
     if sys.platform == "win32":
         return [["rundll32", "url.dll,FileProtocolHandler", url]]
-    opener = _find_opener()
+    opener = _find_opener(env)
     if opener is None:
         return []
     return [[opener, "open", url] if os.path.basename(opener) == "gio" else [opener, url]]
@@ -81,17 +82,18 @@ def _fill(command: str, url: str) -> list[str]:
     return [*words, url]
 
 
-def _find_opener() -> str | None:
-    return next(filter(None, map(which, _OPENERS)), None)
+def _find_opener(env: Mapping[str, str]) -> str | None:
+    path = surround(env, "/").env.get("PATH", os.defpath)
+    return next(filter(None, (which(name, path, "/") for name in _OPENERS)), None)
 
 
-def _start(command: list[str]) -> bool:
+def _start(command: list[str], env: Mapping[str, str]) -> bool:
     """Start a program and leave it to itself: a browser goes on when we end."""
     if not command:
         return False
-    nothing = subprocess.DEVNULL
     try:
-        program = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+        # Away from the working folder, where a repository may have a program of that name.
+        program = start_unguarded(command, surround(env, "/"), detached=True)
     except (OSError, ValueError):
         return False
     # Somebody has to learn that it ended, or it stays in the table of processes for as long as we live.

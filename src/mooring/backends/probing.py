@@ -16,6 +16,7 @@ from mooring.errors import GuardLost, SpawnError
 from mooring.process.child import Child
 from mooring.process.output import OutputReader
 from mooring.process.programs import Guard
+from mooring.process.surroundings import surround
 
 PROBE_SECONDS: Final = 20.0
 """How long a program may take. OpenCode needs seven seconds of a slow machine to list its logins."""
@@ -90,7 +91,7 @@ class ProgramProbe:
         """What a program prints until it ends or that is enough; empty if it can't be run, or takes too long."""
         try:
             async with asyncio.timeout(self._seconds):
-                child = await self._guard.spawn(argv, env=self._env, cwd=self._folder)
+                child = await self._guard.start(argv, surround(self._env, self._folder))
                 try:
                     return await _read_answer(child, said, is_enough)
                 finally:

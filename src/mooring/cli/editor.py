@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Self
 
 from mooring import files
 from mooring.errors import ConfigError
+from mooring.process.surroundings import start_unguarded, surround
 
 _NOT_FOUND = 127
 # A shell's `exec` takes neither variables before a command nor two commands.
@@ -26,6 +26,7 @@ class EditorSession:
     """A file of its own in a folder that only the person can look into; both are gone at the end, whatever happens."""
 
     def __init__(self, env: Mapping[str, str], name: str) -> None:
+        self._env = env
         self._editor = _find_editor(env)
         self._name = name
         self._path = ""
@@ -50,7 +51,7 @@ class EditorSession:
             ConfigError: the editor could not be started, failed, or left no text.
         """
         files.write(self._path, text.encode(errors="surrogateescape"))
-        code = _run(self._editor, self._path)
+        code = _run(self._editor, self._path, self._env)
         if code:
             raise ConfigError(f"{_describe_end(self._editor, code)}, so nothing was changed.")
         data = files.read(self._path)
@@ -78,11 +79,13 @@ def _describe_end(editor: str, code: int) -> str:
     return f"The editor {editor} failed with exit code {code}"
 
 
-def _run(editor: str, path: str) -> int:
+def _run(editor: str, path: str, env: Mapping[str, str]) -> int:
     """Wait for the editor; its exit code."""
+    # Beside its file: some editors run what the folder has that they are started in.
+    surroundings = surround(env, os.path.dirname(path))
     # Ctrl+C is meant for the editor.
     with _handle(_name_signals("SIGINT", "SIGQUIT"), _ignore):
-        process = subprocess.Popen(_make_command(editor, path))
+        process = start_unguarded(_make_command(editor, path), surroundings)
         try:
             return process.wait()
         except BaseException:

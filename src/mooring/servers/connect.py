@@ -105,7 +105,7 @@ def prepare_command(
         ConfigError: the command is empty, or a quote in it isn't closed.
     """
     folder = os.path.abspath(cwd or os.curdir)
-    return make_launch(split_command(target), here(os.environ), folder, own=True, env=env)
+    return make_launch(split_command(target), here(os.environ), folder, own=True, env=env, typed=True)
 
 
 def split_command(target: str | Sequence[str]) -> list[str]:

@@ -108,7 +108,7 @@ class _ServerProcess:
         launch, seconds = self._launch, self._limits.connect
         try:
             async with asyncio.timeout(seconds):
-                return await self._guard.spawn(launch.argv, env=launch.env, cwd=launch.cwd, on_stderr=self._on_line)
+                return await self._guard.start(launch.argv, launch.surroundings, on_stderr=self._on_line)
         except TimeoutError:
             raise TimedOut(self._server, "", seconds, stage="spawn") from None
         except SpawnError as error:

@@ -6,12 +6,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.background import BackgroundCommands
-from mooring.agents.local.command import CommandStarter, RunningCommand, start_command
+from mooring.agents.local.command import RunningCommand, start_command
 from mooring.agents.local.workspace import Workspace, limit_grant
 from mooring.core.glob import literal
 from mooring.core.result import Result
 from mooring.core.verdict import LocalAccess
 from mooring.permissions.access import is_plain_command
+from mooring.servers.launch.shell import Starter
 from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 DEFAULT_MS = 120_000
@@ -45,7 +46,7 @@ class BashTool(LocalTool):
     max_tokens = MAX_CHARACTERS // _CHARACTERS_PER_TOKEN
 
     def __init__(
-        self, workspace: Workspace, guard: CommandStarter, background: BackgroundCommands, env: Mapping[str, str]
+        self, workspace: Workspace, guard: Starter, background: BackgroundCommands, env: Mapping[str, str]
     ) -> None:
         """`env` is what the person's settings add to the environment of everything that is started."""
         self._workspace = workspace

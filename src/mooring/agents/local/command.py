@@ -1,8 +1,7 @@
 """One shell command, started through the guard: what it prints, how it ends, and the end of all that it started."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 from mooring import files
 from mooring.agents.local.kept_output import KeptOutput
@@ -11,17 +10,10 @@ from mooring.errors import ConfigError, GuardLost, SpawnError
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader
 from mooring.servers.launch.environment import Launch, make_launch
+from mooring.servers.launch.shell import Starter
 
 TERM_GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL for a command that has to end."""
-
-
-class CommandStarter(Protocol):
-    """Starts programs and leaves none behind: a `Guard`."""
-
-    async def spawn(
-        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
-    ) -> Child: ...
 
 
 class RunningCommand:
@@ -61,9 +53,7 @@ class RunningCommand:
         await self._child.close(0.0, TERM_GRACE)
 
 
-async def start_command(
-    command: str, guard: CommandStarter, where: Where, cwd: str, env: Mapping[str, str]
-) -> RunningCommand:
+async def start_command(command: str, guard: Starter, where: Where, cwd: str, env: Mapping[str, str]) -> RunningCommand:
     """Start a command in a shell, with nothing to read and no terminal, so that it can wait for nobody.
 
     It gets the environment of a person's own server: theirs, without what looks like a secret.
@@ -74,10 +64,10 @@ async def start_command(
         raise ConfigError("Bash: the command holds a character that no command can.")
     # Both outputs as one, in their order. On a line of its own: what follows may not even be valid.
     script = f"exec 2>&1\n{command}"
-    launch = make_launch(("bash", "-c", script), where, cwd, own=True, settings=env)
+    launch = make_launch(("bash", "-c", script), where, cwd, own=True, settings=env, typed=True)
     shell = files.which("bash", launch.env["PATH"], "/") or "/bin/sh"
     try:
-        child = await guard.spawn((shell, *launch.argv[1:]), env=launch.env, cwd=cwd)
+        child = await guard.start((shell, *launch.argv[1:]), launch.surroundings)
     except SpawnError as error:
         raise ConfigError(f"Bash: the command could not be started: {error.cause}") from None
     child.close_stdin()

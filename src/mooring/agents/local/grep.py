@@ -17,6 +17,7 @@ from mooring.display.text import count_noun
 from mooring.errors import ConfigError
 from mooring.process.output import OutputReader, feed_input
 from mooring.process.programs import Guard
+from mooring.process.surroundings import surround
 from mooring.tools.local_tool import LocalCall, text_result
 
 SECONDS = 30.0
@@ -113,7 +114,7 @@ class GrepTool(SearchingTool):
 
     async def _search(self, request: bytes) -> list[FileMatches]:
         environment = {name: value for name, value in self.workspace.where.env.items() if name in _INHERITED}
-        child = await self._guard.spawn([sys.executable, "-I", "-c", _WORKER], env=environment, cwd="/")
+        child = await self._guard.start([sys.executable, "-I", "-c", _WORKER], surround(environment, "/"))
         collected = bytearray()
         ended = asyncio.get_running_loop().create_future()
 

@@ -12,6 +12,7 @@ from mooring.errors import MooringError, ServerDied
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader, write_input
 from mooring.process.programs import Guard
+from mooring.process.surroundings import surround
 from mooring.wire.stdio.lines import Lines
 
 Answerer: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -73,7 +74,7 @@ class GuardedProgram:
 
     async def connect(self) -> None:
         """Start it. Raises: SpawnError, GuardLost."""
-        child = await self._guard.spawn(self._argv, env=self._env, cwd=self._cwd)
+        child = await self._guard.start(self._argv, surround(self._env, self._cwd))
         self._child = child
         reader = OutputReader(child, self._take)
         child.exited.add_done_callback(lambda _: self._end(reader))

@@ -18,6 +18,7 @@ from mooring.display.text import safe
 from mooring.errors import ModelError
 from mooring.process.child import Child
 from mooring.process.programs import Guard
+from mooring.process.surroundings import surround
 
 NAME: Final = PROGRAM_FACTS["copilot"].label
 
@@ -57,7 +58,7 @@ async def start_program(guard: Guard, variables: CopilotVariables, cwd: str) -> 
     if variables.has_provider:
         argv.append("--no-auto-login")
     env = {**variables.make_environment(), "COPILOT_CONNECTION_TOKEN": token}
-    child = await guard.spawn(argv, env=env, cwd=cwd)
+    child = await guard.start(argv, surround(env, cwd))
     try:
         port, _ = await asyncio.gather(wait_until_listening(child, NAME, _LISTENING), load_sdk())
         client = make_client(int(port), token)

@@ -11,6 +11,7 @@ from mooring.backends.bridge.program import wait_until_listening
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.process.child import Child
 from mooring.process.programs import Guard
+from mooring.process.surroundings import surround
 
 NAME: Final = PROGRAM_FACTS["opencode"].label
 END_GRACE: Final = 0.2
@@ -46,7 +47,7 @@ async def start_program(guard: Guard, path: str, env: Mapping[str, str], cwd: st
     password = token_urlsafe(32)
     # Without a port to begin with, it takes a free one and says which.
     argv = (path, "serve", "--hostname", "127.0.0.1", "--port", "0")
-    child = await guard.spawn(argv, env={**env, "OPENCODE_SERVER_PASSWORD": password}, cwd=cwd)
+    child = await guard.start(argv, surround({**env, "OPENCODE_SERVER_PASSWORD": password}, cwd))
     try:
         url = await wait_until_listening(child, NAME, _LISTENING)
     except BaseException:

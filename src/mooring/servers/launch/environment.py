@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from mooring.core.secret import find_in_arguments, is_secret, list_secrets, redact
 from mooring.core.where import Where
+from mooring.process.surroundings import Surroundings, drop_relative_folders, surround
 
 
 class OmittedEntry(Struct, frozen=True):
@@ -42,6 +43,13 @@ class Launch(Struct, frozen=True):
     omitted: tuple[OmittedEntry, ...] = ()
     defined_in: str = ""
     """The file with its definition, as a person writes its path; empty if it is in none."""
+    chosen: frozenset[str] = frozenset()
+    """The variables that are as its definition has them, or as the person has who typed it."""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """The environment and the folder to start it with."""
+        return surround(self.env, self.cwd, self.chosen)
 
     def redact(self, text: str) -> str:
         """The text without the secrets that the program was given."""
@@ -61,8 +69,11 @@ def make_launch(
     pass_env: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
     secrets: Iterable[str] = (),
+    typed: bool = False,
 ) -> Launch:
     """How to start a program for a person (`own`) or for a project, in a folder.
+
+    What the person `typed` themselves keeps their search path as it is, relative folders too.
 
     `settings` is what the person's settings add for every program; the definition's own `env` wins over it. `secrets`
     are values in it that are known to be secret; what looks like one besides is found here.
@@ -72,11 +83,12 @@ def make_launch(
     passed = {name: where.env[name] for name in pass_env if name in where.env and name not in added}
     named = {**added, **passed, **(env or {})}
     given = {**inherited, **named}
-    given["PATH"] = search_path(given.get("PATH", os.defpath), where.home)
+    chosen = frozenset(given if typed else env or ())
+    given["PATH"] = search_path(given.get("PATH", os.defpath), where.home, chosen="PATH" in chosen)
     withheld = tuple(sorted(name for name in where.env if name not in given))
     named_secrets = (value for name, value in named.items() if is_secret(name, value))
     hidden = list_secrets((*secrets, *named_secrets, *find_in_arguments(argv[1:])))
-    return Launch(tuple(argv), given, cwd, withheld, hidden)
+    return Launch(tuple(argv), given, cwd, withheld, hidden, chosen=chosen)
 
 
 # --- which variables are inherited --------------------------------------------------------------------------
@@ -113,12 +125,13 @@ def default_search_path(where: Where, settings: Mapping[str, str]) -> str:
     return search_path(settings.get("PATH") or where.env.get("PATH", os.defpath), where.home)
 
 
-def search_path(path: str, home: str) -> str:
-    """The search path, and after it the folders of version managers.
+def search_path(path: str, home: str, *, chosen: bool = False) -> str:
+    """The search path without relative folders, unless it was `chosen`, and after it the folders of version managers.
 
     Those are added to PATH by a shell's startup files, which a GUI or an agent that starts us has not read.
     """
-    known = [folder for folder in path.split(os.pathsep) if folder]
+    kept = path if chosen else drop_relative_folders(path)
+    known = [folder for folder in kept.split(os.pathsep) if folder]
     found = _existing_folders(home, int(monotonic() / FOLDERS_TRUSTED_FOR))
     extra = [folder for folder in found if folder not in known]
     return os.pathsep.join([*known, *extra])

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.approved import Approved
-from mooring.core.config import Stdio
 from mooring.core.where import Where, is_below
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import Launch
@@ -28,8 +27,6 @@ def isolate(launch: Launch, approved: Approved, where: Where) -> Launch:
     """
     if not may_take_from_project(approved, launch.argv, launch.cwd):
         return launch
-    if not _sets_search_path(approved):
-        launch = replace(launch, env={**launch.env, "PATH": _drop_relative_folders(launch.env["PATH"])})
     try:
         match find_runner(launch.argv):
             case NpxRun(unfetched):
@@ -168,16 +165,6 @@ def _move_away(launch: Launch, approved: Approved, where: Where) -> Launch:
     _keep_file(f"{folder}/package.json", _PACKAGE)
     env = {**launch.env, "PWD": folder} if "PWD" in launch.env else launch.env
     return replace(launch, env=env, cwd=folder)
-
-
-def _sets_search_path(approved: Approved) -> bool:
-    connection = approved.config.connection
-    return isinstance(connection, Stdio) and "PATH" in connection.env
-
-
-def _drop_relative_folders(path: str) -> str:
-    """A search path without folders such as `node_modules/.bin`, in which the project could have an npx of its own."""
-    return os.pathsep.join(filter(os.path.isabs, path.split(os.pathsep)))
 
 
 # --- our folders --------------------------------------------------------------------------------------------

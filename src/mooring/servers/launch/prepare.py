@@ -19,6 +19,7 @@ from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
 from mooring.display.text import short_path
 from mooring.errors import InputMissing, Unresolved
+from mooring.process.surroundings import surround
 from mooring.servers.launch import shell
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
@@ -26,21 +27,21 @@ from mooring.servers.launch.inputs import find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching, read_value_file
 from mooring.servers.launch.secrets import Secrets
-from mooring.servers.launch.shell import CommandFailed, Spawner
+from mooring.servers.launch.shell import CommandFailed, Starter
 from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
 
 if TYPE_CHECKING:
     from mooring.auth.oauth.options import LoginOptions
     from mooring.wire.session.remote import TransportKind
 
-__all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "Spawner", "prepare"]
+__all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "Starter", "prepare"]
 
 
 class LaunchContext(Struct, frozen=True):
     """What a host has for all of its servers."""
 
     where: Where
-    guard: Spawner
+    guard: Starter
     secrets: Secrets
     store: SecretStore
     env: Mapping[str, str] = {}
@@ -89,13 +90,12 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
         Unresolved: another placeholder in its definition has no value.
         GuardLost: the guard died, or was closed.
     """
-    folder = approved.folder
     placeholders = Placeholders(
         approved,
         context.where,
         secrets=context.secrets,
         store=context.store,
-        run=lambda line: _run_command(line, context, folder),
+        run=lambda line: _run_command(line, context, approved),
     )
     # First of all: no secret is fetched for a program that nobody approved.
     check_approval(approved, context.where, context.env)
@@ -112,10 +112,14 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
             raise Unresolved(approved.name, "server", "is an object of this program, which nothing has to start")
 
 
-def _run_command(line: str, context: LaunchContext, cwd: str, **more: str) -> Awaitable[str | CommandFailed]:
-    """Run a command as if the person had typed it in that folder: with their whole environment, secrets too."""
+def _run_command(line: str, context: LaunchContext, approved: Approved, **more: str) -> Awaitable[str | CommandFailed]:
+    """Run a command with the person's whole environment, secrets too."""
     env = {**context.where.env, **context.env, "PATH": context.path, **more}
-    return shell.run_command(line, context.guard, env=env, cwd=cwd, timeout=context.seconds)
+    # A person's own command means the same wherever they work: in a project, git, npx or python would take the
+    # project's settings and code.
+    is_about_project = approved.config.origin.scope in ("project", "cli")
+    cwd = approved.folder if is_about_project else context.where.home
+    return shell.run_command(line, context.guard, surround(env, cwd), timeout=context.seconds)
 
 
 # --- programs -----------------------------------------------------------------------------------------------
@@ -146,6 +150,7 @@ async def _prepare_program(
         pass_env=stdio.pass_env,
         settings=context.env,
         secrets=placeholders.secrets,
+        typed=approved.config.origin.typed,
     )
     for name in stdio.pass_env:
         if name not in launch.env:
@@ -248,7 +253,7 @@ async def _run_headers_helper(
         return {}
     # The names that Claude Code uses, so that one helper can serve several servers.
     names = {"CLAUDE_CODE_MCP_SERVER_NAME": approved.name, "CLAUDE_CODE_MCP_SERVER_URL": url}
-    output = await _run_command(line, context, approved.folder, **names)
+    output = await _run_command(line, context, approved, **names)
     headers = output if isinstance(output, CommandFailed) else _parse_headers(output)
     if isinstance(headers, CommandFailed):
         placeholders.omit("headersHelper", headers.how)

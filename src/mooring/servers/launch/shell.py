@@ -1,7 +1,7 @@
 """What a shell command prints, within limits of time and size; or how it failed, but never what it printed then."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -9,6 +9,7 @@ from msgspec import Struct
 from mooring.errors import GuardLost, SpawnError
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader
+from mooring.process.surroundings import Surroundings
 
 COMMAND_TIMEOUT = 10.0
 MAX_OUTPUT = 64 * 1024
@@ -16,12 +17,10 @@ TERM_GRACE = 0.3
 """Seconds between SIGTERM and SIGKILL for a command that has to end."""
 
 
-class Spawner(Protocol):
+class Starter(Protocol):
     """Starts programs and leaves none behind: a `Guard`."""
 
-    async def spawn(
-        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
-    ) -> Child: ...
+    async def start(self, argv: Sequence[str], surroundings: Surroundings) -> Child: ...
 
 
 class CommandFailed(Struct, frozen=True):
@@ -32,10 +31,9 @@ class CommandFailed(Struct, frozen=True):
 
 async def run_command(
     line: str,
-    guard: Spawner,
+    guard: Starter,
+    surroundings: Surroundings,
     *,
-    env: Mapping[str, str],
-    cwd: str,
     timeout: float = COMMAND_TIMEOUT,  # noqa: ASYNC109 - running out of time is an outcome here, not an exception
 ) -> str | CommandFailed:
     """The trimmed output of a command. Whatever it started and left running is ended with it.
@@ -45,15 +43,15 @@ async def run_command(
     """
     try:
         async with asyncio.timeout(timeout):
-            return await _run(("/bin/sh", "-c", line), guard, env, cwd)
+            return await _run(("/bin/sh", "-c", line), guard, surroundings)
     except TimeoutError:
         return CommandFailed(f"took longer than {timeout:g} s")
     except SpawnError as error:
         return CommandFailed(f"could not be run ({error.cause})")
 
 
-async def _run(argv: Sequence[str], guard: Spawner, env: Mapping[str, str], cwd: str) -> str | CommandFailed:
-    child = await guard.spawn(argv, env=env, cwd=cwd)
+async def _run(argv: Sequence[str], guard: Starter, surroundings: Surroundings) -> str | CommandFailed:
+    child = await guard.start(argv, surroundings)
     try:
         child.close_stdin()
         return await _wait_for_output(child)

@@ -108,7 +108,7 @@ def _resolve_program(stdio: Stdio, folder: str, where: Where, path: str) -> str 
     if isinstance(command, Gap) or isinstance(cwd, Gap):
         return UNRESOLVED
     if isinstance(search, Expanded):
-        path = search_path(search.text, where.home)
+        path = search_path(search.text, where.home, chosen=True)
     program = resolve_path(command.text, "", where.home)
     # As a start does: joined with nothing, the folder would get a slash at its end.
     start_folder = resolve_path(cwd.text, folder, where.home) if stdio.cwd else folder

@@ -1,0 +1,73 @@
+"""The environment and the folder of everything that is started in a person's name: one function makes them.
+
+A shell's PATH may have folders such as `node_modules/.bin` or `.` in it, and PYTHONPATH may have `src`. What is found
+there is whatever the folder has that the person works in: a clone's own `op`, `git` or `node`. So a program gets such
+lists without their relative folders, unless its own definition sets the variable, which an approval shows.
+"""
+
+import os
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+FOLDER_LISTS = (
+    "PATH", "PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "PERLLIB", "CLASSPATH", "GEM_PATH", "FPATH",
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH",
+)  # fmt: skip
+"""Variables that list where programs and their code are found. An empty folder in one means the working folder."""
+
+
+class Surroundings(Struct, frozen=True):
+    """The environment and the folder of one program.
+
+    Only `surround` makes one, and a test checks that: the guard starts nothing without one, and neither does
+    `start_unguarded`, so no code can start a program in an environment that was not checked.
+    """
+
+    env: Mapping[str, str]
+    cwd: str
+
+    def __repr__(self) -> str:
+        return f"<Surroundings in {self.cwd}>"  # the environment may hold secrets
+
+
+def surround(env: Mapping[str, str], cwd: str, chosen: Container[str] = ()) -> Surroundings:
+    """The surroundings of a program, from its whole environment.
+
+    `chosen` are the variables that its definition sets, or that the person who typed the command means as they are.
+    """
+    checked = dict(env)
+    for name in FOLDER_LISTS:
+        if name in checked and name not in chosen:
+            checked[name] = drop_relative_folders(checked[name])
+            if not checked[name]:
+                del checked[name]
+    return Surroundings(checked, cwd)
+
+
+def drop_relative_folders(folders: str) -> str:
+    """A list of folders without those that depend on where a program runs."""
+    return os.pathsep.join(filter(os.path.isabs, folders.split(os.pathsep)))
+
+
+def start_unguarded(argv: Sequence[str], surroundings: Surroundings, *, detached: bool = False) -> "Popen[bytes]":
+    """Start a program that may outlive us: an editor, which has our terminal, or if `detached`, a browser without one.
+
+    Raises: OSError, ValueError.
+    """
+    import subprocess  # nothing that starts a server needs it
+
+    pipe = subprocess.DEVNULL if detached else None
+    return subprocess.Popen(
+        argv,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        start_new_session=detached,
+        env=surroundings.env,
+        cwd=surroundings.cwd,
+    )

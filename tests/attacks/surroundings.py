@@ -1,0 +1,149 @@
+"""A clone that has programs in folders of the person's search path that are relative to where they work.
+
+Every way runs a program of the person's own, `helper`, which leaves a mark: a way that doesn't run it at all would hold
+against anything. The clone has a `helper` in each folder that the search path could mean.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+from tests.attacks.approvals import approve_server
+from tests.attacks.launchers import SERVER
+from tests.attacks.table import MOORING, Attack, Tally, Victim
+
+FOLDERS = ("bin", "./bin", ".", "", "../project/bin", "node_modules/.bin", "bin/")
+"""What the search path begins with."""
+PAGE = "https://server.example/"
+
+
+class Scene:
+    """One person with a helper of their own, in a clone that has one, too."""
+
+    def __init__(self, folder: Path, relative: str) -> None:
+        self.victim = Victim(folder)
+        self.used = folder / "used"
+        """A file that the person's own helper leaves."""
+        self.tools = folder / "tools"
+        self._write_program(self.tools / "helper", self.used)
+        self._write_program(self.tools / "planted/helper", self.victim.marker)
+        for place in ("bin", ".", "node_modules/.bin"):
+            self._write_program(self.victim.project / place / "helper", self.victim.marker)
+        self.env = {"PATH": f"{relative}:{self.tools}:{os.environ['PATH']}"}
+
+    def _write_program(self, path: Path, mark: Path) -> None:
+        line = f': > {mark}; [ "$1" = edit ] || printf "{{}}"'
+        self.victim.write(path, f"#!/bin/sh\n{line}\n").chmod(0o755)
+
+    def define(self, entry: dict[str, object], *, own: bool = True) -> None:
+        folder = self.victim.home / ".config/mooring" if own else self.victim.project / ".mooring"
+        self.victim.write(folder / "mcp.json", {"mcpServers": {"x": entry}})
+        if not own:
+            approve_server(self.victim, **self.env)
+
+    def use(self) -> None:
+        self.victim.run("tools", "x", env=self.env)
+
+    def run_python(self, *lines: str) -> None:
+        """Code of ours, in the clone."""
+        code = "; ".join(lines)
+        env = {**self.victim.env, **self.env, "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", code], cwd=self.victim.project, env=env, timeout=30, check=True)
+
+    def edit(self) -> None:
+        """Edit a server in an editor, as at a terminal."""
+        self.define({"command": "true"})
+        master, slave = os.openpty()
+        env = {**self.victim.env, **self.env, "EDITOR": "helper edit"}
+        words = [MOORING, "mcp", "edit", "x"]
+        with subprocess.Popen(words, cwd=self.victim.project, env=env, stdin=slave, stdout=slave, stderr=slave) as run:
+            os.close(slave)
+            threading.Thread(target=_read_all, args=(master,), daemon=True).start()
+            run.wait(30)
+
+
+def _read_all(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 65536):
+            pass
+    except OSError:
+        pass  # nobody is at the other end any more
+
+
+def plant_programs(folder: Path, tally: Tally) -> None:
+    for number, (what, use) in enumerate(_list_ways()):
+        for index, relative in enumerate(FOLDERS):
+            scene = Scene(folder / f"{number}-{index}", relative)
+            use(scene)
+            if not scene.victim.marker.exists():
+                assert scene.used.exists(), f"{what} runs no helper at all"
+            tally.count(f"{what}, with {relative!r} in PATH", scene.victim.was_hit())
+        _see_that_it_would_show(folder / f"{number}-control", what, use)
+
+
+def _see_that_it_would_show(folder: Path, what: str, use: Callable[[Scene], None]) -> None:
+    """A folder of the person's own, before the others, is used: so a planted program would have been seen."""
+    scene = Scene(folder, f"{folder}/tools/planted")
+    use(scene)
+    assert scene.victim.was_hit(), f"{what} would not show what was planted"
+
+
+def _list_ways() -> Iterator[tuple[str, Callable[[Scene], None]]]:
+    def start(*, own: bool) -> Callable[[Scene], None]:
+        def run(scene: Scene) -> None:
+            entry = {"command": sys.executable, "args": ["-c", SERVER], "env": {"TOKEN": "!helper token"}}
+            scene.define(entry, own=own)
+            scene.use()
+
+        return run
+
+    def connect(*, own: bool) -> Callable[[Scene], None]:
+        def run(scene: Scene) -> None:
+            server = HTTPServer(("127.0.0.1", 0), _Refusal)
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+            try:
+                url = f"http://127.0.0.1:{server.server_port}/mcp"
+                entry = {"type": "http", "url": url, "headersHelper": "helper headers"}
+                scene.define(entry, own=own)
+                scene.use()
+            finally:
+                server.shutdown()
+                server.server_close()
+
+        return run
+
+    yield "a secret's command of the person's own server", start(own=True)
+    yield "a secret's command of an approved server", start(own=False)
+    yield "a headers helper of the person's own server", connect(own=True)
+    yield "a headers helper of an approved server", connect(own=False)
+    yield "an editor", Scene.edit
+    yield "a browser", _open_browser
+
+
+def _open_browser(scene: Scene) -> None:
+    wait = "[time.sleep(0.02) for _ in range(250) if not any(map(os.path.exists, marks))]"
+    scene.run_python(
+        "import os, time",
+        "from mooring.auth.browser import open_page",
+        f"marks = {[str(scene.used), str(scene.victim.marker)]!r}",
+        f"open_page({PAGE!r}, {{**os.environ, 'BROWSER': 'helper'}})",
+        wait,
+    )
+
+
+class _Refusal(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.send_error(403)
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+ATTACKS = (Attack("A41", "a clone's programs in a relative folder of PATH", plant_programs),)
