@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
 from mooring.core.config import ServerConfig
-from mooring.process.surroundings import Surroundings
+from mooring.process.surroundings import ProgramSurroundings
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, Secrets, prepare
 from support import Home
 
@@ -26,7 +26,7 @@ CRUSH = "home/.config/crush/crush.json"
 class NoGuard:
     """Nothing may be started."""
 
-    async def start(self, argv: Sequence[str], surroundings: Surroundings) -> NoReturn:
+    async def start(self, argv: Sequence[str], surroundings: ProgramSurroundings) -> NoReturn:
         raise AssertionError(f"{argv} was started")
 
 

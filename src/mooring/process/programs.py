@@ -16,7 +16,7 @@ from mooring.process.child import EOF_GRACE, TERM_GRACE, Child
 from mooring.process.guard.boot import GuardProcess, start_guard
 from mooring.process.link import Link, guard_closed
 from mooring.process.spawn import prepare_spawn
-from mooring.process.surroundings import Surroundings
+from mooring.process.surroundings import ProgramSurroundings
 from mooring.process.tail import STDERR_LIMIT, Tail
 
 _KEEPS_DYING = (
@@ -63,7 +63,7 @@ class Guard:
         return self._process.pid if self._process else None
 
     async def start(
-        self, argv: Sequence[str], surroundings: Surroundings, *, on_stderr: Callable[[str], None] | None = None
+        self, argv: Sequence[str], surroundings: ProgramSurroundings, *, on_stderr: Callable[[str], None] | None = None
     ) -> Child:
         """Start a program for the person. Raises: as `spawn`."""
         return await self.spawn(argv, env=surroundings.env, cwd=surroundings.cwd, on_stderr=on_stderr)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from mooring.core.secret import find_in_arguments, is_secret, list_secrets, redact
 from mooring.core.where import Where
-from mooring.process.surroundings import Surroundings, drop_relative_folders, surround
+from mooring.process.surroundings import ProgramSurroundings, drop_relative_folders, surround
 
 
 class OmittedEntry(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Launch(Struct, frozen=True):
     """The variables that are as its definition has them, or as the person has who typed it."""
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> ProgramSurroundings:
         """The environment and the folder to start it with."""
         return surround(self.env, self.cwd, self.chosen)
 

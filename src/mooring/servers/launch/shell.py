@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.errors import GuardLost, SpawnError
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader
-from mooring.process.surroundings import Surroundings
+from mooring.process.surroundings import ProgramSurroundings
 
 COMMAND_TIMEOUT = 10.0
 MAX_OUTPUT = 64 * 1024
@@ -20,7 +20,7 @@ TERM_GRACE = 0.3
 class Starter(Protocol):
     """Starts programs and leaves none behind: a `Guard`."""
 
-    async def start(self, argv: Sequence[str], surroundings: Surroundings) -> Child: ...
+    async def start(self, argv: Sequence[str], surroundings: ProgramSurroundings) -> Child: ...
 
 
 class CommandFailed(Struct, frozen=True):
@@ -32,7 +32,7 @@ class CommandFailed(Struct, frozen=True):
 async def run_command(
     line: str,
     guard: Starter,
-    surroundings: Surroundings,
+    surroundings: ProgramSurroundings,
     *,
     timeout: float = COMMAND_TIMEOUT,  # noqa: ASYNC109 - running out of time is an outcome here, not an exception
 ) -> str | CommandFailed:
@@ -50,7 +50,7 @@ async def run_command(
         return CommandFailed(f"could not be run ({error.cause})")
 
 
-async def _run(argv: Sequence[str], guard: Starter, surroundings: Surroundings) -> str | CommandFailed:
+async def _run(argv: Sequence[str], guard: Starter, surroundings: ProgramSurroundings) -> str | CommandFailed:
     child = await guard.start(argv, surroundings)
     try:
         child.close_stdin()
