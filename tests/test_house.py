@@ -63,11 +63,11 @@ def test_only_the_record_of_trust_lets_a_definition_be_started() -> None:
 def test_everything_is_started_in_surroundings_that_one_function_made() -> None:
     root = Path(mooring.__file__).parent
     starters = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if any(_find_starts(path))}
-    # What is in `process` starts programs for the others, who have to give it a `ProgramSurroundings`. The faulty server of
+    # What is in `process` starts programs for the others, who have to give it surroundings. The faulty server of
     # `mooring.testing` is a program of its own.
     assert {path for path in starters if not path.startswith("process/")} == {"testing/faults.py"}
     assert {"process/surroundings.py", "process/programs.py", "process/guard/start.py"} <= starters
-    made = re.compile(r"(?<!class )\bSurroundings\(")
+    made = re.compile(r"(?<!class )\bProgramSurroundings\(")
     makers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
     assert makers == {"process/surroundings.py"}
 

@@ -21,7 +21,7 @@ FOLDER_LISTS = (
 """Variables that list where programs and their code are found. An empty folder in one means the working folder."""
 
 
-class Surroundings(Struct, frozen=True):
+class ProgramSurroundings(Struct, frozen=True):
     """The environment and the folder of one program.
 
     Only `surround` makes one, and a test checks that: the guard starts nothing without one, and neither does
@@ -32,10 +32,10 @@ class Surroundings(Struct, frozen=True):
     cwd: str
 
     def __repr__(self) -> str:
-        return f"<Surroundings in {self.cwd}>"  # the environment may hold secrets
+        return f"<ProgramSurroundings in {self.cwd}>"  # the environment may hold secrets
 
 
-def surround(env: Mapping[str, str], cwd: str, chosen: Container[str] = ()) -> Surroundings:
+def surround(env: Mapping[str, str], cwd: str, chosen: Container[str] = ()) -> ProgramSurroundings:
     """The surroundings of a program, from its whole environment.
 
     `chosen` are the variables that its definition sets, or that the person who typed the command means as they are.
@@ -46,7 +46,7 @@ def surround(env: Mapping[str, str], cwd: str, chosen: Container[str] = ()) -> S
             checked[name] = drop_relative_folders(checked[name])
             if not checked[name]:
                 del checked[name]
-    return Surroundings(checked, cwd)
+    return ProgramSurroundings(checked, cwd)
 
 
 def drop_relative_folders(folders: str) -> str:
@@ -54,7 +54,9 @@ def drop_relative_folders(folders: str) -> str:
     return os.pathsep.join(filter(os.path.isabs, folders.split(os.pathsep)))
 
 
-def start_unguarded(argv: Sequence[str], surroundings: Surroundings, *, detached: bool = False) -> "Popen[bytes]":
+def start_unguarded(
+    argv: Sequence[str], surroundings: ProgramSurroundings, *, detached: bool = False
+) -> "Popen[bytes]":
     """Start a program that may outlive us: an editor, which has our terminal, or if `detached`, a browser without one.
 
     Raises: OSError, ValueError.
