@@ -154,6 +154,22 @@ def test_mooring_s_own_records_are_never_attached_by_whatever_way(cli: Cli, fake
         assert SECRET not in error
 
 
+def test_what_a_rule_denies_to_read_is_not_attached_and_not_listed(cli: Cli, fake: FakeModel, home: Home) -> None:
+    home.write("project/src/key.pem", SECRET)
+    home.write("project/src/a.py", "")
+    (home.project / "innocent.txt").symlink_to("src/key.pem")
+    rules = [{"tool": "Read(*.pem)", "action": "deny"}, {"tool": "Read(*.py)", "action": "ask"}]
+    home.write("home/.config/mooring/settings.json", {"permissions": rules})
+    for said in ("@src/key.pem", '@"./src/key.pem"', "@innocent.txt"):
+        error = refused(cli, fake, said, 4)
+        assert "is not attached: your settings say: deny Read(*.pem)." in error
+    listed = sent(cli, fake, "@src").last_user_text
+    assert listed.endswith("[2 names left out: denied by rules, or asked about.]")
+    assert "key.pem" not in listed
+    # To name a file is the answer to a rule that asks.
+    assert "the file src/a.py" in sent(cli, fake, "@src/a.py").last_user_text
+
+
 def test_an_address_that_no_list_names_is_read_only_if_a_rule_allows_it(cli: Cli, fake: FakeModel) -> None:
     said = "@demo:demo://raedme"
     denied = refused(cli, fake, said, 4)

@@ -52,18 +52,18 @@ OPERATORS = (";", "&", "|", "<", ">", "`", "$(", "\n", "&&", "||", ">>", "<(", "
 BACKTRACKING = (r"(a+)+$", r"^(a|aa)+$")
 
 
-async def _say_no(_: Question) -> Answer:
+async def say_no(_: Question) -> Answer:
     return No()
 
 
 @contextlib.asynccontextmanager
-async def _open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterator[mooring.Registry]:
+async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterator[mooring.Registry]:
     """A conversation with the tools for this machine, and a person who says no to everything."""
     where = Where(str(victim.home), victim.env, "linux", str(victim.system))
     viewpoint = Viewpoint(where, str(victim.project))
     async with mooring.open(request=viewpoint, servers={}) as host:
-        tools = local_tools(where, str(victim.project), host.guard, ask=_say_no, settings=host.settings)
-        async with host.registry(ask=_say_no, rules=rules, more=tools, **options) as registry:
+        tools = local_tools(where, str(victim.project), host.guard, ask=say_no, settings=host.settings)
+        async with host.registry(ask=say_no, rules=rules, more=tools, **options) as registry:
             yield registry
 
 
@@ -78,7 +78,7 @@ async def _reach_other_files(victim: Victim, tally: Tally) -> None:
     (victim.project / "link").symlink_to(secret)
     (victim.project / "folder").symlink_to(secret.parent)
     (victim.project / "chain").symlink_to("link")
-    async with _open_desk(victim) as registry:
+    async with open_desk(victim) as registry:
         for path in PATHS:
             written = path.format(home=victim.home)
             for tool, arguments in _list_uses(written):
@@ -86,7 +86,7 @@ async def _reach_other_files(victim: Victim, tally: Tally) -> None:
                 got_through = CANARY in outcome.text or secret.read_text() != CANARY
                 tally.count(f"{tool} {written}", got_through)
     anything = tuple(Rule(tool, "allow") for tool in ("Read", "Write", "Edit", "Bash"))
-    async with _open_desk(victim, *anything, policy="bypass") as registry:
+    async with open_desk(victim, *anything, policy="bypass") as registry:
         for path in GUARDED:
             target = Path(victim.project, path.format(home=victim.home))
             await registry.call("Write", {"file_path": str(target), "content": "planted"})
@@ -116,7 +116,7 @@ async def _run_more_than_was_allowed(victim: Victim, tally: Tally) -> None:
     chance = random.Random(20_000)
     letters = "abz -_./='\"\\{}[]()~#!%^+,:?*@0\t\u00e9\u200b"
     rules = [Rule("Bash", "allow", pattern) for pattern in ("git *", "git:*", "git*", "*git*", "git ?*")]
-    async with _open_desk(victim, *rules) as registry:
+    async with open_desk(victim, *rules) as registry:
         assert registry.may("Bash", {"command": "git log -3"}).action == "allow"
         for _ in range(2_000):
             words = "".join(chance.choice(letters) for _ in range(chance.randrange(30)))
@@ -124,7 +124,7 @@ async def _run_more_than_was_allowed(victim: Victim, tally: Tally) -> None:
             command = f"git {words[:at]}{chance.choice(OPERATORS)}{words[at:]}"
             tally.count(command, registry.may("Bash", {"command": command}).action == "allow")
     late = f"(sleep 1; touch '{victim.marker}')"
-    async with _open_desk(victim, Rule("Bash", "allow")) as registry:
+    async with open_desk(victim, Rule("Bash", "allow")) as registry:
         for command in (f"{late} &", f'nohup sh -c "{late}" >/dev/null 2>&1 &', f'setsid sh -c "{late}" &'):
             await registry.call("Bash", {"command": command})
             await asyncio.sleep(2)
@@ -145,14 +145,14 @@ async def _stall_a_tool(victim: Victim, tally: Tally) -> None:
     uses: list[tuple[str, dict[str, Any]]] = [("Grep", {"pattern": each, "path": "."}) for each in BACKTRACKING]
     uses += [("Glob", {"pattern": "**/" * 100 + "*"}), ("Glob", {"pattern": "{a,b}" * 50})]
     uses += [("NotebookRead", {"notebook_path": name}) for name in ("deep.ipynb", "large.ipynb")]
-    async with _open_desk(victim) as registry:
+    async with open_desk(victim) as registry:
         for tool, arguments in uses:
             began = time.monotonic()
             outcome = await registry.call(tool, arguments)
             is_late = time.monotonic() - began > SECONDS
             tally.count(f"{tool} {arguments} took long or was endless", is_late or len(outcome.text) > 200_000)
     with _count_visits() as (port, visits):
-        async with _open_desk(victim, Rule("WebFetch", "allow"), policy="bypass") as registry:
+        async with open_desk(victim, Rule("WebFetch", "allow"), policy="bypass") as registry:
             for host in ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0x7f000001", "2130706433", "127.1"):
                 before = len(visits)
                 await registry.call("WebFetch", {"url": f"http://{host}:{port}/", "prompt": "x"})

@@ -8,9 +8,9 @@ from mooring.agents.commands.find import CommandFiles, FoundCommands
 from mooring.agents.commands.section import write_server_skills, write_skills
 from mooring.agents.instructions.collect import FoundInstructions, collect_instructions
 from mooring.agents.instructions.section import write_section
+from mooring.agents.local.workspace import Workspace
 from mooring.core.problem import Problem
 from mooring.core.where import Viewpoint
-from mooring.errors import UnknownTool
 from mooring.tools.registry import Registry
 
 OnProblem: TypeAlias = Callable[[Problem], None]
@@ -33,8 +33,9 @@ class AgentWords:
         # In a thread: a home on a network disk that hangs must not stop everything else.
         found, commands = await asyncio.to_thread(self._look)
         offered = await registry.skills.list()
-        files = [file for file in found.files if may_read(registry, file.real)]
-        self.sections = (write_section(files, self._viewpoint.where), write_skills(commands.skills))
+        files = [file for file in found.files if may_read(registry, self._viewpoint, file.path)]
+        skills = [each for each in commands.skills if may_read(registry, self._viewpoint, each[1].path)]
+        self.sections = (write_section(files, self._viewpoint.where), write_skills(skills))
         self.sections += (write_server_skills(offered),)
         self._tell((*found.problems, *commands.problems, *offered.problems))
 
@@ -48,10 +49,7 @@ class AgentWords:
                 self._on_problem(problem)
 
 
-def may_read(registry: Registry, path: str) -> bool:
+def may_read(registry: Registry, viewpoint: Viewpoint, path: str) -> bool:
     """Whether no rule is against reading a file. That nobody allowed it does not matter: no model chose it."""
-    try:
-        verdict = registry.may("Read", {"file_path": path})
-    except UnknownTool:  # an agent without the tools for this machine
-        return True
-    return verdict.action == "allow" or (verdict.action == "ask" and verdict.rule is None)
+    workspace = Workspace(viewpoint.where, viewpoint.cwd)
+    return registry.may_open(workspace.assess_reading(workspace.resolve(path)))

@@ -6,13 +6,17 @@ from base64 import b64encode
 from msgspec import Struct
 
 from mooring import files
+from mooring.agents.local.permitted import list_left_out
+from mooring.agents.local.workspace import Workspace
 from mooring.core.content import Block, Image, Text
 from mooring.core.near import find_slip
 from mooring.core.picture import find_picture_type
 from mooring.core.units import MIB
+from mooring.core.verdict import LocalAccess
 from mooring.core.where import KERNEL_FOLDERS, Viewpoint, is_below
-from mooring.errors import ConfigError, FileError
+from mooring.errors import ConfigError, Denied, FileError
 from mooring.files.listing import list_folder
+from mooring.permissions.policy import Policy
 
 MAX_FILE = 10 * MIB
 MAX_ENTRIES = 1_000
@@ -66,20 +70,35 @@ def make_missing_error(viewpoint: Viewpoint, typed: str) -> ConfigError:
     return ConfigError(f"There is no file {typed}. {advice}")
 
 
-def read_named(path: NamedPath) -> list[Block]:
-    """What a model is given of it: text, a picture, the names in a folder, or a sentence about anything else.
+class NamedFiles:
+    """Reads what a person named, as far as their rules let a model see it."""
 
-    Raises: FileError if it is not a file or a folder, is too large, or cannot be read.
-    """
-    if path.is_folder:
-        return [Text(_describe_folder(path))]
-    data = _read_file(path)
-    picture = find_picture_type(data)
-    if picture is not None:
-        return [Image(data=b64encode(data).decode(), mime_type=picture)]
-    if b"\0" in data:
-        return [Text(f"[{path.shown} is a binary file of {len(data):,} bytes; its content is not attached.]")]
-    return [Text(data.decode(errors="replace") or f"[{path.shown} is empty.]")]
+    def __init__(self, viewpoint: Viewpoint, policy: Policy) -> None:
+        self._workspace = Workspace(viewpoint.where, viewpoint.cwd)
+        self._policy = policy
+
+    def read(self, path: NamedPath) -> list[Block]:
+        """What a model is given of it: text, a picture, the names in a folder, or a sentence about anything else.
+
+        Raises:
+            FileError: it is not a file or a folder, is too large, or cannot be read.
+            Denied: a rule denies reading it. To name it is the answer to a rule that asks.
+        """
+        verdict = self._policy.judge_opening(self._assess(path.shown))
+        if verdict.action == "deny":
+            raise Denied(f"{path.shown} is not attached: {verdict.why}.")
+        return [Text(self._describe_folder(path))] if path.is_folder else _read_file(path)
+
+    def _assess(self, written: str) -> LocalAccess:
+        return self._workspace.assess_reading(self._workspace.resolve(written))
+
+    def _describe_folder(self, path: NamedPath) -> str:
+        names = list_folder(path.real, MAX_ENTRIES + 1)
+        if not names:
+            return f"[The folder {path.shown} is empty.]"
+        permitted = [name for name in names if self._policy.may_open(self._assess(os.path.join(path.real, name)))]
+        notes = [f"[… and more; only {MAX_ENTRIES:,} names are given.]"] if len(names) > MAX_ENTRIES else []
+        return "\n".join([*permitted[:MAX_ENTRIES], *notes, *list_left_out(len(names) - len(permitted))])
 
 
 def list_paths(viewpoint: Viewpoint, begun: str) -> list[str]:
@@ -95,7 +114,17 @@ def list_paths(viewpoint: Viewpoint, begun: str) -> list[str]:
     return [os.path.join(folder, each) for each in fitting if is_hidden_wanted or not each.startswith(".")]
 
 
-def _read_file(path: NamedPath) -> bytes:
+def _read_file(path: NamedPath) -> list[Block]:
+    data = _read_bytes(path)
+    picture = find_picture_type(data)
+    if picture is not None:
+        return [Image(data=b64encode(data).decode(), mime_type=picture)]
+    if b"\0" in data:
+        return [Text(f"[{path.shown} is a binary file of {len(data):,} bytes; its content is not attached.]")]
+    return [Text(data.decode(errors="replace") or f"[{path.shown} is empty.]")]
+
+
+def _read_bytes(path: NamedPath) -> bytes:
     try:
         data = files.read(path.real, MAX_FILE)
     except FileError as error:
@@ -103,14 +132,6 @@ def _read_file(path: NamedPath) -> bytes:
     if data is None:
         raise FileError(path.shown, "does not exist")
     return data
-
-
-def _describe_folder(path: NamedPath) -> str:
-    names = list_folder(path.real, MAX_ENTRIES + 1)
-    if not names:
-        return f"[The folder {path.shown} is empty.]"
-    more = [f"[… and more; only {MAX_ENTRIES:,} names are given.]"] if len(names) > MAX_ENTRIES else []
-    return "\n".join([*names[:MAX_ENTRIES], *more])
 
 
 def _join_home(viewpoint: Viewpoint, typed: str) -> str:

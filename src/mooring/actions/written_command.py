@@ -45,15 +45,17 @@ async def make_command_turn(
     name any file; what a repository's command names has to be in the repository.
 
     Raises:
-        Denied: a command line may not be run.
+        Denied: a command line may not be run, or a rule keeps the file from being read.
         ConfigError: an argument is missing, a command line cannot be run, or there are too many.
         as `expand_mentions`, for what the person typed.
     """
+    if not await asyncio.to_thread(may_read, registry, host.viewpoint, used.command.path):
+        raise Denied(f"/{used.name} was not sent: a rule keeps {used.command.path} from being read.")
     arguments = CommandArguments(used.typed)
     named, problems = await asyncio.to_thread(_find_named, host.viewpoint, used.command)
-    permitted = [path for path in named if may_read(registry, path.real)]
+    permitted = [path for path in named if may_read(registry, host.viewpoint, path.real)]
     targets: list[Target] = [*permitted, *await find_targets(host, find_mentions(arguments.typed))]
-    attachments = await attach_targets(host, list(dict.fromkeys(targets)), takes, deadline)
+    attachments = await attach_targets(host, list(dict.fromkeys(targets)), takes, deadline, registry)
     text = await _fill(registry, used, arguments)
     head = f"/{used.name} {arguments.typed}".rstrip()
     return CommandTurn(TurnInput(f"{head}\n\n{text}", attachments), tuple(problems))

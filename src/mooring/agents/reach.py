@@ -5,7 +5,8 @@ import os
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.where import KERNEL_FOLDERS, Viewpoint, is_below
+from mooring.agents.local.guarded import GuardedFiles
+from mooring.core.where import Viewpoint, is_below
 
 _AGENT_FOLDERS = frozenset({".agents", ".claude", ".codex", ".cursor", ".github", ".mooring", ".opencode"})
 """Hidden folders in which people keep texts for agents. Others hold keys, tokens and the like."""
@@ -16,15 +17,14 @@ class Reach(Struct, frozen=True):
 
     project: str
     home: str
-    own: tuple[str, ...]
-    """Where Mooring keeps secrets and records."""
+    guarded: GuardedFiles
 
     def find_refusal(self, real: str, fence: str | None) -> str:
         """Why a text may not bring a file along; empty if it may.
 
         `fence` is the repository that the text belongs to; `None` if the person wrote it.
         """
-        if any(is_below(real, folder) for folder in (*self.own, *KERNEL_FOLDERS)):
+        if self.guarded.find_privacy(real):
             return "is never given to a model"
         if fence is None:
             return ""
@@ -58,7 +58,7 @@ def make_reach(viewpoint: Viewpoint) -> Reach:
     """What texts may name from this folder. Looks at the disk."""
     where = viewpoint.where
     project = os.path.realpath(files.project_folders(os.path.realpath(viewpoint.cwd))[-1])
-    return Reach(project, os.path.realpath(where.home), (os.path.realpath(where.state), os.path.realpath(where.cache)))
+    return Reach(project, os.path.realpath(where.home), GuardedFiles(where))
 
 
 def resolve_named(viewpoint: Viewpoint, folder: str, named: str) -> str | None:

@@ -209,7 +209,7 @@ class Conversation:
             return TurnInput(request)
         from mooring.actions.mentions import expand_mentions  # few requests name anything
 
-        return await expand_mentions(self.host, request, takes, Deadline(None))
+        return await expand_mentions(self.host, request, takes, Deadline(None), self.registry)
 
     async def begin_servers(self) -> None:
         """Start the servers that are new, and give them a moment; those that come later are announced when they do."""

@@ -277,6 +277,10 @@ class Calls:
         """What would become of a call of a tool that belongs to no server."""
         return self._permissions.judge(propose_own(tool, arguments, also, hints, access))
 
+    def may_open(self, access: LocalAccess) -> bool:
+        """See `ToolHost.may_open`."""
+        return self._permissions.may_open(access)
+
     def judge_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
         """What would become of repeated calls of a tool. Raises: Stale."""
         polls = self._permissions.judge([_propose_polling(entry, arguments)])

@@ -102,6 +102,9 @@ class ConversationHost:
     ) -> Verdict:
         return self.calls.judge_own_tool(tool, arguments, also, hints, access)
 
+    def may_open(self, access: LocalAccess) -> bool:
+        return self.calls.may_open(access)
+
     def may_read(self, tool: str, server: str, uri: str, *, linked: bool) -> Verdict:
         return self._requests.judge_reading(_READING_TOOLS[tool], server, uri, linked)
 

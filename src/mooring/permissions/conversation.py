@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from mooring.core.question import Ask
-from mooring.core.verdict import ProposedCall, Rule, Verdict
+from mooring.core.verdict import LocalAccess, ProposedCall, Rule, Verdict
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.gate import Gate
 from mooring.permissions.policy import find_strictest
@@ -45,14 +47,20 @@ class ConversationPermissions:
         Raises:
             Denied: it may not be made.
         """
-        verdict = self.allow_unasked(call) or await self.gate.authorize(call)
+        unasked = self.allow_unasked(call)
+        verdict = unasked or await self.gate.authorize(call)
+        # What was answered about another file is no answer about this one.
+        asked_already = unasked is None or (call.access is None and unasked.level == "session")
         for other in others:
-            asked_already = verdict.level == "session"
             if not asked_already and self.gate.policy.decide(other).rule is not None:
-                await self.authorize(other)
+                await self.authorize(_limit_grant(other))
             else:
                 self.recheck(other)
         return verdict
+
+    def may_open(self, access: LocalAccess) -> bool:
+        """Whether a file may be opened as part of something that was permitted: see `Policy.may_open`."""
+        return self.gate.policy.may_open(access)
 
     def judge(self, calls: Sequence[ProposedCall]) -> Verdict:
         """What would become of a call, given under each of its names, if it were made now: the strictest verdict."""
@@ -78,3 +86,10 @@ class ConversationPermissions:
         """
         for call in calls:
             self.gate.recheck(call)
+
+
+def _limit_grant(call: ProposedCall) -> ProposedCall:
+    """The same call under another name. What a yes to a change grants would be too much for reading."""
+    if call.access is None or (call.hints is not None and call.hints.read_only_hint):
+        return call
+    return replace(call, access=replace(call.access, grant=None))

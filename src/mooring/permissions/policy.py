@@ -60,6 +60,7 @@ _PLAN_REASONS: Mapping[ItemState | None, str] = {
     "unlisted": "in plan mode, only addresses that their server lists are read",
 }
 
+_ONLY_READS = Hints(read_only_hint=True)
 _LOCAL_PLAN_REASON = "in plan mode, local tools only read, and only inside the project"
 
 _SOURCES: Mapping[Level, str] = {
@@ -182,6 +183,18 @@ class Policy:
         if call.target is None:
             return verdict
         return find_strictest([verdict, self.decide(call.target)])
+
+    def judge_opening(self, access: LocalAccess) -> Verdict:
+        """What becomes of a file that is opened or named as part of something that was permitted: a search, a listing,
+        an import. It needs no permission of its own, but a rule about `Read` holds, and so does a path that insists."""
+        free = access if access.is_free else replace(access, is_free=True)
+        return self.decide(ProposedCall(None, "Read", {}, _ONLY_READS, access=free))
+
+    def may_open(self, access: LocalAccess) -> bool:
+        """Whether such a file is opened without a question; every tool and loader that opens files asks this."""
+        verdict = self.judge_opening(access)
+        # Whoever permitted the whole was told that rules cannot be read.
+        return verdict.action == "allow" or (verdict.doubtful and not access.insists)
 
     def ignores_arguments(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""

@@ -18,8 +18,8 @@ from mooring.tools.function import make_schema
 from mooring.tools.server_skills import ServerSkills
 from mooring.tools.tool import Arguments, OnProgress, OnStart
 
-Judge: TypeAlias = Callable[[str, LocalAccess], bool]
-"""Whether no rule denies a tool of that name what it would touch."""
+MayOpen: TypeAlias = Callable[[LocalAccess], bool]
+"""Whether a file that a call comes across may be opened or named: see `ToolHost.may_open`."""
 CallTool: TypeAlias = Callable[[str, Arguments], Awaitable[Outcome]]
 
 
@@ -30,7 +30,7 @@ class LocalCall(Struct, frozen=True):
     arguments: Any
     """As the struct that the tool described its arguments by."""
     access: LocalAccess
-    is_permitted: Judge
+    may_open: MayOpen
     call_tool: CallTool
     """Calls another tool of the conversation, which passes the gate by itself."""
     find_tool: Callable[[str], Definition | None]

@@ -224,6 +224,10 @@ class Registry:
             return self._judge_local(tool, meant)
         return self._host.may_own(tool.name, meant, hints=tool.definition.annotations or Hints())
 
+    def may_open(self, access: LocalAccess) -> bool:
+        """Whether a file may be opened as part of something that was permitted, such as a search or an import."""
+        return self._host.may_open(access)
+
     def _judge_local(self, tool: LocalTool, arguments: Arguments) -> Verdict:
         """What would become of a call of a local tool; it looks at the disk for that, but changes nothing."""
         try:
@@ -386,13 +390,13 @@ class Registry:
         """Call a local tool: the gate decides by what it would touch, which is found out first."""
         parsed = tool.parse(arguments)
         access = await asyncio.to_thread(tool.assess, parsed)
-        if access.fault and not access.refused and self._is_permitted("Read", access):
+        if access.fault and not access.refused and self.may_open(replace(access, insists="")):
             # Nobody is asked about a call that would fail.
             raise ConfigError(access.fault)
 
         async def work() -> Result:
             progress.start()
-            call = LocalCall(id, parsed, access, self._is_permitted, self.call, self.find, self.skills)
+            call = LocalCall(id, parsed, access, self.may_open, self.call, self.find, self.skills)
             return await tool.run(call)
 
         guarded = work if tool.raises_answers else partial(_report_failure, tool, work)
@@ -400,11 +404,6 @@ class Registry:
         return await own(
             tool.name, arguments, guarded, also=tool.aliases, hints=tool.hints, access=access, approved=approved
         )
-
-    def _is_permitted(self, tool: str, access: LocalAccess) -> bool:
-        """Whether no rule is against what a local tool comes across while it works, such as a file that it searches."""
-        verdict = self._host.may_own(tool, {}, hints=Hints(read_only_hint=True), access=replace(access, is_free=True))
-        return verdict.action == "allow" or (verdict.action == "ask" and verdict.rule is None)
 
     async def _call_agent_tool(
         self, tool: ModelTool, arguments: Arguments, progress: ProgressReporter, approved: bool

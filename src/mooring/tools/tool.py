@@ -130,6 +130,10 @@ class ToolHost(Protocol):
     ) -> Verdict:
         """The same as `may` for a tool that belongs to no server."""
 
+    def may_open(self, access: LocalAccess) -> bool:
+        """Whether a file may be opened or named as part of something that was permitted: no rule is against reading
+        it, and it is none that is always asked about."""
+
     def may_read(self, tool: str, server: str, uri: str, *, linked: bool) -> Verdict:
         """The same for one of Mooring's own tools that reads or watches a resource. Raises: as `server`."""
 

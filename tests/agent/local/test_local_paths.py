@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from desk import ONCE, Desk, allow, deny, desk_in
+from desk import ONCE, Desk, Reader, allow, deny, desk_in, desk_with, host_in
 
 from mooring.core.verdict import Rule
 from mooring.errors import FileError
@@ -252,7 +252,7 @@ async def test_a_denied_file_is_read_by_no_tool(home: Home, rule: Rule) -> None:
         assert "canary" not in await desk.failure("Read", file_path="link")
         assert "canary" not in await desk.failure("Grep", pattern="TOKEN", path=".env")
         found = await desk.text("Grep", pattern="TOKEN", output_mode="content")
-        assert found == "a.txt:1:TOKEN\n[1 file left out, as rules say.]"
+        assert found == "a.txt:1:TOKEN\n[1 name left out: denied by rules, or asked about.]"
 
 
 async def test_what_is_in_a_file_that_may_not_be_read_is_not_told_by_a_failed_edit(home: Home) -> None:
@@ -265,6 +265,73 @@ async def test_what_is_in_a_file_that_may_not_be_read_is_not_told_by_a_failed_ed
             missing = await desk.failure("Edit", file_path=f"{path}-missing", old_string="x", new_string="y")
             assert wrong == guessed
             assert path == ".env" or missing == guessed
+
+
+@pytest.mark.parametrize("tool", ["Edit", "Write", "NotebookEdit"])
+async def test_a_rule_about_reading_a_file_holds_for_changing_it(home: Home, tool: str) -> None:
+    home.write("project/secret/a.ipynb", {"cells": [{"cell_type": "code", "id": "canary", "source": []}]})
+    home.write("project/a.ipynb", {"cells": [{"cell_type": "code", "id": "canary", "source": []}]})
+    uses = {
+        "Edit": {"old_string": "canary", "new_string": "x"},
+        "Write": {"content": "x"},
+        "NotebookEdit": {"new_source": "x", "cell_id": "canary"},
+    }
+
+    async def use(desk: Desk, folder: str) -> bool:
+        path = f"{folder}a.ipynb"
+        key = "notebook_path" if tool == "NotebookEdit" else "file_path"
+        await desk.call("NotebookRead", notebook_path=path)
+        return not (await desk.call(tool, **{key: path}, **uses[tool])).is_error
+
+    async with host_in(home) as host:
+        denied = desk_with(host, home, Reader(), deny("Read(secret/**)"), *ANYTHING, policy="bypass")
+        asked = desk_with(host, home, Reader(), Rule("Read", "ask", "secret/**"), *ANYTHING)
+        async with denied as one, asked as two:
+            assert not await use(one, "secret/")
+            assert one.person.asked == []
+            assert not await use(two, "secret/")
+            assert two.person.asked != []
+            assert "canary" in (home.project / "secret/a.ipynb").read_text()
+            assert await use(one, "")
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-reads", "bypass"])
+async def test_a_search_above_mooring_s_own_folders_leaves_them_out_and_says_so(home: Home, mode: str) -> None:
+    home.write("home/.local/state/mooring/secrets.json", "canary\n")
+    home.write("home/.local/state/tool/a.txt", "canary-of-another\n")
+    (home.home / "again").symlink_to(home.home / ".local/state/mooring")
+    note = "[1 name left out: denied by rules, or asked about.]"
+    allowed = [allow(tool, "~/**") for tool in ("Read", "Grep", "Glob", "LS")]
+    async with desk_in(home, *allowed, policy=mode) as desk:
+        lines = await desk.text("Grep", pattern="canary", path="~", output_mode="content")
+        assert lines == f"{home.home}/.local/state/tool/a.txt:1:canary-of-another\n{note}"
+        assert await desk.text("LS", path="~/.local/state") == f"tool/\n{note}"
+        assert await desk.text("LS", path="~") == f".local/\n{note}"
+        assert "secrets.json" not in await desk.text("Glob", pattern="**", path="~/.local")
+        assert desk.person.asked == []
+        # Whoever asks for the folder itself is asked about, and a yes covers what is in it.
+        assert "canary" not in await desk.failure("Grep", pattern="canary", path="~/.local/state/mooring")
+        desk.person.answer = ONCE
+        assert "secrets.json" in await desk.text("Grep", pattern="canary", path="~/.local/state/mooring")
+
+
+async def test_a_listing_leaves_out_what_may_not_be_read_and_says_how_much(home: Home) -> None:
+    for name in ("a.txt", "b.env", "C.ENV", "keys/x"):
+        home.write(f"project/{name}", "x")
+    (home.project / "link").symlink_to("b.env")
+    note = "left out: denied by rules, or asked about.]"
+    async with desk_in(home, deny("Read(*.env)"), Rule("Read", "ask", "keys/**")) as desk:
+        assert await desk.text("LS") == f".git/\na.txt\n[4 names {note}"
+        assert await desk.text("Glob", pattern="**") == f"a.txt\n[4 names {note}"
+        assert await desk.text("Glob", pattern="*.txt") == "a.txt"
+
+
+@pytest.mark.parametrize("path", ["/dev/shm/made", "/dev/null", "/proc/self/comm", "/sys/made", "shm/made"])
+async def test_nothing_is_written_into_the_systems_own_folders(home: Home, path: str) -> None:
+    (home.project / "shm").symlink_to("/dev/shm")
+    async with desk_in(home, *ANYTHING, policy="bypass", answer=ONCE) as desk:
+        assert "not a file on a disk" in await desk.failure("Write", file_path=path, content="x")
+        assert desk.person.asked == []
 
 
 async def test_a_deny_of_edit_covers_write_and_notebooks(home: Home) -> None:

@@ -43,6 +43,19 @@ def test_an_unknown_skill_is_a_sentence_and_one_that_a_rule_denies_stays_closed(
             assert CANARY not in asked.run("Go", "--deny", rule).out
 
 
+def test_a_skill_whose_file_a_rule_denies_is_neither_listed_nor_sent(asked: Asked, home: Home) -> None:
+    home.write("project/.claude/skills/tides/SKILL.md", CANARY)
+    home.write("project/.claude/skills/winds/SKILL.md", "From the north")
+    rules = [{"tool": "Read(.claude/skills/tides/**)", "action": "deny"}]
+    home.write("home/.config/mooring/settings.json", {"permissions": rules})
+    before = len(asked.fake.requests)
+    assert "/tides was not sent: a rule keeps" in asked.run("/tides").err
+    assert len(asked.fake.requests) == before
+    request = asked.sent("/winds")
+    assert "From the north" in request.last_user_text
+    assert "tides" not in request.system
+
+
 def test_who_may_use_a_skill_is_what_its_header_says(asked: Asked, home: Home) -> None:
     home.write("project/.claude/skills/quiet/SKILL.md", "---\ndisable-model-invocation: true\n---\nof-quiet")
     home.write("project/.claude/skills/inner/SKILL.md", "---\nuser-invocable: false\n---\nof-inner")

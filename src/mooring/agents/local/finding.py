@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.path_glob import PathGlob
+from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.walk import FoundFile, Walk
 from mooring.agents.local.workspace import Workspace
 from mooring.core.result import Result
@@ -58,20 +59,23 @@ class GlobTool(SearchingTool):
     parameters = GlobArguments
 
     async def run(self, call: LocalCall) -> Result:
-        return await asyncio.to_thread(self._find, call.access.subject, call.arguments.pattern)
+        return await asyncio.to_thread(self._find, call)
 
-    def _find(self, folder: str, pattern: str) -> Result:
+    def _find(self, call: LocalCall) -> Result:
+        folder, pattern = call.access.subject, call.arguments.pattern
         check_folder(folder, self.workspace)
-        walk = Walk(folder)
+        permitted = PermittedFiles(self.workspace, call)
+        walk = Walk(folder, permitted.may_enter)
         glob = PathGlob(_make_relative(pattern, folder))
-        found = [file for file in walk if glob.matches(file.parts)]
+        matching = (file for file in walk if glob.matches(file.parts))
+        found = [file for file in matching if permitted.may_open(file.path, is_link=file.is_link)]
         latest = sorted(found, key=_find_time, reverse=True)[:MAX_FOUND]
         lines = [self.workspace.shorten(file.path) for file in latest]
         if len(found) > MAX_FOUND:
             lines.append(f"[{MAX_FOUND} of {len(found):,} files: use a narrower pattern.]")
         if walk.is_cut:
             lines.append(_CUT)
-        return text_result("\n".join(lines) or "No file matches.")
+        return text_result("\n".join([*(lines or ["No file matches."]), *permitted.notes]))
 
 
 class ListTool(SearchingTool):
@@ -80,14 +84,18 @@ class ListTool(SearchingTool):
     parameters = ListArguments
 
     async def run(self, call: LocalCall) -> Result:
-        return await asyncio.to_thread(self._list, call.access.subject, call.arguments.ignore)
+        return await asyncio.to_thread(self._list, call)
 
-    def _list(self, folder: str, ignore: list[str]) -> Result:
-        left_out = [PathGlob(glob) for glob in ignore[:100]]
-        entries = [entry for entry in sorted(check_folder(folder, self.workspace)) if not _matches(entry, left_out)]
+    def _list(self, call: LocalCall) -> Result:
+        folder = call.access.subject
+        permitted = PermittedFiles(self.workspace, call)
+        ignored = [PathGlob(glob) for glob in call.arguments.ignore[:100]]
+        wanted = (entry for entry in sorted(check_folder(folder, self.workspace)) if not _matches(entry, ignored))
+        entries = [entry for entry in wanted if permitted.may_name(folder, entry)]
         lines = [_show_entry(entry) for entry in entries[:MAX_LISTED]]
         if len(entries) > MAX_LISTED:
             lines.append(f"[{MAX_LISTED:,} of {len(entries):,} entries.]")
+        lines += permitted.notes
         return text_result("\n".join(lines) or f"[{self.workspace.shorten(folder)} is empty.]")
 
 

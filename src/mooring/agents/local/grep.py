@@ -10,10 +10,10 @@ from msgspec import Meta, Struct, field, json
 
 from mooring.agents.local.finding import SearchingTool, check_folder
 from mooring.agents.local.path_glob import PathGlob
+from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.walk import Walk
 from mooring.agents.local.workspace import Workspace
 from mooring.core.result import Result
-from mooring.display.text import count_noun
 from mooring.errors import ConfigError
 from mooring.process.output import OutputReader, feed_input
 from mooring.process.programs import Guard
@@ -97,17 +97,16 @@ class GrepTool(SearchingTool):
         if os.path.isfile(real):
             return _ChosenFiles([real] if _is_text(real) else [], [])
         check_folder(real, self.workspace)
-        walk = Walk(real)
+        permitted = PermittedFiles(self.workspace, call)
+        walk = Walk(real, permitted.may_enter)
         globs = [PathGlob(glob) for glob in _list_globs(arguments)]
         fitting = [
             file.path
             for file in walk
             if not file.is_link and _is_text(file.path) and all(glob.matches(file.parts) for glob in globs)
         ]
-        readable = [path for path in fitting if call.is_permitted("Read", self.workspace.assess_found(path))]
-        notes = []
-        if len(readable) < len(fitting):
-            notes.append(f"[{count_noun(len(fitting) - len(readable), 'file')} left out, as rules say.]")
+        readable = [path for path in fitting if permitted.may_open(path)]
+        notes = [*permitted.notes]
         if walk.is_cut:
             notes.append("[There are more files than can be searched: search in a folder below.]")
         return _ChosenFiles(readable, notes)

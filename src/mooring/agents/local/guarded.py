@@ -1,15 +1,18 @@
-"""Files that decide what programs do with this machine: some are never written, others only with a person's yes."""
+"""Files that are read, or written, only with a person's yes each time, and those that are never written."""
 
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from mooring.core.glob import Glob, literal
-from mooring.core.where import Where
+from mooring.core.where import KERNEL_FOLDERS, Where, is_below
 from mooring.discovery.known_places import list_project_places, list_user_places
 
 OWN = "it is among Mooring's own settings and records, which only its commands change"
+_PRIVATE = "Mooring keeps its own settings, records and secrets there"
+_SYSTEM = "it is not a file on a disk, but a view into the system"
+_TEXT_FOLDERS = ("agents", "commands", "skills")
 
 _NAMES = frozenset(
     {
@@ -41,9 +44,36 @@ class GuardedFiles:
     def __init__(self, where: Where) -> None:
         self._where = where
 
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def find_privacy(self, real: str) -> str:
+        """Why a file is read only if a person says so each time; empty if a rule can allow it."""
+        private = self.list_private()
+        reason = private.find_above(real)
+        return "" if reason == _PRIVATE and self._is_text(real) else reason
+
+    def list_private(self) -> "PrivateFolders":
+        """The folders whose files always ask, as they are now: one may be there by the next call."""
+        where = self._where
+        own = (where.config, where.state, where.cache, f"{where.system}/etc/mooring")
+        return PrivateFolders({**dict.fromkeys(KERNEL_FOLDERS, _SYSTEM), **dict.fromkeys(own, _PRIVATE)})
+
+    def _is_text(self, real: str) -> bool:
+        """Whether a file of Mooring's own configuration is a text for agents, which the person wrote to be read."""
+        folder = os.path.realpath(self._where.config)
+        if not is_below(real, folder) or real == folder:
+            return False
+        first = os.path.relpath(real, folder).split("/")[0]
+        return first in _TEXT_FOLDERS or real.endswith(".md")
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
     def find_refusal(self, real: str) -> str:
         """Why a file is never written; empty if it may be."""
-        return OWN if self.is_own(real) or ".mooring" in _split_folded(real) else ""
+        reason = self.list_private().find_above(real)
+        if reason == _SYSTEM:
+            return reason
+        return OWN if reason or ".mooring" in _split_folded(real) else ""
 
     def find_reason(self, real: str) -> str:
         """Why a file is written only if a person says so each time; empty if a rule can allow it."""
@@ -55,27 +85,6 @@ class GuardedFiles:
         if not _FOLDERS.isdisjoint(parts) or any(folder in parts for folder in self._config_folders(parts)):
             return "programs act on what is in its folder"
         return ""
-
-    def is_own(self, real: str) -> bool:
-        """Whether a file is in one of Mooring's own folders, by whatever path."""
-        folded = _fold(real)
-        if any(folded == own or folded.startswith(f"{own}/") for own in self._own_folders):
-            return True
-        # The same folder may be mounted twice, or its file system may ignore more than case.
-        identities = self._own_identities()
-        return bool(identities) and any(identity in identities for identity in _list_identities(real))
-
-    @cached_property
-    def _own_folders(self) -> frozenset[str]:
-        where = self._where
-        folders = (where.config, where.state, where.cache, f"{where.system}/etc/mooring")
-        return frozenset(_fold(form) for folder in folders for form in (folder, os.path.realpath(folder)))
-
-    def _own_identities(self) -> set[tuple[int, int]]:
-        # Looked up each time: a folder that is not there yet may be by the next call.
-        where = self._where
-        folders = (where.config, where.state, where.cache, f"{where.system}/etc/mooring")
-        return {identity for folder in folders if (identity := _find_identity(folder)) is not None}
 
     def _config_folders(self, parts: list[str]) -> tuple[str, ...]:
         return _BELOW_CONFIG if ".config" in parts else ()
@@ -93,6 +102,38 @@ class GuardedFiles:
         return tuple(map(Glob, sorted(globs)))
 
 
+class PrivateFolders:
+    """Folders by their paths and by what the system calls them, each with the reason why its files always ask.
+
+    The same folder may be mounted twice, or its file system may ignore more than case.
+    """
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        self._paths = {
+            _fold(form): reason for path, reason in reasons.items() for form in (path, os.path.realpath(path))
+        }
+        identities = ((_find_identity(path), reason) for path, reason in reasons.items())
+        self._identities = {identity: reason for identity, reason in identities if identity is not None}
+
+    def find(self, folder: str) -> str:
+        """Why what is in a folder always asks, if it is itself one of these; empty if it isn't.
+
+        That is enough for a walk, which comes from above.
+        """
+        reason = self._paths.get(_fold(folder), "")
+        identity = None if reason else _find_identity(folder)
+        return reason if identity is None else self._identities.get(identity, "")
+
+    def find_above(self, real: str) -> str:
+        """The same for a path that is one of these, or anywhere below."""
+        while True:
+            reason = self.find(real)
+            above = os.path.dirname(real)
+            if reason or above == real:
+                return reason
+            real = above
+
+
 def _list_forms(pattern: str) -> Iterator[str]:
     """The glob for a place, with and without the links on its way; only its star is special."""
     before, star, after = pattern.partition("*")
@@ -108,18 +149,6 @@ def _fold(path: str) -> str:
 
 def _split_folded(path: str) -> list[str]:
     return _fold(path).split("/")
-
-
-def _list_identities(path: str) -> Iterator[tuple[int, int]]:
-    """What the system calls a path and each folder that it is in."""
-    while True:
-        identity = _find_identity(path)
-        if identity is not None:
-            yield identity
-        above = os.path.dirname(path)
-        if above == path:
-            return
-        path = above
 
 
 def _find_identity(path: str) -> tuple[int, int] | None:

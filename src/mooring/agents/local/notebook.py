@@ -78,7 +78,7 @@ class NotebookEditTool(ChangingTool):
         "without cell_id), or delete it."
     )
     parameters = NotebookEditArguments
-    aliases = ("Edit", "Write")
+    aliases = ("Edit", "Write", "Read")
 
     def find_path(self, arguments: Struct) -> LocalPath:
         assert isinstance(arguments, NotebookEditArguments)

@@ -1,10 +1,10 @@
 """`Skill`: what one of the skills says that the system prompt lists."""
 
 import asyncio
-import os
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.find import CommandFiles
@@ -51,18 +51,9 @@ class SkillTool(LocalTool):
         if skill is None:
             # Reading it passes the gate once more, as what its server offers.
             return LocalAccess(kind="text", subject=arguments.skill, is_free=True, why="it reads a skill")
-        real = os.path.realpath(skill.path)
-        return LocalAccess(
-            kind="path",
-            subject=real,
-            spellings=(skill.path,),
-            project=self._workspace.project,
-            home=self._workspace.home,
-            # The person keeps it where skills belong, or works in the project that has it.
-            is_free=True,
-            why="it reads a skill",
-            preview=f"Path: {real}",
-        )
+        access = self._workspace.assess_reading(self._workspace.resolve(skill.path))
+        # The person keeps it where skills belong, or works in the project that has it.
+        return replace(access, is_free=True, why="it reads a skill")
 
     async def run(self, call: LocalCall) -> Result:
         arguments: SkillArguments = call.arguments

@@ -1,6 +1,6 @@
 """The files below a folder, in a stable order and within bounds: links are not followed, ignored files left out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 from msgspec import Struct
@@ -36,8 +36,10 @@ class _Level(Struct, frozen=True):
 class Walk:
     """One look through a folder. Blocks on the disk: call it in a thread."""
 
-    def __init__(self, root: str, *, with_ignored: bool = False) -> None:
+    def __init__(self, root: str, may_enter: Callable[[str], bool], *, with_ignored: bool = False) -> None:
+        """`may_enter` is asked about each folder below the root."""
         self._root = root
+        self._may_enter = may_enter
         self._with_ignored = with_ignored
         self._entries = 0
         self._comparisons = 0
@@ -73,7 +75,7 @@ class Walk:
             if self._is_left_out(entry.name, parts, is_folder, rules):
                 continue
             path = f"{level.path.rstrip('/')}/{entry.name}"
-            if is_folder and len(parts) < MAX_DEPTH:
+            if is_folder and len(parts) < MAX_DEPTH and self._may_enter(path):
                 yield _Level(path, parts, rules)
             elif entry.kind in ("file", "link"):
                 yield FoundFile(parts, path, entry.kind == "link")

@@ -9,7 +9,7 @@ from mooring import files
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.glob import literal
 from mooring.core.verdict import LocalAccess
-from mooring.core.where import KERNEL_FOLDERS, Where, is_below
+from mooring.core.where import Where, is_below
 from mooring.errors import FileError
 from mooring.files.exact import read_exact
 
@@ -37,7 +37,7 @@ class Workspace:
         self.cwd = os.path.realpath(cwd)
         self.project = os.path.realpath(files.project_folders(self.cwd)[-1])
         self.home = os.path.realpath(where.home)
-        self._guarded = GuardedFiles(where)
+        self.guarded = GuardedFiles(where)
         self._read: dict[str, str] = {}
         """A digest of each file as the model has seen it, by its real path."""
 
@@ -71,11 +71,7 @@ class Workspace:
     def assess_reading(self, path: LocalPath) -> LocalAccess:
         """What the gate has to know of a tool that reads a file, or looks through a folder."""
         is_inside = self.is_inside(path.real)
-        insists = ""
-        if any(is_below(path.real, folder) for folder in KERNEL_FOLDERS):
-            insists = "it is not a file on a disk, but a view into the system"
-        elif self._guarded.is_own(path.real):
-            insists = "Mooring keeps its own settings, records and secrets there"
+        insists = self.guarded.find_privacy(path.real)
         return LocalAccess(
             kind="path",
             subject=path.real,
@@ -89,10 +85,6 @@ class Workspace:
             preview=f"Path: {path.real}",
         )
 
-    def assess_found(self, real: str) -> LocalAccess:
-        """The same for a file that a search comes across: it is read as part of a call that was permitted."""
-        return LocalAccess(kind="path", subject=real, project=self.project, home=self.home, is_free=True)
-
     def assess_writing(self, path: LocalPath, preview: str, before: bytes | None) -> LocalAccess:
         """What the gate has to know of a tool that changes a file."""
         is_inside = self.is_inside(path.real)
@@ -104,8 +96,8 @@ class Workspace:
             project=self.project,
             home=self.home,
             why="it changes a file" if is_inside else f"it changes a file, and {path.real} is outside of the project",
-            insists=self._guarded.find_reason(path.real),
-            refused=self._guarded.find_refusal(path.real),
+            insists=self.guarded.find_reason(path.real),
+            refused=self.guarded.find_refusal(path.real),
             grant=limit_grant(place),
             preview=preview,
             digest=compute_digest(before),

@@ -33,7 +33,10 @@ class EditArguments(Struct, forbid_unknown_fields=True):
 
 
 class ChangingTool(LocalTool):
-    """A tool that changes one file: the change is worked out first, to be shown, and once more when it is made."""
+    """A tool that changes one file: the change is worked out first, to be shown, and once more when it is made.
+
+    Whether it can be made says what is in the file. So a rule about `Read` holds for each of these tools too.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -90,7 +93,7 @@ class WriteTool(ChangingTool):
         "To change a part of a file, use Edit."
     )
     parameters = WriteArguments
-    aliases = ("Edit",)
+    aliases = ("Edit", "Read")
 
     def change(self, shown: str, before: bytes | None, arguments: Struct) -> bytes:
         assert isinstance(arguments, WriteArguments)
@@ -112,7 +115,7 @@ class EditTool(ChangingTool):
         "it. An empty old_string makes a new file."
     )
     parameters = EditArguments
-    aliases = ("Write",)
+    aliases = ("Write", "Read")
 
     def change(self, shown: str, before: bytes | None, arguments: Struct) -> bytes:
         assert isinstance(arguments, EditArguments)

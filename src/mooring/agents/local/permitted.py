@@ -1,0 +1,57 @@
+"""Which of the files that a search or a listing comes across may be opened, or even named."""
+
+from collections.abc import Iterator
+
+from mooring.agents.local.workspace import Workspace
+from mooring.core.verdict import LocalAccess
+from mooring.display.text import count_noun
+from mooring.files.exact import FolderEntry
+from mooring.tools.local_tool import LocalCall
+
+
+class PermittedFiles:
+    """Asks about each file that one call comes across, and counts those that it leaves out."""
+
+    def __init__(self, workspace: Workspace, call: LocalCall) -> None:
+        self._workspace = workspace
+        self._may_open = call.may_open
+        self._private = workspace.guarded.list_private()
+        # A person who was asked about the folder itself has agreed to what is in it.
+        self._is_agreed = bool(call.access.insists)
+        self._left_out = 0
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What a model is told about what is missing."""
+        yield from list_left_out(self._left_out)
+
+    def may_enter(self, folder: str) -> bool:
+        """Whether a folder is looked into, given that the one above was."""
+        return self._count(self._is_agreed or not self._private.find(folder))
+
+    def may_open(self, path: str, *, is_link: bool = False) -> bool:
+        """Whether a file is opened or named, given that its folder was looked into."""
+        if is_link:
+            access = self._workspace.assess_reading(self._workspace.resolve(path))
+        else:
+            # Nothing else has to be found out: its folder is none of those that insist.
+            project, home = self._workspace.project, self._workspace.home
+            access = LocalAccess(kind="path", subject=path, project=project, home=home, is_free=True)
+        return self._count(self._may_open(access))
+
+    def may_name(self, folder: str, entry: FolderEntry) -> bool:
+        """Whether a listing of a folder may name what is in it."""
+        path = f"{folder.rstrip('/')}/{entry.name}"
+        if entry.kind == "folder" and not self.may_enter(path):
+            return False
+        return self.may_open(path, is_link=entry.kind == "link")
+
+    def _count(self, is_permitted: bool) -> bool:
+        self._left_out += not is_permitted
+        return is_permitted
+
+
+def list_left_out(count: int) -> Iterator[str]:
+    """What is said about names that are missing from a listing or a search, if any are."""
+    if count:
+        yield f"[{count_noun(count, 'name')} left out: denied by rules, or asked about.]"
