@@ -443,9 +443,10 @@ def test_doctor_takes_the_rights_of_others_away_without_opening_the_record(home:
 # --- files of older versions ------------------------------------------------------------------------------------------
 
 OLD_COLUMNS = {
-    1: ("parent", "call", "backend", "backend_session", "mode", "expired"),
-    2: ("backend", "backend_session", "mode", "expired"),
-    3: ("mode", "expired"),
+    1: ("parent", "call", "backend", "backend_session", "mode", "expired", "continues"),
+    2: ("backend", "backend_session", "mode", "expired", "continues"),
+    3: ("mode", "expired", "continues"),
+    4: ("continues",),
 }
 
 

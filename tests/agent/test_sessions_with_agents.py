@@ -4,7 +4,6 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from mooring.actions.choose_backend import choose_backend
@@ -28,7 +27,6 @@ from mooring.core.turn import (
     TurnInput,
     TurnStarted,
 )
-from mooring.errors import ConfigError
 from mooring.settings import load
 from support import Cli, Home, run_beside
 
@@ -162,8 +160,8 @@ async def test_a_conversation_goes_on_with_whoever_answered_in_it(home: Home) ->
     assert choose_backend(None, None, SessionStart(newest=True), request, settings).backend == "opencode"
     asked = choose_backend("claude", None, SessionStart(newest=True), request, settings)
     assert (asked.backend, asked.session.resume) == ("claude", first)
-    with pytest.raises(ConfigError, match="is with claude"):
-        choose_backend("copilot", None, SessionStart(first), request, settings)
+    handed_over = choose_backend("copilot", None, SessionStart(first), request, settings)
+    assert (handed_over.backend, handed_over.session.handed_over) == ("copilot", first)
 
 
 async def test_without_a_session_the_option_wins_over_the_setting_and_that_over_a_chosen_model(home: Home) -> None:
@@ -180,16 +178,7 @@ async def test_without_a_session_the_option_wins_over_the_setting_and_that_over_
     assert choose_backend("manual", None, new, request, chosen).backend == "manual"
 
 
-def test_a_conversation_with_another_agent_cannot_be_continued_with_a_model(home: Home) -> None:
-    import asyncio
-
-    async def keep() -> str:
-        return keep_turn(home, TurnDone(**STAMP, reason="finished"))
-
-    id = asyncio.run(keep())
-    refused = run_beside(home, "chat", "-p", "more", "-b", "api", "--resume", id)
-    assert (refused.code, refused.out) == (2, "")
-    assert f"The session {id} is with claude." in refused.err
+def test_a_limit_that_a_program_cannot_follow_is_refused(home: Home) -> None:
     counted = run_beside(home, "chat", "-p", "more", "-b", "copilot", "--max-cost", "3")
     assert (counted.code, "Leave out --max-cost" in counted.err) == (2, True)
 
@@ -201,7 +190,7 @@ async def test_a_file_of_the_second_version_is_brought_up_to_date_with_all_that_
     id = keep_turn(home, TextPiece(**STAMP, text="kept"), TurnDone(**STAMP, reason="finished"), backend="api")
     path = find_database(home.where)
     with closing(sqlite3.connect(path)) as connection:
-        for column in ("backend", "backend_session", "mode", "expired"):
+        for column in ("backend", "backend_session", "mode", "expired", "continues"):
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 2")
         connection.commit()

@@ -167,7 +167,7 @@ def test_a_program_that_is_not_installed_any_more_is_named(home: Home, fake: Fak
     assert (refused.code, refused.out) == (2, "")
     assert "This conversation is with OpenCode" in refused.err
     assert "npm install -g opencode-ai" in refused.err
-    assert "mooring chat -b NAME" in refused.err
+    assert f"mooring chat --resume {journal.id} -b NAME" in refused.err
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------

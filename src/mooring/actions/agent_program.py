@@ -16,6 +16,7 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import find_agents
 from mooring.agents.instructions.collect import collect_instructions
 from mooring.agents.instructions.section import write_section
+from mooring.agents.sessions.handover import Handover, make_handover
 from mooring.agents.sessions.told import ToldConversation
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
@@ -26,7 +27,7 @@ from mooring.core.backend_name import ProgramName, ServersWay
 from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
-from mooring.core.turn import Backend, EmitTurnEvent, ServerStatus, TurnEvent, TurnInput
+from mooring.core.turn import Backend, EmitTurnEvent, ServerStatus, TurnDone, TurnEvent, TurnInput
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
@@ -60,7 +61,13 @@ class KeptProgram:
     """A program that answers, with each turn written down. A `Backend`."""
 
     def __init__(
-        self, backend: Backend, told: ToldConversation, servers: ServersWay, session: str, reporter: AgentReporter
+        self,
+        backend: Backend,
+        told: ToldConversation,
+        servers: ServersWay,
+        session: str,
+        reporter: AgentReporter,
+        handover: Handover | None = None,
     ) -> None:
         self.servers = servers
         """How it gets the servers."""
@@ -69,6 +76,8 @@ class KeptProgram:
         self._backend = backend
         self._told = told
         self._reporter = reporter
+        self._handover = handover
+        """What the program has yet to be given of an earlier conversation."""
 
     @property
     def name(self) -> str:
@@ -77,14 +86,18 @@ class KeptProgram:
     async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
         """See `Backend.turn`."""
 
+        sent = self._add_handover(said)
+
         def keep_and_emit(event: TurnEvent) -> None:
             self._told.take(event)
+            if isinstance(event, TurnDone) and event.parent is None and event.reason != "failed" and sent is not said:
+                self._handover = None
             emit(event)
 
         self._told.begin_turn(said)
         await self._told.settle()
         # A task of its own: a limit cancels it, and not what waits for it.
-        working = asyncio.ensure_future(self._backend.turn(said, keep_and_emit))
+        working = asyncio.ensure_future(self._backend.turn(sent, keep_and_emit))
         self._reporter.on_limit = working.cancel
         try:
             await working
@@ -93,6 +106,13 @@ class KeptProgram:
             is_canceled = task is not None and task.cancelling() > 0
             if self._reporter.stopped_by is None or is_canceled:
                 raise
+
+    def _add_handover(self, said: TurnInput) -> TurnInput:
+        """What is said, with the transcript of an earlier conversation unless the program has it already."""
+        # A command of the program's own need not go to its model.
+        if self._handover is None or said.text.startswith("/"):
+            return said
+        return TurnInput(said.text, (self._handover.text, *said.attachments))
 
     async def status(self) -> Sequence[ServerStatus]:
         """See `Backend.status`."""
@@ -138,10 +158,11 @@ async def open_program(
         if not PROGRAM_FACTS[options.name].reads_instructions:
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
         bridge.reporter.limits = _settle_limits(host, options, on_problem)
-        backend = await _start(bridge, settings, options.name, is_continued=opened.resumed is not None)
+        backend = await _start(bridge, settings, options.name, opened)
         told = ToldConversation(opened.journal)
+        handover = _find_handover(opened)
         try:
-            yield KeptProgram(backend, told, settings.servers, opened.journal.id, bridge.reporter)
+            yield KeptProgram(backend, told, settings.servers, opened.journal.id, bridge.reporter, handover)
         finally:
             await backend.close()
 
@@ -222,19 +243,26 @@ def _read_instructions(host: Host) -> str:
     return write_section(found.files, host.viewpoint.where)
 
 
-async def _start(bridge: AgentBridge, settings: BackendOptions, name: ProgramName, *, is_continued: bool) -> Backend:
+def _find_handover(opened: OpenedSession) -> Handover | None:
+    """What the program is given of an earlier conversation: also of its own, if it never came to remember that."""
+    resumed = opened.resumed
+    if resumed is None or resumed.session.backend_session is not None:
+        return opened.handover
+    session = resumed.session
+    return make_handover(session.id, session.answerer, session.turns, resumed.messages, None)
+
+
+async def _start(bridge: AgentBridge, settings: BackendOptions, name: ProgramName, opened: OpenedSession) -> Backend:
     """Open a program. Raises: ConfigError if it isn't installed, or can't be used here."""
     try:
         return await _load(name)(bridge, settings)
     except ConfigError as error:
-        if not is_continued:
+        if opened.resumed is None:
             raise
         reason = str(error).removesuffix(error.hint).rstrip()
-        hint = f"{error.hint} Or begin one with somebody else: mooring chat -b NAME".lstrip()
-        label = PROGRAM_FACTS[name].label
-        raise ConfigError(
-            f"This conversation is with {label}, and only {label} remembers it. {reason}", hint
-        ) from error
+        command = f"mooring chat --resume {opened.resumed.session.id} -b NAME"
+        hint = f"{error.hint} Or go on with somebody else: {command}".lstrip()
+        raise ConfigError(f"This conversation is with {PROGRAM_FACTS[name].label}. {reason}", hint) from error
 
 
 def _load(name: ProgramName) -> OpenProgram:

@@ -21,12 +21,17 @@ _NEVER_RESTORED: Final = "bypass"
 
 
 class BackendChoice(Struct, frozen=True):
-    """Who answers, and in which session: one that is to be continued is named by its id."""
+    """Who answers, and in which session: one that is to be continued, or handed over, is named by its id."""
 
     backend: BackendName
     session: SessionStart
     continued: "SessionSummary | None" = None
     """The session that goes on, as it was left."""
+
+    @property
+    def remembers_model(self) -> "SessionSummary | None":
+        """The session whose model answers again: not one with somebody else, who has other models."""
+        return None if self.session.handed_over is not None else self.continued
 
 
 def choose_backend(
@@ -34,12 +39,15 @@ def choose_backend(
 ) -> BackendChoice:
     """Who is meant. `asked` is what `-b` says, `model` what `-m` says.
 
-    A session goes on with whoever answered in it. Otherwise the setting `backend` decides; without it a model answers
-    if somebody chose one, else the person.
+    A session goes on with whoever answered in it; with somebody else who is asked for, a new one is begun with its
+    transcript. Otherwise the setting `backend` decides; without it a model answers if somebody chose one, else the
+    person.
 
-    Raises: ConfigError if the session is somebody else's, or isn't there; FileError.
+    Raises: ConfigError if the session isn't there, or is with somebody unknown; FileError.
     """
     continued = find_continued(asked, start, viewpoint)
+    if continued is not None and asked is not None and is_handed_over(continued, asked):
+        return BackendChoice(asked, SessionStart(handed_over=continued.id), continued)
     if continued is not None:
         return BackendChoice(_read_backend(continued), SessionStart(continued.id), continued)
     named: BackendName | None = asked or settings["backend"]
@@ -54,18 +62,33 @@ def choose_backend(
 
 
 def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Viewpoint) -> "SessionSummary | None":
-    """The session that is to go on, as it was left; `None` for a new one. Raises: as `choose_backend`."""
+    """The session that is to go on, as it was left; `None` for a new one.
+
+    The last of a folder is the last with whoever is `asked` for, if there is one.
+
+    Raises: as `choose_backend`.
+    """
     if start.resume is None and not start.newest:
         return None
     from mooring.agents.sessions.store import SessionStore  # most conversations are new, and need no database yet
 
     store = SessionStore(viewpoint.where)
-    session = store.find_newest(viewpoint.cwd, asked) if start.newest else store.find(start.resume or "")
-    backend = _read_backend(session)
-    if asked is not None and asked != backend:
-        hint = f"Leave out `-b {asked}`, or begin another conversation."
-        raise ConfigError(f"The session {session.id} is with {backend}.", hint)
-    return session
+    if not start.newest:
+        return store.find(start.resume or "")
+    with_asked = store.list(viewpoint.cwd, backend=asked, most=1)
+    return with_asked[0] if with_asked else store.find_newest(viewpoint.cwd)
+
+
+def is_handed_over(continued: "SessionSummary | None", asked: BackendName | None) -> bool:
+    """Whether the session that goes on was with somebody else than is asked for, and so goes on in a new one."""
+    return continued is not None and asked is not None and continued.backend != asked
+
+
+def describe_handover(continued: "SessionSummary | None", asked: BackendName | None) -> str:
+    """What is said if a session goes on with somebody else; empty if it doesn't."""
+    if continued is None or not is_handed_over(continued, asked):
+        return ""
+    return f"Continues {continued.id}, which was with {continued.answerer}, as a new conversation."
 
 
 def _read_backend(session: "SessionSummary") -> BackendName:

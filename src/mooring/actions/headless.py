@@ -133,9 +133,11 @@ async def run_headless(
     model = None
     if is_program(name):
         named_model = agent_model if is_agent_named else None
-        request = replace(request, model=restore_model(continued, request.model, named_model))
+        request = replace(request, model=restore_model(choice.remembers_model, request.model, named_model))
     else:
-        model = await restore_model_for(host, request.model, agent_model, continued, is_agent_named=is_agent_named)
+        model = await restore_model_for(
+            host, request.model, agent_model, choice.remembers_model, is_agent_named=is_agent_named
+        )
         check_price(request.limits, model)  # before anything is waited for
     starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
     starts = follow_first_starts(host, on_waiting)

@@ -10,3 +10,5 @@ class SessionStart(Struct, frozen=True):
     """The id of a session, or the beginning of one."""
     newest: bool = False
     """Continue the session of this folder that was used last."""
+    handed_over: str | None = None
+    """The id of a session with somebody else: a new one is begun, with the transcript of that."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mooring.actions.session_start import SessionStart
 from mooring.agents.sessions.connection import hold_record
+from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
@@ -27,6 +28,8 @@ class OpenedSession(Struct, frozen=True):
 
     journal: SessionJournal
     resumed: ResumedSession | None = None
+    handover: Handover | None = None
+    """What was said before to somebody else, if this is where that goes on."""
 
 
 class SessionTranscript(Struct, frozen=True, rename="camel"):
@@ -54,13 +57,15 @@ async def open_session(
     agent: str | None = None,
     backend: BackendName = "api",
     mode: Mode | None = None,
+    window: int | None = None,
     days: float,
     secrets: Sequence[str] = (),
     on_problem: Callable[[Problem], None],
 ) -> AsyncIterator[OpenedSession]:
     """Open a session to write to. Sessions that nobody used for so many `days` are marked or removed a little later.
 
-    Without a `model`, it is whichever answered last; another agent's program says which when it answers.
+    Without a `model`, it is whichever answered last; another agent's program says which when it answers. `window` is
+    how many tokens it takes, if that is known.
 
     A new one costs nothing and cannot fail. What cannot be stored then is told to `on_problem`, and when it can be.
 
@@ -71,14 +76,18 @@ async def open_session(
     store = SessionStore(where, secrets=secrets, on_problem=on_problem)
     id = store.find_newest(cwd, backend).id if start.newest else start.resume
     resumed = None if id is None else store.resume(id)
-    journal = store.begin(cwd, model=model or "", agent=agent, backend=backend) if resumed is None else resumed.journal
+    handover = None if start.handed_over is None else store.read_handover(start.handed_over, window)
+    if resumed is None:
+        journal = store.begin(cwd, model=model or "", agent=agent, backend=backend, handover=handover)
+    else:
+        journal = resumed.journal
     if model is not None:
         journal.model = model
     journal.agent = agent
     journal.mode = mode
     upkeep = asyncio.get_running_loop().call_later(UPKEEP_DELAY, _start_upkeep, store, days)
     try:
-        yield OpenedSession(journal, resumed)
+        yield OpenedSession(journal, resumed, handover)
     finally:
         upkeep.cancel()
         journal.close()

@@ -240,6 +240,7 @@ async def open_kept_agent(
         model=model.name,
         agent=options.agent,
         mode=find_mode(options.policy) or host.call_policy().mode,
+        window=model.window,
         days=host.settings["sessionDays"],
         on_problem=on_problem,
     )
@@ -255,7 +256,8 @@ async def open_kept_agent(
 def _make_past(opened: OpenedSession) -> AgentPast:
     resumed = opened.resumed
     if resumed is None:
-        return AgentPast(opened.journal.id)
+        handed_over = () if opened.handover is None else (opened.handover.message,)
+        return AgentPast(opened.journal.id, messages=handed_over)
     return AgentPast(opened.journal.id, resumed.session.turns, resumed.messages, resumed.ended, resumed.loaded)
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mooring.actions.agent_servers import OPENING_SECONDS
 from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import describe_lost_mode, find_continued, restore_mode
+from mooring.actions.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
 from mooring.actions.deadline import Deadline
 from mooring.actions.opening import open_host
 from mooring.actions.session_start import SessionStart
@@ -141,6 +141,10 @@ class Conversation:
         self._options = replace(self._options, session=SessionStart(found.id))
         _, entries = await asyncio.to_thread(SessionStore(self.viewpoint.where).read, found.id)
         self.continued = ContinuedConversation(found, find_last_exchange(entries))
+
+    def describe_handover(self) -> str:
+        """What is said if this conversation goes on with somebody else than before; empty if it doesn't."""
+        return describe_handover(self._previous, self._options.backend)
 
     def describe_lost_mode(self) -> str:
         """What is said if this conversation goes on in another mode than before; empty if it doesn't."""

@@ -157,7 +157,7 @@ async def _open_model(setup: ResponderSetup, options: ChatOptions, choice: Backe
         setup.host,
         options.model,
         None if definition is None else definition.model,
-        choice.continued,
+        choice.remembers_model,
         is_agent_named=options.agent is not None,
     )
     kept = open_kept_agent(
@@ -190,7 +190,7 @@ async def _open_program(
     defined = await _find_defined_agent(setup, options, choice)
     definition = None if defined is None else defined.definition
     named_model = definition.model if definition is not None and options.agent is not None else None
-    model = restore_model(choice.continued, options.model, named_model)
+    model = restore_model(choice.remembers_model, options.model, named_model)
     program_options = ProgramOptions(
         name=name,
         model=model,

@@ -59,11 +59,15 @@ def command(
     Each call is asked about unless a rule allows it; /help inside shows the rest. With -p nothing is asked: what would
     be is denied, and the answer names the rule that would allow it.
 
+    A conversation is continued by whoever answered in it. With -b somebody else goes on, in a new conversation that is
+    given the transcript; --continue -b claude prefers the last one with claude.
+
     \b
     mooring chat -m anthropic:claude-sonnet-5-5
     mooring chat -b claude
     mooring chat -m ollama:qwen3 -p 'Which of my issues is the oldest?' --allow 'github.list_*'
     mooring chat --agent debugger
+    mooring chat --resume 3fa81c -b opencode
     git diff | mooring chat -p 'Review this' --output-format json
     """
     options = get_globals(ctx)

@@ -10,7 +10,7 @@ import click
 from msgspec import json
 from msgspec.structs import replace
 
-from mooring.actions.choose_backend import describe_lost_mode, find_continued, restore_mode
+from mooring.actions.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
 from mooring.actions.deadline import Deadline
 from mooring.actions.headless import (
     HeadlessAnswer,
@@ -56,6 +56,9 @@ def _run(
         request = replace(request, session=SessionStart(continued.id))
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
     setup = replace(setup, permissions=restore_mode(continued, permissions), ask=None)
+    handover = describe_handover(continued, request.backend)
+    if handover and not options.quiet:
+        say(safe(handover), err=True)
     ends: list[TurnDone] = []
     shown: list[HeadlessAnswer] = []
 

@@ -1,4 +1,4 @@
-"""Texts that others wrote, marked with who wrote them, for a system prompt."""
+"""Texts that others wrote, marked with who wrote them, for a model."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from mooring.display.text import safe, safe_text
 
 # What a text could use to look like the end of its section, and go on as if it were somebody else's.
-_MARKS = re.compile(r"<(?=/?\s*(?:server-instructions|instructions|skills?|system)\b)", re.IGNORECASE)
+_MARKS = re.compile(
+    r"<(?=\s*/?\s*(?:server-instructions|instructions|skills?|system|earlier-conversation)\b)", re.IGNORECASE
+)
 
 
 def escape_marks(text: str) -> str:

@@ -17,6 +17,9 @@ from tests.support import Actor
 
 from mooring.actions.session_start import SessionStart
 from mooring.agents.builtin_agents import BUILTIN_AGENTS
+from mooring.agents.history import ModelMessage, PersonMessage, TextBlock
+from mooring.agents.sessions.store import SessionStore
+from mooring.core.content import Text
 from mooring.core.question import Permission
 from mooring.core.turn import TextPiece, TokensUsed, TurnFailed, TurnStarted
 
@@ -239,6 +242,24 @@ async def resumed(stage: Stage) -> None:
     assert knows(stage, "before-the-crash"), "the agent forgot what was said"
 
 
+async def handed_over(stage: Stage) -> None:
+    """A conversation with a model goes on here: the agent is given its transcript, and remembers it."""
+    store = SessionStore(stage.home.where)
+    journal = store.begin(str(stage.home.cwd), model="anthropic:claude-sonnet-5-5")
+    journal.add_message(PersonMessage((Text("The mast is broken."),)))
+    journal.add_message(ModelMessage((TextBlock("Then row."),), "anthropic:claude-sonnet-5-5"))
+    journal.close()
+    words = ["chat", "--resume", journal.id, "-b", stage.agent, "-p", "Ahoy.", *name_model(stage)]
+    code, _, err = await run_mooring(stage, *words)
+    assert (code, err.count(f"Continues {journal.id}, which was with anthropic:claude-sonnet-5-5")) == (0, 1), err
+    assert knows(stage, "The mast is broken."), "the agent was not given the transcript"
+    code, _, err = await run_mooring(stage, "chat", "--continue", "-p", "Ahoy again.")
+    assert (code, "Continues" in err) == (0, False), err
+    assert knows(stage, "Then row."), "the agent forgot the transcript"
+    newest = store.list(most=1)[0]
+    assert (newest.backend, newest.continues, newest.title, newest.turns) == (stage.agent, journal.id, "Ahoy.", 2)
+
+
 async def headless(stage: Stage) -> None:
     """`mooring chat -p`: what is allowed is called, what would be asked is denied, and the exit codes are the same."""
     said = f"{call('tides', 'echo', text='alone')} {call('web', 'echo', text='unasked')}"
@@ -410,6 +431,7 @@ class AfterRow(NamedTuple):
 
 ROWS_AFTER = (
     AfterRow("its session goes on, by its own id", resumed),
+    AfterRow("a conversation with another backend goes on with the transcript", handed_over),
     AfterRow("`mooring chat -p TEXT`: the same output and exit code", headless),
     AfterRow("a server's first start is waited for; one that crashes is named", first_starts),
     AfterRow("`--max-turns`, `--token-budget` and a repeated call end the turn", limits),

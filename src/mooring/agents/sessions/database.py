@@ -16,7 +16,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 4
+VERSION = 5
 BUSY_SECONDS = 1.0
 """How long to wait for another process, which holds the file for about a millisecond."""
 
@@ -25,7 +25,8 @@ SqlStatement: TypeAlias = tuple[str, Sequence[Any]]
 
 # An entry is what was said or noted at one moment; `number` counts those of its session. Everything that a list shows
 # is in the session's own row, so that a list costs the same however much was said. `expired` is when it was found to be
-# too old, and so marked for removal; whoever uses it takes the mark away.
+# too old, and so marked for removal; whoever uses it takes the mark away. `continues` is the session with somebody else
+# that this one was handed the transcript of.
 _SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY NOT NULL,
@@ -51,7 +52,8 @@ CREATE TABLE sessions (
     owner_pid INTEGER,
     owner_start INTEGER,
     mode TEXT,
-    expired REAL
+    expired REAL,
+    continues TEXT
 ) WITHOUT ROWID;
 CREATE INDEX sessions_by_folder ON sessions (folder, used) WHERE parent IS NULL;
 CREATE INDEX sessions_by_use ON sessions (used) WHERE parent IS NULL;
@@ -69,6 +71,7 @@ CREATE TABLE entries (
 # What brings a file of an older version up to date, by that version. A process that still has it open notices nothing.
 # The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
 # The second knew only models that answer. The third forgot the permission mode, and removed what had expired at once.
+# In the fourth a session stayed with whoever answered in it.
 _UPDATES = {
     1: """
 ALTER TABLE sessions ADD COLUMN parent TEXT;
@@ -87,6 +90,7 @@ ALTER TABLE sessions ADD COLUMN backend_session TEXT;
 ALTER TABLE sessions ADD COLUMN mode TEXT;
 ALTER TABLE sessions ADD COLUMN expired REAL;
 """,
+    4: "ALTER TABLE sessions ADD COLUMN continues TEXT",
 }
 
 ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"

@@ -32,6 +32,7 @@ from mooring.agents.sessions.entry import (
     encode_content,
     get_kind,
 )
+from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.owner import identify_this_process
 from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.content import Text
@@ -44,9 +45,9 @@ TEXT_SECONDS = 0.5
 LONGEST_TITLE = 120
 
 _BEGIN = """
-INSERT INTO sessions (id, folder, cwd, agent, model, backend, backend_session, mode, parent, call, created, used,
-owner_pid, owner_start)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (id, folder, cwd, agent, model, backend, backend_session, mode, parent, call, continues, created,
+used, owner_pid, owner_start)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _USE = """
 UPDATE sessions SET used = ?, expired = NULL, agent = ?, model = ?, backend_session = ?, mode = ?, loaded = ?,
@@ -108,8 +109,10 @@ class SessionJournal:
         clock: Callable[[], float] = time.time,
         place: JournalPlace | None = None,
         works_for: SubAgentOf | None = None,
+        handover: Handover | None = None,
     ) -> None:
-        """`secrets`, made by `list_secrets`, are struck out of whatever is written."""
+        """`secrets`, made by `list_secrets`, are struck out of whatever is written. What was handed over is written
+        before the first message."""
         self.id = id
         self.model = model
         """Who answers now. Set it before a reply of another model is asked for."""
@@ -126,6 +129,8 @@ class SessionJournal:
         self._secrets = secrets
         self._clock = clock
         self._works_for = works_for
+        self._continues = None if handover is None else handover.session
+        self._unwritten_handover = handover
         self._number = place.number if place else 0
         self._settled = place.settled if place else 0
         self._is_begun = place is not None
@@ -234,12 +239,17 @@ class SessionJournal:
         """The statements that add an entry, after the text that came before it."""
         statements = self._take_dropped()
         text = self._take_text()
-        contents = (TextArrived(text), content) if text else (content,)
+        texts = (TextArrived(text),) if text else ()
+        contents = (*self._take_handover(), *texts, content)
         for each in contents:
             self._number += 1
             data = redact(encode_content(each), self._secrets)
             statements.append((ADD_ENTRY, (self.id, self._number, self._clock(), get_kind(each), data)))
         return statements
+
+    def _take_handover(self) -> tuple[MessageAdded, ...]:
+        handover, self._unwritten_handover = self._unwritten_handover, None
+        return () if handover is None else (MessageAdded(handover.message),)
 
     def _take_dropped(self) -> list[SqlStatement]:
         was_dropped, self._has_dropped_reply = self._has_dropped_reply, False
@@ -263,7 +273,7 @@ class SessionJournal:
         names = self.agent, self.model, self._backend, self._backend_session, self.mode
         works_for = self._works_for
         above = (None, None) if works_for is None else (works_for.session, works_for.call)
-        return _BEGIN, (*place, *names, *above, now, now, owner.pid, owner.start)
+        return _BEGIN, (*place, *names, *above, self._continues, now, now, owner.pid, owner.start)
 
     # --- text that streams in -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, json
 
 from mooring import files
-from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage
+from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, ResultsMessage
 from mooring.agents.sessions.database import (
     ADD_ENTRY,
     BUSY_SECONDS,
@@ -27,6 +27,7 @@ from mooring.agents.sessions.entry import (
     encode_content,
     get_kind,
 )
+from mooring.agents.sessions.handover import Handover, make_handover
 from mooring.agents.sessions.journal import NOTES_OF_REPLY, JournalPlace, SessionJournal
 from mooring.agents.sessions.owner import SessionOwner, identify_this_process
 from mooring.agents.sessions.replay import Replay
@@ -79,6 +80,13 @@ class SessionSummary(Struct, frozen=True, rename="camel"):
     """In US dollars; `None` if any part of it is unknown."""
     open_in: int | None
     """The id of the process that has it open now."""
+    continues: str | None = None
+    """The id of the session with somebody else that it was begun with the transcript of."""
+
+    @property
+    def answerer(self) -> str:
+        """Who answers in it, as a person says it."""
+        return self.model if self.backend == "api" else self.backend
 
 
 class SubAgentTranscript(Struct, frozen=True, rename="camel"):
@@ -127,7 +135,15 @@ class SessionStore:
 
     # --- one to go on with ----------------------------------------------------------------------------------------
 
-    def begin(self, cwd: str, *, model: str, agent: str | None = None, backend: str = "api") -> SessionJournal:
+    def begin(
+        self,
+        cwd: str,
+        *,
+        model: str,
+        agent: str | None = None,
+        backend: str = "api",
+        handover: Handover | None = None,
+    ) -> SessionJournal:
         """A journal for a new session. Nothing is written, and nothing can fail, before something is said."""
         return SessionJournal(
             self._database,
@@ -139,6 +155,7 @@ class SessionStore:
             backend=backend,
             secrets=self._secrets,
             clock=self._clock,
+            handover=handover,
         )
 
     def resume(self, id: str) -> ResumedSession:
@@ -165,6 +182,20 @@ class SessionStore:
             self._database.write(claim)
         return resumed
 
+    def read_handover(self, id: str, window: int | None) -> Handover:
+        """What somebody else is given of a session, to go on with it in another one; it stays as it is.
+
+        `window` is how many tokens a request may have, if that is known. Raises: ConfigError, FileError.
+        """
+        with self._database.read() as connection:
+            session = _find_session(connection, id)
+            assert connection is not None
+            entries = self._read_sent(connection, session.id)
+        replay = Replay(session.model).take(entry.content for entry in entries)
+        replay.close_reply()
+        ended = (ResultsMessage(replay.ended),) if replay.ended else ()
+        return make_handover(session.id, session.answerer, session.turns, (*replay.messages, *ended), window)
+
     def find_newest(self, cwd: str, backend: str | None = None) -> SessionSummary:
         """The session of a folder that was used last, or the last with one backend. Raises: ConfigError, FileError."""
         newest = self.list(cwd, backend=backend, most=1)
@@ -186,14 +217,13 @@ class SessionStore:
         """A session to go on with, and the statements that make it this process's."""
         session = _find_session(connection, id)
         _check_not_open(session)
-        wanted = "SELECT compacted, loaded FROM sessions WHERE id = ?"
-        compacted, loaded = connection.execute(wanted, (session.id,)).fetchone()
-        entries = self._read_entries(connection, session.id, compacted)
+        entries = self._read_sent(connection, session.id)
         replay = Replay(session.model).take(entry.content for entry in entries)
         place, claim = self._find_place(session.id, entries, replay.arriving)
         replay.close_reply()
         owner = identify_this_process()
         claim.append((_CLAIM, (owner.pid, owner.start, session.id)))
+        (loaded,) = connection.execute("SELECT loaded FROM sessions WHERE id = ?", (session.id,)).fetchone()
         resumed = ResumedSession(
             journal=self._continue_journal(session, place),
             session=session,
@@ -289,6 +319,11 @@ class SessionStore:
             for id, agent, model, call, created in found
         )
 
+    def _read_sent(self, connection: "Connection", id: str) -> Sequence[SessionEntry]:
+        """The entries that make up what the model is sent."""
+        (compacted,) = connection.execute("SELECT compacted FROM sessions WHERE id = ?", (id,)).fetchone()
+        return self._read_entries(connection, id, compacted)
+
     def _read_entries(self, connection: "Connection", id: str, first: int) -> Sequence[SessionEntry]:
         query = "SELECT number, at, data FROM entries WHERE session = ? AND number >= ? ORDER BY number"
         rows = connection.execute(query, (id, first))
@@ -361,7 +396,8 @@ def find_session_folder(cwd: str) -> str:
 
 _SELECT = (
     "SELECT id, folder, cwd, agent, model, backend, backend_session, mode, title, created, used, turns, "
-    "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start FROM sessions"
+    "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start, continues FROM "
+    "sessions"
 )
 _NO_SUB_AGENT = "WHERE parent IS NULL"
 """Sub-agents are shown with the session that they belong to, and nobody goes on with one."""
@@ -390,7 +426,7 @@ def _copy_session(connection: "Connection", id: str) -> "Iterator[SqlStatement]"
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
     id, folder, cwd, agent, model, backend, backend_session, mode, title, *numbers = row
-    created, used, turns, *tokens, cost, pid, start = numbers
+    created, used, turns, *tokens, cost, pid, start, continues = numbers
     return SessionSummary(
         id=id,
         folder=folder,
@@ -407,6 +443,7 @@ def _make_summary(row: "Sequence[Any]") -> SessionSummary:
         usage=TokenUsage(*tokens),
         cost=cost,
         open_in=pid if pid is not None and SessionOwner(pid, start).is_running else None,
+        continues=continues,
     )
 
 

@@ -148,6 +148,9 @@ class Chat:
         facts = f"({count_noun(session.turns, 'turn')}, {session.used.astimezone():%Y-%m-%d %H:%M})"
         title = cut_end(safe(session.title), max(SHORTEST_TITLE, self.width - len(facts) - 15))
         self.notice(f'Continuing "{title}" {facts}')
+        handover = self.conversation.describe_handover()
+        if handover:
+            self.notice(safe(handover))
         lost_mode = self.conversation.describe_lost_mode()
         if lost_mode:
             self.warn(lost_mode)

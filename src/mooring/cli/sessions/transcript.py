@@ -78,6 +78,7 @@ def _describe_session(session: SessionSummary) -> str:
         f"with {safe(session.backend)}" if session.backend != "api" else "",
         count_noun(session.turns, "turn"),
         f"cost {describe_cost(session.cost)}",
+        f"continues {session.continues}" if session.continues is not None else "",
         f"open in process {session.open_in}" if session.open_in is not None else "",
     ]
     return ", ".join(filter(None, facts))
