@@ -33,6 +33,8 @@ from support import Home, run_beside
 PEOPLE = 8
 PATIENCE = 120.0
 """Seconds that a step of a chat may take on a machine that is this busy."""
+REPORTED = 25
+"""After how many kills a line says how far it is: a busy machine takes an hour for all of them."""
 MODEL = MODELS["anthropic"]
 READY = "\n> "
 ALLOWED = ("--allow", "log.*")
@@ -123,6 +125,8 @@ class Soak:
         with self._counting:
             self.killed += code == -signal.SIGKILL
             self.left += code == 0
+            if code == -signal.SIGKILL and self.killed % REPORTED == 0:
+                print(f"{self.killed} of {self.kills} killed, {self.left} left", file=sys.stderr, flush=True)  # noqa: T201
 
     def _converse(self, person: Person, killer: threading.Timer | None) -> None:
         try:
