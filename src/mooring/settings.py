@@ -296,6 +296,10 @@ SETTINGS: Mapping[str, Setting] = {
     "webSearch": Setting(
         None, "the name of a tool, as server.tool", _is_text, False, "the tool that searches the web for an agent",
     ),
+    "writableFolders": Setting(
+        [], "a list of folders", _are_names, False,
+        "folders outside of the project in which an agent's file tools write as inside; the temporary folder is one",
+    ),
     "env": Setting({}, "an object of names and texts", _are_texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 

@@ -31,8 +31,11 @@ class Reach(Struct, frozen=True):
         # A repository that holds the home folder is no project but everything.
         if is_below(self.home, fence) or not is_below(real, fence):
             return "is outside of the project"
-        inside = os.path.relpath(real, fence).split("/")
-        if any(name.startswith(".") and name not in _AGENT_FOLDERS for name in inside):
+        if self.guarded.is_configuration(real):
+            return "is a configuration file, and may hold secrets"
+        hidden = {name for name in os.path.relpath(real, fence).split("/") if name.startswith(".")}
+        # Among the texts for agents there are settings, logins and histories.
+        if hidden - _AGENT_FOLDERS or (hidden and not real.lower().endswith((".md", ".mdc", ".mdx"))):
             return "is hidden, and may hold secrets"
         return ""
 

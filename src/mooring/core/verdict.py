@@ -91,6 +91,10 @@ class LocalAccess(Struct, frozen=True, gc=False, kw_only=True):
     """Why it is asked about, or why it is free."""
     insists: str = ""
     """Why it is asked about even if a rule or a mode allows it; empty if it isn't."""
+    unless_named: str = ""
+    """Why it is asked about even if a mode allows it, or a rule that doesn't name it; empty if it isn't."""
+    name: str = ""
+    """What the pattern of a rule has to contain to name it; if empty, a rule with any pattern does."""
     refused: str = ""
     """Why it is never done, whatever any rule says; empty if it may be."""
     grant: str | None = None

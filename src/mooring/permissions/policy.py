@@ -30,6 +30,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.core.glob import folded
 from mooring.core.problem import Problem
 from mooring.core.tool import Hints
 from mooring.core.verdict import (
@@ -45,7 +46,7 @@ from mooring.core.verdict import (
     Verdict,
 )
 from mooring.errors import ConfigError
-from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair
+from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, split_local_rule
 from mooring.permissions.values import ArgumentValues
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
@@ -60,6 +61,7 @@ _PLAN_REASONS: Mapping[ItemState | None, str] = {
     "unlisted": "in plan mode, only addresses that their server lists are read",
 }
 
+_ANYTHING = ("", "*", "**")
 _ONLY_READS = Hints(read_only_hint=True)
 _LOCAL_PLAN_REASON = "in plan mode, local tools only read, and only inside the project"
 
@@ -288,6 +290,13 @@ class Policy:
             return Verdict("ask", why, doubtful=True)
         if access is not None and access.insists and verdict.action == "allow":
             return Verdict("ask", access.insists)
+        if (
+            access is not None
+            and access.unless_named
+            and verdict.action == "allow"
+            and not _names(verdict.rule, access)
+        ):
+            return Verdict("ask", access.unless_named)
         if verdict.action == "ask":
             withheld = [one.matcher.rule for one in prepared.withheld if one.surely_applies(touched)]
             return replace(verdict, why=_explain_withheld(verdict.why, call, withheld))
@@ -355,6 +364,12 @@ def _find_first_match(candidates: Iterable[_RuleForTool], touched: _Touched) -> 
             return rule
         possible_ask = possible_ask or rule
     return possible_ask
+
+
+def _names(rule: Rule | None, access: LocalAccess) -> bool:
+    """Whether a rule was written with this very path in mind, and not for all that a tool does."""
+    pattern = "" if rule is None else split_local_rule(rule)[1]
+    return pattern not in _ANYTHING and folded(access.name) in folded(pattern)
 
 
 def _is_allowed_in_session(deciding: _Deciding) -> bool:

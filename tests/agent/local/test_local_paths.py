@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from desk import ONCE, Desk, Reader, allow, deny, desk_in, desk_with, host_in
 
+from mooring.core.question import Allow
 from mooring.core.verdict import Rule
 from mooring.errors import FileError
 from support import Home
@@ -173,9 +174,9 @@ async def test_moorings_own_files_are_never_written_whatever_the_rules_say(home:
 
 
 GUARDED = (
-    ".mcp.json", "CLAUDE.md", "docs/AGENTS.md", "agents.md", ".git/hooks/pre-commit", ".git/config", ".cursor/mcp.json", ".vscode/settings.json",
+    ".mcp.json", "CLAUDE.md", "docs/AGENTS.md", "agents.md", ".git/hooks/pre-commit", ".git/config", ".cursor/mcp.json", ".vscode/mcp.json",
     "~/.bashrc", "~/.zshenv", "~/.claude.json", "~/.codex/config.toml", "~/.config/goose/config.yaml", "~/.ssh/authorized_keys",
-    "~/.config/fish/config.fish", ".envrc", "~/.config/Code/User/mcp.json", "opencode.json", "~/.gitconfig",
+    "~/.config/fish/config.fish", ".claude./x", "~/.config/Code/User/mcp.json", "opencode.json", "~/.gitconfig",
 )  # fmt: skip
 
 
@@ -206,8 +207,84 @@ async def test_other_files_are_written_by_a_rule_or_a_mode_unasked(home: Home) -
         assert len(desk.person.asked) == 3
     home.write("home/.config/mooring/settings.json", {"permissionMode": "bypass"})
     async with desk_in(home) as desk:
-        await desk.text("Write", file_path="~/anywhere.md", content="x")
+        await desk.text("Write", file_path="anywhere.md", content="x")
         assert desk.person.asked == []
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-reads", "bypass"])
+async def test_outside_of_the_project_nothing_is_written_unasked_unless_a_rule_or_a_setting_names_it(
+    home: Home, mode: str
+) -> None:
+    folders = {"writableFolders": ["~/drafts", "relative", str(home.home.parent)]}
+    home.write("home/.config/mooring/settings.json", {"permissionMode": mode, **folders})
+    env = {**home.env, "TMPDIR": str(home.folder / "temporary")}
+    home.__class__ = type("WithTemporary", (Home,), {"env": env})
+    (home.project / "up").symlink_to(home.home)
+    outside = ("~/.local/bin/git", "~/notes.md", "up/notes.md", "../other/Makefile", "/etc/x", "~/drafts/../x")
+    async with host_in(home) as host:
+        wide = desk_with(host, home, Reader(), *ANYTHING)
+        named = desk_with(host, home, Reader(), allow("Write(~/notes/**)"))
+        async with wide as one, named as two:
+            for number, path in enumerate(outside):
+                await one.failure("Write", file_path=path, content="x")
+                assert len(one.person.asked) == number + 1
+                assert "outside of the project" in one.person.last.why
+            await one.text("Write", file_path="~/drafts/deep/a.md", content="x")
+            await one.text("Write", file_path=f"{home.folder}/temporary/a.md", content="x")
+            await two.text("Write", file_path="~/notes/a.md", content="x")
+            assert len(one.person.asked) == len(outside)
+            assert two.person.asked == []
+            one.person.answer = Allow("session")
+            for text in ("x", "y"):
+                await one.text("Write", file_path="~/notes.md", content=text)
+            assert len(one.person.asked) == len(outside) + 1
+
+
+EXECUTED = (
+    ".githooks/pre-commit", ".husky/pre-push", ".Husky/x", ".pre-commit-config.yaml", ".devcontainer/devcontainer.json",
+    ".vscode/tasks.json", ".envrc", "sub/.envrc",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["ask", "bypass"])
+@pytest.mark.parametrize("path", EXECUTED)
+async def test_what_other_programs_run_asks_unless_a_rule_names_it(home: Home, path: str, mode: str) -> None:
+    home.write("home/.config/mooring/settings.json", {"permissionMode": mode})
+    whole = (*ANYTHING, allow("Write(./**)"), allow(f"Edit({home.project}/**)"))
+    async with host_in(home) as host:
+        wide = desk_with(host, home, Reader(), *whole)
+        named = desk_with(host, home, Reader(), allow(f"Write(./{path})"))
+        async with wide as one, named as two:
+            await one.failure("Write", file_path=path, content="x")
+            await one.failure("Edit", file_path=path, old_string="", new_string="x")
+            assert len(one.person.asked) == 2
+            await two.text("Write", file_path=path, content="x")
+            assert two.person.asked == []
+
+
+async def test_a_package_asks_only_if_what_its_installation_runs_changes(home: Home) -> None:
+    home.write("project/package.json", '{"name": "a", "scripts": {"test": "x", "prepare": "y"}}')
+    async with desk_in(home, *ANYTHING, policy="bypass") as desk:
+        await desk.text("Edit", file_path="package.json", old_string='"x"', new_string='"z"')
+        assert desk.person.asked == []
+        await desk.failure("Edit", file_path="package.json", old_string='"y"', new_string='"z"')
+        await desk.failure("Edit", file_path="package.json", old_string='"name"', new_string="broken")
+        await desk.failure("Write", file_path="new/package.json", content='{"scripts": {"postinstall": "x"}}')
+        await desk.text("Write", file_path="other/package.json", content='{"scripts": {"test": "x"}}')
+        assert len(desk.person.asked) == 3
+        assert "would run its scripts" in desk.person.last.why
+
+
+async def test_a_folder_that_would_become_a_repository_asks(home: Home) -> None:
+    async with desk_in(home, *ANYTHING, policy="bypass") as desk:
+        await desk.text("Write", file_path="docs/refs/heads/x", content="x")
+        await desk.text("Write", file_path="docs/HEAD", content="ref: refs/heads/x")
+        await desk.text("Write", file_path="docs/config", content="x")
+        assert desk.person.asked == []
+        await desk.failure("Write", file_path="docs/objects/info/x", content="x")
+        (home.project / "docs/objects").mkdir()
+        await desk.failure("Write", file_path="docs/hooks/pre-commit", content="x")
+        assert "take its folder for a repository" in desk.person.last.why
 
 
 # --- modes, levels and denies -----------------------------------------------------------------------------------
@@ -368,8 +445,6 @@ async def test_a_project_that_is_the_home_folder_is_asked_about(home: Home) -> N
 
 
 async def test_a_lasting_yes_to_an_edit_is_for_the_project_and_not_beyond(home: Home) -> None:
-    from mooring.core.question import Allow
-
     async with desk_in(home, answer=Allow("session")) as desk:
         await desk.text("Write", file_path="a.txt", content="x")
         await desk.text("Write", file_path="b.txt", content="x")

@@ -216,6 +216,18 @@ def test_control_characters_are_made_visible_and_no_file_can_pretend_to_end(aske
     assert '<\\instructions file="~/.claude/CLAUDE.md"' in system
 
 
+@pytest.mark.parametrize(
+    "path", [".claude/settings.local.json", ".codex/auth.json", ".cursor/mcp.json", ".mcp.json", ".agents/notes.txt"]
+)
+def test_of_hidden_folders_only_markdown_is_imported_and_no_configuration(path: str, asked: Asked, home: Home) -> None:
+    home.write(f"project/{path}", CANARY)
+    home.write("project/.claude/rules.md", "harmless rules")
+    home.write("project/AGENTS.md", f"See @{path} and @.claude/rules.md")
+    system = asked.sent().system
+    assert "harmless rules" in system
+    assert CANARY not in system
+
+
 def test_a_rule_against_reading_a_file_keeps_it_out(asked: Asked, home: Home) -> None:
     home.write("project/AGENTS.md", "kept @docs/internal.md")
     home.write("project/docs/internal.md", CANARY)

@@ -22,14 +22,14 @@ _NAMES = frozenset(
         # What shells and other programs run or load when they start.
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
         ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc",
-        ".envrc", ".gitconfig", ".gitmodules", ".npmrc", ".pypirc", ".netrc", ".pam_environment", ".xprofile",
+        ".gitconfig", ".gitmodules", ".npmrc", ".pypirc", ".netrc", ".pam_environment", ".xprofile",
         ".xinitrc", ".xsession", ".xsessionrc", ".vimrc", ".exrc", ".emacs", ".gdbinit", ".pythonrc", ".curlrc",
         ".wgetrc", "authorized_keys", "crontab",
     }
 )  # fmt: skip
 _FOLDERS = frozenset(
     {
-        ".git", ".hg", ".svn", ".husky", ".claude", ".cursor", ".vscode", ".idea", ".codex", ".gemini", ".qwen",
+        ".git", ".hg", ".svn", ".claude", ".cursor", ".idea", ".codex", ".gemini", ".qwen",
         ".opencode", ".copilot", ".kiro", ".roo", ".windsurf", ".continue", ".omp", ".factory", ".amazonq", ".junie",
         ".agents", ".ssh", ".gnupg", ".aws", ".kube", ".docker",
         "launchagents", "launchdaemons",
@@ -77,7 +77,7 @@ class GuardedFiles:
 
     def find_reason(self, real: str) -> str:
         """Why a file is written only if a person says so each time; empty if a rule can allow it."""
-        if self._is_configuration(real):
+        if self.is_configuration(real):
             return "it is a configuration file that other programs act on"
         parts = _split_folded(real)
         if parts[-1] in _NAMES:
@@ -89,7 +89,8 @@ class GuardedFiles:
     def _config_folders(self, parts: list[str]) -> tuple[str, ...]:
         return _BELOW_CONFIG if ".config" in parts else ()
 
-    def _is_configuration(self, real: str) -> bool:
+    def is_configuration(self, real: str) -> bool:
+        """Whether a file is one in which some coding tool keeps its servers, or what switches them."""
         folded = _fold(real)
         return any(glob.matches(folded) is not False for glob in self._places)
 
@@ -148,7 +149,8 @@ def _fold(path: str) -> str:
 
 
 def _split_folded(path: str) -> list[str]:
-    return _fold(path).split("/")
+    # Some file systems ignore dots and blanks at the end of a name.
+    return [part.rstrip(". ") for part in _fold(path).split("/")]
 
 
 def _find_identity(path: str) -> tuple[int, int] | None:

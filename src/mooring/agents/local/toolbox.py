@@ -1,6 +1,6 @@
 """The local tools of one conversation, for `Host.registry(more=…)`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mooring.agents.commands.find import CommandFiles
 from mooring.agents.local.ask_user import ASKER, AskUserTool
@@ -46,7 +46,8 @@ def local_tools(
     env: Mapping[str, str] = settings["env"] if settings is not None else {}
     network = Options(**settings["network"]) if settings is not None else Options()
     search: str = (settings["webSearch"] or "") if settings is not None else ""
-    workspace = Workspace(where, cwd)
+    writable: Sequence[str] = settings["writableFolders"] if settings is not None else ()
+    workspace = Workspace(where, cwd, writable)
     background = BackgroundCommands()
     return (
         ReadTool(workspace),

@@ -1,11 +1,13 @@
 """Where an agent works: which path a name means, whether it is inside the project, and what a rule is compared with."""
 
 import os
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from msgspec import Struct
 
 from mooring import files
+from mooring.agents.local.executed import find_executed
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.glob import literal
 from mooring.core.verdict import LocalAccess
@@ -32,12 +34,14 @@ class LocalPath(Struct, frozen=True):
 class Workspace:
     """One conversation's view of the disk. What it has read, it remembers; no other conversation shares that."""
 
-    def __init__(self, where: Where, cwd: str) -> None:
+    def __init__(self, where: Where, cwd: str, writable: Iterable[str] = ()) -> None:
+        """`writable` are folders outside of the project in which files are written as inside."""
         self.where = where
         self.cwd = os.path.realpath(cwd)
         self.project = os.path.realpath(files.project_folders(self.cwd)[-1])
         self.home = os.path.realpath(where.home)
         self.guarded = GuardedFiles(where)
+        self._writable = [*self._resolve_folders([where.env.get("TMPDIR") or "/tmp", *writable])]
         self._read: dict[str, str] = {}
         """A digest of each file as the model has seen it, by its real path."""
 
@@ -62,6 +66,18 @@ class Workspace:
             return False
         return is_below(real, self.project)
 
+    def _resolve_folders(self, folders: Iterable[str]) -> Iterator[str]:
+        for folder in folders:
+            path = self.where.home + folder[1:] if folder == "~" or folder.startswith("~/") else folder
+            real = os.path.realpath(path)
+            # One that holds the home folder is no place for drafts, but everything.
+            if os.path.isabs(path) and not is_below(self.home, real):
+                yield real
+
+    def _is_writable(self, real: str) -> bool:
+        """Whether a file outside of the project is in a folder that the person opened for writing."""
+        return any(is_below(real, folder) for folder in self._writable)
+
     def shorten(self, real: str) -> str:
         """A path as a model and a person read it best."""
         return os.path.relpath(real, self.cwd) if is_below(real, self.cwd) else real
@@ -85,10 +101,16 @@ class Workspace:
             preview=f"Path: {path.real}",
         )
 
-    def assess_writing(self, path: LocalPath, preview: str, before: bytes | None) -> LocalAccess:
-        """What the gate has to know of a tool that changes a file."""
+    def assess_writing(
+        self, path: LocalPath, preview: str, before: bytes | None, after: bytes | None = None
+    ) -> LocalAccess:
+        """What the gate has to know of a tool that changes a file; `after` is `None` if it is not known."""
         is_inside = self.is_inside(path.real)
-        place = literal(self.project) + "/**" if is_inside else literal(path.real)
+        executed = find_executed(self.project, path.real, before, after) if is_inside else None
+        unless_named = "" if executed is None else executed.why
+        if not is_inside and not self._is_writable(path.real):
+            unless_named = f"it changes a file, and {path.real} is outside of the project"
+        place = literal(self.project) + "/**" if is_inside and executed is None else literal(path.real)
         return LocalAccess(
             kind="path",
             subject=path.real,
@@ -97,6 +119,8 @@ class Workspace:
             home=self.home,
             why="it changes a file" if is_inside else f"it changes a file, and {path.real} is outside of the project",
             insists=self.guarded.find_reason(path.real),
+            unless_named=unless_named,
+            name="" if executed is None else executed.name,
             refused=self.guarded.find_refusal(path.real),
             grant=limit_grant(place),
             preview=preview,

@@ -67,7 +67,7 @@ class ChangingTool(LocalTool):
             # Whoever may not read the file must not learn from a failure what is in it, or whether there is one.
             fault = str(error) if self.workspace.is_inside(path.real) else ""
             return replace(access, fault=fault)
-        return self.workspace.assess_writing(path, show_change(path.real, before, after), before)
+        return self.workspace.assess_writing(path, show_change(path.real, before, after), before, after)
 
     async def run(self, call: LocalCall) -> Result:
         return await asyncio.to_thread(self._write, call.access, call.arguments)

@@ -1,0 +1,139 @@
+"""A file is planted where another program acts on it, or a repository's text brings along what programs keep secret."""
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.attacks.local_tools import CANARY, open_desk
+from tests.attacks.table import Attack, Tally, Victim
+
+import mooring
+from mooring.agents.instructions.collect import collect_instructions
+from mooring.core.verdict import Rule
+from mooring.core.where import Viewpoint, Where
+
+ANYTHING = tuple(Rule(tool, "allow") for tool in ("Write", "Edit", "NotebookEdit", "Read"))
+OUTSIDE = (
+    ".local/bin/git", "bin/ls", ".bashrc.d/x.sh", ".config/nvim/init.lua", ".config/systemd/user/x.service",
+    ".config/autostart/x.desktop", ".emacs.d/init.el", ".cargo/config.toml", ".pip/pip.conf", ".config/pip/pip.conf",
+    ".gradle/init.gradle", ".m2/settings.xml", ".config/fish/conf.d/x.fish", ".zshrc.local", ".vim/plugin/x.vim",
+    ".ipython/profile_default/startup/x.py", ".jupyter/jupyter_notebook_config.py", ".config/direnv/direnvrc",
+    "Library/LaunchAgents/x.plist", ".yarnrc.yml", ".bunfig.toml", ".config/git/hooks/x", "other-project/Makefile",
+)  # fmt: skip
+EXECUTED = (
+    ".githooks/pre-commit", ".husky/pre-push", ".husky/_/husky.sh", ".pre-commit-config.yaml", ".envrc",
+    ".devcontainer/devcontainer.json", ".devcontainer/a/devcontainer.json", ".vscode/tasks.json", ".vscode/launch.json",
+    "sub/.envrc", "sub/.husky/pre-commit", "packages/a/.vscode/tasks.json",
+)  # fmt: skip
+HIDDEN = (
+    ".claude/settings.local.json", ".claude/settings.json", ".claude/.credentials.json", ".codex/auth.json",
+    ".codex/config.toml", ".cursor/mcp.json", ".opencode/auth.json", ".opencode/opencode.json", ".agents/history.jsonl",
+    ".github/copilot/token", ".mooring/settings.json", ".mcp.json", "opencode.json",
+)  # fmt: skip
+
+
+# --- outside of the project -----------------------------------------------------------------------------------------
+
+
+def write_outside_of_the_project(folder: Path, tally: Tally) -> None:
+    """Start files, programs and hooks of the person's, in bypass mode and with rules that allow the tools."""
+    asyncio.run(_write_outside(Victim(folder), tally))
+
+
+async def _write_outside(victim: Victim, tally: Tally) -> None:
+    chance = random.Random(2)
+    (victim.project / "up").symlink_to(victim.home)
+    for options in ({"policy": "bypass"}, {}):
+        async with open_desk(victim, *ANYTHING, **options) as registry:
+            for path in OUTSIDE:
+                target = victim.home / path
+                for written in (str(target), f"~/{path}", f"up/{path}", f"../home/{_vary_case(path, chance)}"):
+                    tally.count(f"Write {written}", await _plants(registry, victim, written))
+            assert await _plants(registry, victim, f"src/{len(options)}.py"), "nothing is written at all"
+
+
+async def _plants(registry: mooring.Registry, victim: Victim, written: str) -> bool:
+    """Whether a file is written by one of the tools."""
+    wrote = await registry.call("Write", {"file_path": written, "content": "planted"})
+    made = await registry.call("Edit", {"file_path": written, "old_string": "", "new_string": "planted"})
+    return not wrote.is_error or not made.is_error
+
+
+def _vary_case(path: str, chance: random.Random) -> str:
+    return "".join(chance.choice((letter.lower(), letter.upper())) for letter in path)
+
+
+# --- what other programs run inside the project ---------------------------------------------------------------------
+
+
+def plant_what_is_run(folder: Path, tally: Tally) -> None:
+    """Hooks, tasks, scripts of packages, and folders that become repositories, under rules for the whole project."""
+    asyncio.run(_plant_what_is_run(Victim(folder), tally))
+
+
+async def _plant_what_is_run(victim: Victim, tally: Tally) -> None:
+    chance = random.Random(3)
+    wide = (*ANYTHING, Rule("Write", "allow", "./**"), Rule("Edit", "allow", f"{victim.project}/**"))
+    for options in ({"policy": "bypass"}, {}):
+        async with open_desk(victim, *wide, **options) as registry:
+            for path in EXECUTED:
+                for written in (path, f"./{path}", f"x/../{path}", _vary_case(path, chance)):
+                    tally.count(f"Write {written}", await _plants(registry, victim, written))
+            for number, text in enumerate(_list_packages()):
+                path = f"packages/{'bypass' if options else 'rules'}{number}/package.json"
+                victim.write(victim.project / path, json.dumps({"name": "a", "scripts": {"test": "x"}}))
+                await registry.call("Read", {"file_path": path})
+                outcome = await registry.call("Write", {"file_path": path, "content": text})
+                tally.count(f"{path} with {text[:60]}", not outcome.is_error)
+            for number, order in enumerate(itertools.permutations(("HEAD", "objects/info/x", "refs/heads/x"))):
+                folder = f"docs/{'bypass' if options else 'rules'}{number}"
+                made = [await _plants(registry, victim, f"{folder}/{each}") for each in order]
+                tally.count(f"a repository in {folder}", all(made))
+                assert made[0], "no file of that name is written at all"
+            victim.write(victim.project / "package.json", json.dumps({"name": "a", "scripts": {"test": "x"}}))
+            await registry.call("Read", {"file_path": "package.json"})
+            version = await registry.call("Edit", {"file_path": "package.json", "old_string": "x", "new_string": "y"})
+            assert not version.is_error, version.text
+
+
+def _list_packages() -> Iterator[str]:
+    for script in ("preinstall", "install", "postinstall", "prepare"):
+        yield json.dumps({"scripts": {script: "id"}})
+        yield json.dumps({"scripts": {"test": "x", script: "id"}}, indent=4)
+        yield '{"scripts": {"test": "x"}, "scripts": {"' + script + '": "id"}}'
+        yield '{"scripts": {"\\u00' + f"{ord(script[0]):02x}{script[1:]}" + '": "id"}}'
+
+
+# --- what a text brings along ---------------------------------------------------------------------------------------
+
+
+def import_configuration(folder: Path, tally: Tally) -> None:
+    """Imports of settings, logins and histories that lie beside the texts for agents."""
+    victim = Victim(folder)
+    for path in HIDDEN:
+        victim.write(victim.project / path, CANARY)
+    (victim.project / "notes.md").symlink_to(".codex/auth.json")
+    victim.write(victim.project / ".claude" / "rules.md", "harmless-rules")
+    spellings = [form for path in HIDDEN for form in (path, f"./{path}", f"docs/../{path}", f'"{path}"')]
+    for named in (*spellings, "notes.md"):
+        victim.write(victim.project / "AGENTS.md", f"See @{named}")
+        tally.count(f"@{named}", CANARY in _collect(victim))
+    victim.write(victim.project / "AGENTS.md", "See @.claude/rules.md")
+    assert "harmless-rules" in _collect(victim), "nothing is imported at all"
+
+
+def _collect(victim: Victim) -> str:
+    where = Where(str(victim.home), victim.env, "linux", str(victim.system))
+    found: Any = collect_instructions(Viewpoint(where, str(victim.project)))
+    return "\n".join(file.text for file in found.files)
+
+
+ATTACKS = (
+    Attack("A37", "a file is planted outside of the project", write_outside_of_the_project),
+    Attack("A37", "a file is planted that other programs run", plant_what_is_run),
+    Attack("A40", "a text imports settings and logins", import_configuration),
+)
