@@ -29,6 +29,13 @@ EXECUTED = (
     ".devcontainer/devcontainer.json", ".devcontainer/a/devcontainer.json", ".vscode/tasks.json", ".vscode/launch.json",
     "sub/.envrc", "sub/.husky/pre-commit", "packages/a/.vscode/tasks.json",
 )  # fmt: skip
+OBEYED = (
+    ".github/agents/general-purpose.md", ".github/skills/x/SKILL.md", ".github/prompts/x.prompt.md",
+    ".github/instructions/x.instructions.md", ".github/hooks/x.json", ".kilocode/rules/x.md", ".kilocodemodes",
+    ".roomodes", "CRUSH.md", "CRUSH.local.md", "WARP.md", "GROK.md", ".agent.md", ".rules", ".zed/tasks.json",
+    ".goose/recipes/x.yaml", ".amp/plugins/x.js", ".crush/commands/x.md", ".rovodev/subagents/x.md",
+    ".cline/hooks/x", ".grok/hooks/x", ".continuerules", ".warp/workflows/x.yaml", ".kimi-code/skills/x/SKILL.md",
+)  # fmt: skip
 HIDDEN = (
     ".claude/settings.local.json", ".claude/settings.json", ".claude/.credentials.json", ".codex/auth.json",
     ".codex/config.toml", ".cursor/mcp.json", ".opencode/auth.json", ".opencode/opencode.json", ".agents/history.jsonl",
@@ -82,6 +89,9 @@ async def _plant_what_is_run(victim: Victim, tally: Tally) -> None:
         async with open_desk(victim, *wide, **options) as registry:
             for path in EXECUTED:
                 for written in (path, f"./{path}", f"x/../{path}", _vary_case(path, chance)):
+                    tally.count(f"Write {written}", await _plants(registry, victim, written))
+            for path in OBEYED:
+                for written in (path, f"sub/{path}", _vary_case(path, chance), f"other/./{path}"):
                     tally.count(f"Write {written}", await _plants(registry, victim, written))
             for number, text in enumerate(_list_packages()):
                 path = f"packages/{'bypass' if options else 'rules'}{number}/package.json"

@@ -5,11 +5,8 @@ import os
 from msgspec import Struct
 
 from mooring import files
-from mooring.agents.local.guarded import GuardedFiles
+from mooring.agents.local.guarded import GuardedFiles, list_hidden_folders
 from mooring.core.where import Viewpoint, is_below
-
-_AGENT_FOLDERS = frozenset({".agents", ".claude", ".codex", ".cursor", ".github", ".mooring", ".opencode"})
-"""Hidden folders in which people keep texts for agents. Others hold keys, tokens and the like."""
 
 
 class Reach(Struct, frozen=True):
@@ -34,8 +31,8 @@ class Reach(Struct, frozen=True):
         if self.guarded.is_configuration(real):
             return "is a configuration file, and may hold secrets"
         hidden = {name for name in os.path.relpath(real, fence).split("/") if name.startswith(".")}
-        # Among the texts for agents there are settings, logins and histories.
-        if hidden - _AGENT_FOLDERS or (hidden and not real.lower().endswith((".md", ".mdc", ".mdx"))):
+        # Hidden folders hold keys and tokens; those of agents hold texts, but also settings, logins and histories.
+        if hidden - list_hidden_folders() or (hidden and not real.lower().endswith((".md", ".mdc", ".mdx"))):
             return "is hidden, and may hold secrets"
         return ""
 

@@ -386,6 +386,22 @@ class Writes(Struct, frozen=True, kw_only=True):
     """Turns the common shape into the tool's: the opposite of the format's `prepare`."""
 
 
+ObeyedKind: TypeAlias = Literal["agents", "commands", "hooks", "paths", "prompts", "rules", "settings", "skills"]
+"""`paths` are commands whose folders are named with a slash."""
+
+
+class Obeyed(Struct, frozen=True):
+    """A file or a folder whose words a tool follows, or whose lines it runs, as soon as it is there."""
+
+    kind: ObeyedKind
+    project: str
+    """Its path in any folder of a project; empty if there is none."""
+    user: str = ""
+    """Its path among the person's files; empty if there is none."""
+    nested: bool = True
+    """For agents: whether those in folders below count."""
+
+
 class Format(Struct, frozen=True, kw_only=True):
     """One tool's configuration."""
 
@@ -454,6 +470,9 @@ class Format(Struct, frozen=True, kw_only=True):
     only_managed_allow: tuple[Switch, ...] = ()
     """If one of these is true, only the machine's own lists of allowed servers apply."""
     unreadable: tuple[Unreadable, ...] = ()
+    obeys: tuple[Obeyed, ...] = ()
+    """What the tool obeys or runs besides, highest first. Our loaders read from these places what they understand, and
+    nothing is written to any of them unasked."""
 
 
 # --- what was found -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from mooring.core.where import Where
-from mooring.discovery.format import Format, Place, Switch, locate
+from mooring.discovery.format import Format, Obeyed, Place, Switch, locate, user_file
 from mooring.discovery.formats import FORMATS
 
 
@@ -23,6 +23,21 @@ def list_user_places(where: Where) -> frozenset[str]:
     outside = [place for place in _list_places() if not place.walked and not place.inline]
     found = chain.from_iterable(_locate_all(place, machine) for place in outside for machine in (where, unmoved))
     return frozenset(found)
+
+
+def list_obeyed(tool: str | None = None) -> Iterator[Obeyed]:
+    """What the tools obey or run besides their servers; with a name, what that one does."""
+    for format in FORMATS:
+        if tool is None or format.tool == tool:
+            yield from format.obeys
+
+
+def locate_obeyed(obeyed: Obeyed, where: Where) -> Iterator[str]:
+    """The absolute paths of the person's file or folder, also where it would be without variables that move it."""
+    for machine in (where, replace(where, env={})) if obeyed.user else ():
+        path = locate(user_file(obeyed.user), machine)
+        if path is not None:
+            yield path
 
 
 def _locate_all(place: Place, where: Where) -> list[str]:

@@ -7,10 +7,21 @@ from msgspec import Struct
 
 from mooring.agents.folders import FolderScope, find_folders
 from mooring.core.where import Viewpoint
+from mooring.discovery.known_places import list_obeyed
 
 CommandTool: TypeAlias = Literal["mooring", "opencode", "copilot", "claude", "shared"]
 Layout: TypeAlias = Literal["skills", "commands", "paths", "prompts"]
 """A folder per skill, files whose folders are named with a colon, the same with a slash, or `*.prompt.md`."""
+
+
+_TOOLS: tuple[tuple[CommandTool, str, tuple[Layout, ...]], ...] = (
+    ("mooring", "mooring", ("skills", "commands")),
+    ("opencode", "opencode", ("skills", "paths")),
+    ("copilot", "copilot-cli", ("skills", "prompts")),
+    ("claude", "claude-code", ("skills", "commands")),
+    ("shared", "shared", ("skills",)),
+)
+"""The tools whose commands are understood, and of which kinds; highest first."""
 
 
 class _Row(Struct, frozen=True):
@@ -20,20 +31,11 @@ class _Row(Struct, frozen=True):
     user: str
 
 
-# Highest first. OpenCode reads both of its folders' names.
-_ROWS = (
-    _Row("mooring", "skills", ".mooring/skills", "{mooring}/skills"),
-    _Row("mooring", "commands", ".mooring/commands", "{mooring}/commands"),
-    _Row("opencode", "skills", ".opencode/skills", "{xdg}/opencode/skills"),
-    _Row("opencode", "skills", ".opencode/skill", "{xdg}/opencode/skill"),
-    _Row("opencode", "paths", ".opencode/commands", "{xdg}/opencode/commands"),
-    _Row("opencode", "paths", ".opencode/command", "{xdg}/opencode/command"),
-    _Row("copilot", "skills", ".github/skills", "${COPILOT_HOME:-~/.copilot}/skills"),
-    _Row("copilot", "prompts", ".github/prompts", ""),
-    _Row("claude", "skills", ".claude/skills", "${CLAUDE_CONFIG_DIR:-~/.claude}/skills"),
-    _Row("claude", "commands", ".claude/commands", "${CLAUDE_CONFIG_DIR:-~/.claude}/commands"),
-    _Row("shared", "skills", ".agents/skills", "~/.agents/skills"),
-)
+def _list_rows() -> Iterator[_Row]:
+    for tool, format, layouts in _TOOLS:
+        for obeyed in list_obeyed(format):
+            if obeyed.kind in layouts:
+                yield _Row(tool, obeyed.kind, obeyed.project, obeyed.user)
 
 
 class CommandFolder(Struct, frozen=True):
@@ -49,7 +51,7 @@ class CommandFolder(Struct, frozen=True):
 
 def list_folders(viewpoint: Viewpoint) -> Iterator[CommandFolder]:
     """The folders that are there, highest first."""
-    for found in find_folders(viewpoint, _ROWS):
+    for found in find_folders(viewpoint, tuple(_list_rows())):
         yield CommandFolder(found.path, found.scope, found.row.tool, found.row.layout, found.base)
 
 

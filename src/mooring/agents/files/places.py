@@ -1,31 +1,36 @@
 """Where agents are written, and under which name a file in each place is known."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from mooring.agents.definition import AgentFormat
 from mooring.agents.folders import FolderScope, find_folders
 from mooring.core.where import Viewpoint
+from mooring.discovery.known_places import list_obeyed
+
+_TOOLS: Mapping[AgentFormat, str] = {
+    "mooring": "mooring",
+    "opencode": "opencode",
+    "copilot": "copilot-cli",
+    "claude": "claude-code",
+}
+"""The tools whose agents are understood, by their forms; highest first."""
 
 
 class _Row(Struct, frozen=True):
     format: AgentFormat
     project: str
     user: str
-    nested: bool = True
-    """Whether agents in folders below count."""
+    nested: bool
 
 
-# Highest first. OpenCode reads both of its folders' names.
-_ROWS = (
-    _Row("mooring", ".mooring/agents", "{mooring}/agents"),
-    _Row("opencode", ".opencode/agents", "{xdg}/opencode/agents"),
-    _Row("opencode", ".opencode/agent", "{xdg}/opencode/agent"),
-    _Row("copilot", ".github/agents", "${COPILOT_HOME:-~/.copilot}/agents", nested=False),
-    _Row("claude", ".claude/agents", "${CLAUDE_CONFIG_DIR:-~/.claude}/agents"),
-)
+def _list_rows() -> Iterator[_Row]:
+    for format, tool in _TOOLS.items():
+        for obeyed in list_obeyed(tool):
+            if obeyed.kind == "agents":
+                yield _Row(format, obeyed.project, obeyed.user, obeyed.nested)
 
 
 class AgentFolder(Struct, frozen=True, gc=False):
@@ -41,7 +46,7 @@ class AgentFolder(Struct, frozen=True, gc=False):
 
 def list_agent_folders(viewpoint: Viewpoint) -> Iterator[AgentFolder]:
     """The folders that are there, highest first."""
-    for found in find_folders(viewpoint, _ROWS):
+    for found in find_folders(viewpoint, tuple(_list_rows())):
         yield AgentFolder(found.path, found.scope, found.row.format, found.row.nested, found.fence)
 
 

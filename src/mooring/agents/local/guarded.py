@@ -7,7 +7,7 @@ from functools import cached_property
 
 from mooring.core.glob import Glob, literal
 from mooring.core.where import KERNEL_FOLDERS, Where, is_below
-from mooring.discovery.known_places import list_project_places, list_user_places
+from mooring.discovery.known_places import list_obeyed, list_project_places, list_user_places, locate_obeyed
 
 OWN = "it is among Mooring's own settings and records, which only its commands change"
 _PRIVATE = "Mooring keeps its own settings, records and secrets there"
@@ -16,10 +16,7 @@ _TEXT_FOLDERS = ("agents", "commands", "skills")
 
 _NAMES = frozenset(
     {
-        # What agents are told.
-        "agent.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md",
-        "copilot-instructions.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules", ".goosehints",
-        # What shells and other programs run or load when they start.
+        "copilot-instructions.md",
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
         ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc",
         ".gitconfig", ".gitmodules", ".npmrc", ".pypirc", ".netrc", ".pam_environment", ".xprofile",
@@ -29,12 +26,22 @@ _NAMES = frozenset(
 )  # fmt: skip
 _FOLDERS = frozenset(
     {
-        ".git", ".hg", ".svn", ".claude", ".cursor", ".idea", ".codex", ".gemini", ".qwen",
-        ".opencode", ".copilot", ".kiro", ".roo", ".windsurf", ".continue", ".omp", ".factory", ".amazonq", ".junie",
-        ".agents", ".ssh", ".gnupg", ".aws", ".kube", ".docker",
-        "launchagents", "launchdaemons",
+        ".git",
+        ".hg",
+        ".svn",
+        ".idea",
+        ".copilot",
+        ".ssh",
+        ".gnupg",
+        ".aws",
+        ".kube",
+        ".docker",
+        "launchagents",
+        "launchdaemons",
     }
-)  # fmt: skip
+)
+_SHARED = frozenset({".github"})
+"""Hidden folders of which agents obey only a part."""
 _BELOW_CONFIG = ("autostart", "systemd", "environment.d", "fish", "git", "nvim", "opencode", "github-copilot")
 
 
@@ -82,7 +89,10 @@ class GuardedFiles:
         parts = _split_folded(real)
         if parts[-1] in _NAMES:
             return "shells, agents or other programs act on what it says"
-        if not _FOLDERS.isdisjoint(parts) or any(folder in parts for folder in self._config_folders(parts)):
+        if self._is_obeyed(real):
+            return "agents obey what it says, or run it"
+        folders = {*_FOLDERS, *self.agent_folders, *self._config_folders(parts)}
+        if not folders.isdisjoint(parts):
             return "programs act on what is in its folder"
         return ""
 
@@ -93,6 +103,26 @@ class GuardedFiles:
         """Whether a file is one in which some coding tool keeps its servers, or what switches them."""
         folded = _fold(real)
         return any(glob.matches(folded) is not False for glob in self._places)
+
+    def _is_obeyed(self, real: str) -> bool:
+        folded = "/".join(_split_folded(real))
+        return any(glob.matches(folded) is not False for glob in self._obeyed)
+
+    @cached_property
+    def agent_folders(self) -> frozenset[str]:
+        """The hidden folders of a project that belong to coding tools as a whole."""
+        return frozenset(name for name in list_hidden_folders() if name not in _SHARED)
+
+    @cached_property
+    def _obeyed(self) -> tuple[Glob, ...]:
+        """Every file and folder that some coding tool obeys or runs."""
+        globs: set[str] = set()
+        for obeyed in list_obeyed():
+            if obeyed.project:
+                globs.add(f"*/{literal(_fold(obeyed.project))}")
+            for path in locate_obeyed(obeyed, self._where):
+                globs |= {_fold(form) for form in _list_forms(path)}
+        return tuple(Glob(glob) for each in sorted(globs) for glob in (each, f"{each}/*"))
 
     @cached_property
     def _places(self) -> tuple[Glob, ...]:
@@ -133,6 +163,12 @@ class PrivateFolders:
             if reason or above == real:
                 return reason
             real = above
+
+
+def list_hidden_folders() -> frozenset[str]:
+    """The hidden folders of a project in which coding tools look for texts."""
+    first = (obeyed.project.partition("/") for obeyed in list_obeyed())
+    return frozenset(folder for folder, slash, _ in first if slash and folder.startswith("."))
 
 
 def _list_forms(pattern: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from mooring.discovery.format import (
     BASIC,
     COMMON,
     Format,
+    Obeyed,
     RawEntry,
     ScanContext,
     Sheet,
@@ -59,5 +60,10 @@ FORMAT = Format(
         project=(project_file(".amazonq/mcp.json"),),
         slots=(*BASIC, "call_timeout", "disabled", "oauth_scopes"),
         types={"http": "http"},
+    ),
+    obeys=(
+        Obeyed("agents", ".amazonq/cli-agents", "~/.aws/amazonq/cli-agents"),
+        Obeyed("prompts", ".amazonq/prompts", "~/.aws/amazonq/prompts"),
+        Obeyed("rules", ".amazonq/rules", "~/.aws/amazonq/rules"),
     ),
 )

@@ -5,6 +5,7 @@ from mooring.discovery.format import (
     BASIC,
     COMMON,
     Format,
+    Obeyed,
     Switch,
     Writes,
     fields,
@@ -37,5 +38,12 @@ FORMAT = Format(
         project=(project_file(".amp/settings.json"), project_file(".amp/settings.jsonc")),
         slots=(*BASIC, "tools_allow"),
         types={},
+    ),
+    obeys=(
+        Obeyed("rules", "AGENT.md", "{xdg}/amp/AGENTS.md"),
+        Obeyed("rules", "AGENTS.md", "{xdg}/AGENTS.md"),
+        Obeyed("commands", ".agents/commands", "{xdg}/amp/commands"),
+        Obeyed("hooks", ".amp/plugins", "{xdg}/amp/plugins"),
+        Obeyed("hooks", ".amp/toolbox", "{xdg}/amp/toolbox"),
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import CLINE
-from mooring.discovery.format import BASIC, SECONDS, Field, Format, Writes, common_without, fields, user_file
+from mooring.discovery.format import BASIC, SECONDS, Field, Format, Obeyed, Writes, common_without, fields, user_file
 from mooring.discovery.untyped import as_mapping
 
 _NAME = "cline_mcp_settings.json"
@@ -47,5 +47,11 @@ FORMAT = Format(
         slots=(*BASIC, "call_timeout", "disabled", "oauth"),
         types={"stdio": "stdio", "http": "streamableHttp", "sse": "sse"},
         oauth={"client_id": "clientId", "client_secret": "clientSecret"},
+    ),
+    obeys=(
+        Obeyed("rules", ".clinerules", "~/Documents/Cline/Rules"),
+        Obeyed("commands", ".cline/workflows", "~/Documents/Cline/Workflows"),
+        Obeyed("skills", ".cline/skills", "~/.cline/skills"),
+        Obeyed("hooks", ".cline/hooks", "~/Documents/Cline/Hooks"),
     ),
 )

@@ -10,6 +10,7 @@ from mooring.discovery.format import (
     SECONDS,
     Field,
     Format,
+    Obeyed,
     Switch,
     Unreadable,
     Writes,
@@ -127,5 +128,14 @@ FORMAT = Format(
         ),
         types={},
         oauth={"client_id": "client_id"},
+    ),
+    obeys=(
+        Obeyed("agents", ".codex/agents", "${CODEX_HOME:-~/.codex}/agents"),
+        Obeyed("skills", ".codex/skills", "${CODEX_HOME:-~/.codex}/skills"),
+        Obeyed("prompts", ".codex/prompts", "${CODEX_HOME:-~/.codex}/prompts"),
+        Obeyed("rules", "AGENTS.override.md", "${CODEX_HOME:-~/.codex}/AGENTS.override.md"),
+        Obeyed("rules", "AGENTS.md", "${CODEX_HOME:-~/.codex}/AGENTS.md"),
+        Obeyed("rules", ".codex/rules", "${CODEX_HOME:-~/.codex}/rules"),
+        Obeyed("hooks", ".codex/hooks.json", "${CODEX_HOME:-~/.codex}/hooks.json"),
     ),
 )

@@ -8,6 +8,7 @@ from mooring.discovery.format import (
     BASIC,
     PROJECT,
     Format,
+    Obeyed,
     Place,
     Remark,
     Writes,
@@ -53,5 +54,11 @@ FORMAT = Format(
         types={"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
         name_key="name",
         starter={"name": "Local Config", "version": "1.0.0", "schema": "v1"},
+    ),
+    obeys=(
+        Obeyed("rules", ".continue/rules", "~/.continue/rules"),
+        Obeyed("rules", ".continuerules"),
+        Obeyed("prompts", ".continue/prompts", "~/.continue/prompts"),
+        Obeyed("agents", ".continue/agents", "~/.continue/agents"),
     ),
 )

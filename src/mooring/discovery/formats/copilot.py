@@ -6,6 +6,7 @@ from mooring.discovery.format import (
     COMMON,
     STANDARD_TYPES,
     Format,
+    Obeyed,
     Switch,
     Writes,
     fields,
@@ -48,5 +49,15 @@ FORMAT = Format(
         slots=(*BASIC, "cwd", "call_timeout", "tools_allow", "oauth_client_id", "oauth_grant"),
         types={"stdio": "local", "http": "http", "sse": "sse"},
         always={"tools": ["*"]},
+    ),
+    obeys=(
+        Obeyed("agents", ".github/agents", f"{HOME}/agents", nested=False),
+        Obeyed("skills", ".github/skills", f"{HOME}/skills"),
+        Obeyed("prompts", ".github/prompts"),
+        Obeyed("rules", ".github/copilot-instructions.md", f"{HOME}/copilot-instructions.md"),
+        Obeyed("rules", ".github/instructions"),
+        Obeyed("rules", ".github/chatmodes"),
+        Obeyed("hooks", ".github/hooks", f"{HOME}/hooks"),
+        Obeyed("settings", ".github/copilot", f"{HOME}/settings.json"),
     ),
 )

@@ -9,6 +9,7 @@ from mooring.discovery.format import (
     SECONDS,
     Field,
     Format,
+    Obeyed,
     Place,
     Unreadable,
     Writes,
@@ -88,5 +89,11 @@ FORMAT = Format(
             "oauth_port",
         ),
         types={"stdio": "stdio", "http": "http", "sse": "sse"},
+    ),
+    obeys=(
+        Obeyed("rules", "CRUSH.md", "{xdg}/crush/CRUSH.md"),
+        Obeyed("rules", "CRUSH.local.md"),
+        Obeyed("commands", ".crush/commands", "{xdg}/crush/commands"),
+        Obeyed("skills", ".crush/skills", "{xdg}/crush/skills"),
     ),
 )

@@ -1,7 +1,7 @@
 """Cursor: the common shape with an editor's placeholders; which servers are on is kept in its database."""
 
 from mooring.discovery.dialect import VSCODE
-from mooring.discovery.format import BASIC, Format, Writes, common_without, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Obeyed, Writes, common_without, project_file, user_file
 
 FORMAT = Format(
     tool="cursor",
@@ -17,5 +17,13 @@ FORMAT = Format(
         keys={"oauth": "auth"},
         types={},
         oauth={"client_id": "CLIENT_ID", "client_secret": "CLIENT_SECRET", "scopes": "scopes"},
+    ),
+    obeys=(
+        Obeyed("agents", ".cursor/agents", "~/.cursor/agents"),
+        Obeyed("skills", ".cursor/skills", "~/.cursor/skills"),
+        Obeyed("commands", ".cursor/commands", "~/.cursor/commands"),
+        Obeyed("rules", ".cursor/rules", "~/.cursor/rules"),
+        Obeyed("rules", ".cursorrules"),
+        Obeyed("hooks", ".cursor/hooks.json", "~/.cursor/hooks.json"),
     ),
 )

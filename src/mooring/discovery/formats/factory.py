@@ -1,6 +1,6 @@
 """Factory droid: the person's own entry wins over the project's of the same name."""
 
-from mooring.discovery.format import BASIC, COMMON, Format, Writes, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Obeyed, Writes, fields, project_file, user_file
 
 # The documentation says `timeoutMs`, the shipped schema `timeout`.
 _FIELDS = {
@@ -31,5 +31,12 @@ FORMAT = Format(
             "callback_port": "callbackPort",
             "scopes": "scopes",
         },
+    ),
+    obeys=(
+        Obeyed("agents", ".factory/droids", "~/.factory/droids"),
+        Obeyed("commands", ".factory/commands", "~/.factory/commands"),
+        Obeyed("skills", ".factory/skills", "~/.factory/skills"),
+        Obeyed("hooks", ".factory/hooks", "~/.factory/hooks"),
+        Obeyed("settings", ".factory/settings.json", "~/.factory/settings.json"),
     ),
 )

@@ -13,6 +13,7 @@ from mooring.discovery.format import (
     COMMON,
     NO_SERVER,
     Format,
+    Obeyed,
     Place,
     RawEntry,
     Remark,
@@ -134,4 +135,12 @@ FORMAT = Format(
     off=off_switches(_PLACES, _HOME),
     trust_marks=(Switch(user_file(f"{_HOME}/trustedFolders.json"), (), "folders"),),
     writes=WRITES,
+    obeys=(
+        Obeyed("agents", ".gemini/agents", "~/.gemini/agents"),
+        Obeyed("skills", ".gemini/skills", "~/.gemini/skills"),
+        Obeyed("commands", ".gemini/commands", "~/.gemini/commands"),
+        Obeyed("rules", "GEMINI.md", "~/.gemini/GEMINI.md"),
+        Obeyed("hooks", ".gemini/extensions", "~/.gemini/extensions"),
+        Obeyed("settings", ".gemini/settings.json", "~/.gemini/settings.json"),
+    ),
 )

@@ -5,7 +5,18 @@ from typing import Any
 
 from mooring.core.template import SecretPart
 from mooring.discovery.dialect import GOOSE
-from mooring.discovery.format import BASIC, SECONDS, Field, Format, Place, Writes, fields, system_files, user_file
+from mooring.discovery.format import (
+    BASIC,
+    SECONDS,
+    Field,
+    Format,
+    Obeyed,
+    Place,
+    Writes,
+    fields,
+    system_files,
+    user_file,
+)
 from mooring.discovery.untyped import as_list, as_mapping
 from mooring.discovery.values import EntryRefused, read_text_map, read_variable_names
 
@@ -98,5 +109,10 @@ FORMAT = Format(
         # Without them, Goose leaves the extension out.
         always_args=True,
         name_key="name",
+    ),
+    obeys=(
+        Obeyed("rules", ".goosehints", "{xdg}/goose/.goosehints"),
+        Obeyed("commands", ".goose/recipes", "{xdg}/goose/recipes"),
+        Obeyed("skills", ".goose/skills", "{xdg}/goose/skills"),
     ),
 )

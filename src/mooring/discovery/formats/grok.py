@@ -1,7 +1,7 @@
 """Grok Build: TOML tables under the same key as Codex's."""
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import Format, project_file, user_file
+from mooring.discovery.format import Format, Obeyed, project_file, user_file
 
 FORMAT = Format(
     tool="grok",
@@ -9,4 +9,9 @@ FORMAT = Format(
     places=(project_file(".grok/config.toml"), user_file("~/.grok/config.toml")),
     key=("mcp_servers",),
     dialect=PLAIN,
+    obeys=(
+        Obeyed("rules", "GROK.md", "~/.grok/GROK.md"),
+        Obeyed("skills", ".grok/skills", "~/.grok/skills"),
+        Obeyed("hooks", ".grok/hooks", "~/.grok/hooks"),
+    ),
 )

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from mooring.discovery.format import Format, project_file, user_file
+from mooring.discovery.format import Format, Obeyed, project_file, user_file
 from mooring.discovery.formats import opencode
 
 FORMAT = Format(
@@ -24,5 +24,11 @@ FORMAT = Format(
         opencode.WRITES,
         user=(user_file("{xdg}/kilo/kilo.jsonc"), user_file("{xdg}/kilo/kilo.json")),
         project=(project_file(".kilo/kilo.jsonc"), project_file(".kilo/kilo.json")),
+    ),
+    obeys=(
+        Obeyed("rules", ".kilocode/rules", "~/.kilocode/rules"),
+        Obeyed("commands", ".kilocode/workflows", "~/.kilocode/workflows"),
+        Obeyed("agents", ".kilocodemodes"),
+        Obeyed("skills", ".kilocode/skills", "~/.kilocode/skills"),
     ),
 )

@@ -1,7 +1,7 @@
 """Mooring's own files: the common shape with every key that any tool has, published as a JSON schema."""
 
 from mooring.discovery.dialect import MOORING
-from mooring.discovery.format import BASIC, COMMON, Format, Writes, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Obeyed, Writes, fields, project_file, user_file
 
 LOGIN_KEYS = {
     "client_id": "clientId",
@@ -64,5 +64,11 @@ FORMAT = Format(
             "lifecycle",
         ),
         oauth=LOGIN_KEYS,
+    ),
+    obeys=(
+        Obeyed("agents", ".mooring/agents", "{mooring}/agents"),
+        Obeyed("skills", ".mooring/skills", "{mooring}/skills"),
+        Obeyed("commands", ".mooring/commands", "{mooring}/commands"),
+        Obeyed("rules", "", "{mooring}/AGENTS.md"),
     ),
 )

@@ -1,7 +1,7 @@
 """oh-my-pi: the common shape; the person's own file may switch servers off by name."""
 
 from mooring.discovery.dialect import OH_MY_PI
-from mooring.discovery.format import BASIC, Format, Switch, Writes, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Obeyed, Switch, Writes, project_file, user_file
 
 _USER = (
     user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
@@ -33,5 +33,14 @@ FORMAT = Format(
             "scopes": "scope",
         },
         joined_scopes=True,
+    ),
+    obeys=(
+        Obeyed("agents", ".omp/agents", "~/.omp/agent/agents"),
+        Obeyed("skills", ".omp/skills", "~/.omp/agent/skills"),
+        Obeyed("commands", ".omp/commands", "~/.omp/agent/commands"),
+        Obeyed("rules", ".omp/rules", "~/.omp/agent/rules"),
+        Obeyed("hooks", ".omp/hooks", "~/.omp/agent/hooks"),
+        Obeyed("hooks", ".omp/tools", "~/.omp/agent/tools"),
+        Obeyed("hooks", ".omp/extensions", "~/.omp/agent/extensions"),
     ),
 )

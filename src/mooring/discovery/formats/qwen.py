@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.discovery.dialect import GEMINI
-from mooring.discovery.format import PROJECT, Format, Switch, fields, project_file, user_file
+from mooring.discovery.format import PROJECT, Format, Obeyed, Switch, fields, project_file, user_file
 from mooring.discovery.formats import gemini
 
 _HOME = "${QWEN_HOME:-~/.qwen}"
@@ -46,5 +46,13 @@ FORMAT = Format(
         project=(project_file(".qwen/settings.json"),),
         slots=(*gemini.WRITES.slots, "start_timeout"),
         arrange=_arrange,
+    ),
+    obeys=(
+        Obeyed("agents", ".qwen/agents", "~/.qwen/agents"),
+        Obeyed("skills", ".qwen/skills", "~/.qwen/skills"),
+        Obeyed("commands", ".qwen/commands", "~/.qwen/commands"),
+        Obeyed("rules", "QWEN.md", "~/.qwen/QWEN.md"),
+        Obeyed("hooks", ".qwen/extensions", "~/.qwen/extensions"),
+        Obeyed("settings", ".qwen/settings.json", "~/.qwen/settings.json"),
     ),
 )

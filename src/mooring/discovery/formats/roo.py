@@ -6,6 +6,7 @@ from mooring.discovery.format import (
     COMMON,
     Folders,
     Format,
+    Obeyed,
     Switch,
     Writes,
     fields,
@@ -36,5 +37,12 @@ FORMAT = Format(
         project=(project_file(".roo/mcp.json"),),
         slots=(*BASIC, "cwd", "call_timeout", "disabled", "tools_deny"),
         types={"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
+    ),
+    obeys=(
+        Obeyed("rules", ".roo/rules", "~/.roo/rules"),
+        Obeyed("rules", ".roorules"),
+        Obeyed("agents", ".roomodes"),
+        Obeyed("commands", ".roo/commands", "~/.roo/commands"),
+        Obeyed("skills", ".roo/skills", "~/.roo/skills"),
     ),
 )

@@ -1,7 +1,7 @@
 """Files that several tools share and none owns."""
 
 from mooring.discovery.dialect import CLAUDE, SHARED
-from mooring.discovery.format import COMMON, Format, Writes, fields, project_file, user_file
+from mooring.discovery.format import COMMON, Format, Obeyed, Writes, fields, project_file, user_file
 
 FORMAT = Format(
     tool="shared",
@@ -26,5 +26,10 @@ FORMAT = Format(
         project=(project_file(".agents/mcp.json"),),
         keys={"url": "url"},
         dialect=CLAUDE,
+    ),
+    obeys=(
+        Obeyed("skills", ".agents/skills", "~/.agents/skills"),
+        Obeyed("agents", ".agents/agents", "~/.agents/agents"),
+        Obeyed("commands", ".agents/commands", "~/.agents/commands"),
     ),
 )

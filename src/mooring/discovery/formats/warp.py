@@ -1,7 +1,7 @@
 """Warp: the common shape under any of four keys."""
 
 from mooring.discovery.dialect import AMP
-from mooring.discovery.format import BASIC, Format, Writes, common_without, fields, project_file, user_file
+from mooring.discovery.format import BASIC, Format, Obeyed, Writes, common_without, fields, project_file, user_file
 
 FORMAT = Format(
     tool="warp",
@@ -19,5 +19,10 @@ FORMAT = Format(
         slots=(*BASIC, "cwd"),
         keys={"url": "url"},
         types={},
+    ),
+    obeys=(
+        Obeyed("rules", "WARP.md"),
+        Obeyed("skills", ".warp/skills", "~/.warp/skills"),
+        Obeyed("commands", ".warp/workflows", "~/.warp/workflows"),
     ),
 )

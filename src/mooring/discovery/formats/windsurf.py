@@ -1,7 +1,7 @@
 """Windsurf and its successor Devin: `serverUrl` beside `url`, files and variables in placeholders."""
 
 from mooring.discovery.dialect import WINDSURF
-from mooring.discovery.format import BASIC, COMMON, Format, Writes, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Obeyed, Writes, fields, project_file, user_file
 
 FORMAT = Format(
     tool="windsurf",
@@ -22,5 +22,12 @@ FORMAT = Format(
         project=(project_file(".windsurf/mcp_config.json"),),
         slots=(*BASIC, "disabled", "tools_deny"),
         types={},
+    ),
+    obeys=(
+        Obeyed("rules", ".windsurf/rules"),
+        Obeyed("rules", ".windsurfrules"),
+        Obeyed("commands", ".windsurf/workflows", "~/.codeium/windsurf/global_workflows"),
+        Obeyed("skills", ".windsurf/skills"),
+        Obeyed("hooks", ".windsurf/hooks.json", "~/.codeium/windsurf/hooks.json"),
     ),
 )

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import BASIC, NO_SERVER, SECONDS, Field, Format, Writes, fields, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    NO_SERVER,
+    SECONDS,
+    Field,
+    Format,
+    Obeyed,
+    Writes,
+    fields,
+    project_file,
+    user_file,
+)
 from mooring.discovery.values import NoServer
 
 
@@ -52,5 +63,10 @@ FORMAT = Format(
         oauth={"client_id": "client_id", "client_secret": "client_secret"},
         # Without them, Zed takes the entry for the settings of an extension.
         always_args=True,
+    ),
+    obeys=(
+        Obeyed("rules", ".rules"),
+        Obeyed("hooks", ".zed/tasks.json", "{xdg}/zed/tasks.json"),
+        Obeyed("settings", ".zed/settings.json", "{xdg}/zed/settings.json"),
     ),
 )
