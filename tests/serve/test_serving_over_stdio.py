@@ -73,7 +73,7 @@ def test_two_servers_share_neither_names_nor_addresses(home: Home) -> None:
         pids = {client.call(f"mcp__{server}__pid")["content"][0]["text"] for server in ("one", "two")}
         assert len(pids) == 2
         uris = [item["uri"] for item in client.request("resources/list")["resources"]]
-        assert uris == ["test://static", "mooring://two/test://static"]
+        assert uris == ["mooring://one/test://static", "mooring://two/test://static"]
         read = client.request("resources/read", {"uri": uris[1]})
         assert read["contents"][0]["text"] == "read test://static"
         prompts = [prompt["name"] for prompt in client.request("prompts/list")["prompts"]]

@@ -100,7 +100,8 @@ async def serve_on_http(
     raise_open_files()
     token_path = f"{host.where.state}/serve-token"
     access = load_token(token_path) if token else None
-    options = make_serve_options(host, terms, browser=address.is_loopback)
+    seal_key = access.derive_key("links") if access is not None else None
+    options = make_serve_options(host, terms, browser=address.is_loopback, seal_key=seal_key)
     server = HttpServer(address, access, options, warn)
     try:
         await server.__aenter__()
@@ -137,10 +138,13 @@ def parse_address(text: str) -> "ListenAddress":
     return ListenAddress(host.strip("[]") or "127.0.0.1", int(port))
 
 
-def make_serve_options(host: Host, terms: ServeTerms, *, browser: bool = True) -> ServeOptions:
+def make_serve_options(
+    host: Host, terms: ServeTerms, *, browser: bool = True, seal_key: bytes | None = None
+) -> ServeOptions:
     """What to serve every client with: one host for all, and permissions of its own for each.
 
-    `browser` says whether those of the clients are on this machine, where a login has to come back to.
+    `browser` says whether those of the clients are on this machine, where a login has to come back to; `seal_key` is
+    that of `open_client`.
     """
     open_upstream = partial(
         open_client,
@@ -149,6 +153,7 @@ def make_serve_options(host: Host, terms: ServeTerms, *, browser: bool = True) -
         names=terms.names,
         search=terms.search,
         browser=browser and not is_remote(os.environ),
+        seal_key=seal_key,
     )
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
     program = Implementation("mooring", version("mooring"))

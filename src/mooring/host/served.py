@@ -6,12 +6,12 @@ The servers are everybody's. The questions, answers, rules, subscriptions and lo
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from secrets import token_bytes
 from typing import Any, Final, TypeVar
 
 from msgspec import Raw, UnsetType, json
 from msgspec.structs import replace
 
-from mooring.core.address import is_expansion
 from mooring.core.era import EraName
 from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.extras import CallExtras, make_passed_extras
@@ -21,25 +21,25 @@ from mooring.core.status import Connected, NeedsAuth
 from mooring.core.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.core.verdict import Rule
 from mooring.display.text import safe
-from mooring.errors import MooringError, NeedsLogin, RpcError, UnknownTool
+from mooring.errors import Denied, MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
 from mooring.host.client_logins import ClientLogins
 from mooring.host.conversation import ConversationHost
 from mooring.host.first_starts import LATELY
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
+from mooring.host.links import FoundAddress, ServedLinks
 from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
 from mooring.host.making_tasks import listen_to_tasks, makes_tasks
 from mooring.host.options import Policy, check_rules, find_mode
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
-from mooring.host.shown import NameStyle, address_pairs, name_pairs, name_prompts, split_address
+from mooring.host.shown import NameStyle, ShownAddresses, name_pairs, name_prompts, qualify_address
 from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
 from mooring.servers.items import Item
 from mooring.servers.questions import Answerer
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.catalog.names import name_tools
-from mooring.tools.manage import ResourceLinks
 from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.session.client import ListName
 
@@ -63,11 +63,13 @@ def open_client(
     names: NameStyle = "full",
     search: bool = False,
     browser: bool = True,
+    seal_key: bytes | None = None,
 ) -> "ServedClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
 
     With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
-    come back to this machine, a login prefers a code for another device.
+    come back to this machine, a login prefers a code for another device. `seal_key` seals links for clients of the
+    stateless era: those with the same key can use them after a restart too.
     """
     # Not a method of the host: programs that only use servers need not know of clients.
     parts = host._parts
@@ -78,7 +80,8 @@ def open_client(
         return Answerer(client.find_asker(), client.find_roots())
 
     conversation = parts.converse(permissions, client.ask, find_answerer=find_answerer)
-    return ServedClient(parts, client, conversation, names=names, search=search, browser=browser)
+    links = ServedLinks((seal_key or token_bytes()) if client.era == "stateless" else None)
+    return ServedClient(parts, client, conversation, links, names=names, search=search, browser=browser)
 
 
 class ServedClient:
@@ -89,6 +92,7 @@ class ServedClient:
         parts: Assembly,
         client: ClientSide,
         conversation: ConversationHost,
+        links: ServedLinks,
         *,
         names: NameStyle,
         search: bool = False,
@@ -103,12 +107,13 @@ class ServedClient:
         self._logins = ClientLogins(parts, client, browser=browser)
         self._shown_logins: frozenset[str] = frozenset()
         """The tools that log in, as they were last listed."""
-        self._links = ResourceLinks()
+        self._links = links
         self._tools: dict[str, CatalogEntry] = {}
         self._tools_version: object = None
         self._prompts: dict[str, Pair] = {}
-        self._addresses: dict[str, Pair] = {}
-        self._templates: dict[str, Pair] = {}
+        self._resources: ShownAddresses | None = None
+        """As they were last listed; `None` before, and once they have changed."""
+        self._templates: ShownAddresses | None = None
         self._subscribed: dict[str, Callable[[], None]] = {}
         parts.meet_client(client.era)
         parts.fleet.seek_missing()
@@ -185,8 +190,7 @@ class ServedClient:
         if terms.on_task is not None:
             listen_to_tasks(self._parts.lookup.server(entry.server), terms.on_task)
         result = await self._call(entry, arguments, self._make_extras(terms), on_progress)
-        self._links.note(entry.server, result)
-        return _read_raw(result)
+        return self._links.show_result(entry.server, result, _read_raw(result))
 
     async def _call(
         self,
@@ -245,32 +249,36 @@ class ServedClient:
 
     async def list_resources(self) -> Sequence[Resource]:
         items = await self._list_everywhere("resources", self._conversation.resources)
-        self._addresses = address_pairs((item.server, item.item.uri) for item in items)
-        return [replace(item.item, uri=uri) for uri, item in zip(self._addresses, items, strict=True)]
+        listed = self._resources = ShownAddresses([(item.server, item.item.uri) for item in items])
+        return [replace(item.item, uri=uri) for uri, item in zip(listed.shown, items, strict=True)]
 
     async def list_templates(self) -> Sequence[ResourceTemplate]:
         items = await self._list_everywhere("templates", self._conversation.templates)
-        self._templates = address_pairs((item.server, item.item.uri_template) for item in items)
-        return [replace(item.item, uri_template=uri) for uri, item in zip(self._templates, items, strict=True)]
+        listed = self._templates = ShownAddresses([(item.server, item.item.uri_template) for item in items])
+        return [replace(item.item, uri_template=uri) for uri, item in zip(listed.shown, items, strict=True)]
 
     async def read_resource(self, uri: str, terms: RequestTerms) -> Raw:
-        server, address = await self._find_address(uri)
-        linked, extras = self._links.has(server, address), self._make_extras(terms)
-        read = self._conversation.read
+        found = await self._find_address(uri)
+        read, extras = self._conversation.read, self._make_extras(terms)
         reading = await self._with_login(
-            server, lambda approved: read(server, address, linked=linked, approved=approved, extras=extras)
+            found.server,
+            lambda approved: read(found.server, found.uri, linked=found.is_linked, approved=approved, extras=extras),
         )
         return _require_raw(reading.raw)
 
     async def subscribe(self, uri: str) -> None:
         if uri in self._subscribed:
             return
-        server, address = await self._find_address(uri)
-        found = await self._conversation.permit_subscription(server, address, self._links.has(server, address))
+        found = await self._find_address(uri)
+        server = await self._conversation.permit_subscription(found.server, found.uri, found.is_linked)
         report = self._client.on_updated
-        release = await self._parts.subscriptions.add(
-            found, address, lambda changed: report(uri if changed == address else changed), self._era
-        )
+        is_plain = uri == found.uri
+
+        def report_changed(changed: str) -> None:
+            # Behind an address of ours, a part that changed has none that the client knows.
+            report(changed if is_plain else uri)
+
+        release = await self._parts.subscriptions.add(server, found.uri, report_changed, self._era)
         if uri in self._subscribed:
             # The client asked twice at the same time.
             release()
@@ -282,32 +290,32 @@ class ServedClient:
         if release is not None:
             release()
 
-    async def _find_address(self, uri: str) -> Pair:
-        """The server that has a resource, and its address there. Raises: RpcError if no server has it."""
+    async def _find_address(self, uri: str) -> FoundAddress:
+        """The server that has a resource. Raises: RpcError if no server has it, or more than one."""
         names = self._parts.lookup.own_names
+        if found := self._links.find(uri, names):
+            return found
         if len(names) == 1:
-            return names[0], uri
-        found = self._find_known_address(uri)
-        if found is None:
+            return FoundAddress(names[0], uri, self._links.has(names[0], uri))
+        server = self._find_listed(uri)
+        if server is None:
             await asyncio.gather(self.list_resources(), self.list_templates())
-            found = self._find_known_address(uri)
-        if found is None:
+            server = self._find_listed(uri)
+        if server is None:
             raise RpcError("mooring", RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
-        return found
+        return FoundAddress(server, uri, self._links.has(server, uri))
 
-    def _find_known_address(self, uri: str) -> Pair | None:
-        names = self._parts.lookup.own_names
-        if qualified := split_address(uri, names):
-            return qualified
-        # A result of a server names its own resources, whoever else lists the same address.
-        if server := self._links.find_server(uri):
-            return server, uri
-        if listed := self._addresses.get(uri):
-            return listed
-        for shown, (server, template) in self._templates.items():
-            if shown == template and is_expansion(uri, [template]):
-                return server, uri
-        return None
+    def _find_listed(self, uri: str) -> str | None:
+        """The server that lists an address, or has a template for it, as far as lists are known. Raises: RpcError."""
+        if self._resources is None:
+            return None
+        # A listed address wins: a template can be written so that it covers what other servers have.
+        if servers := self._resources.find_servers(uri):
+            return _require_one(servers, uri)
+        if self._templates is None:
+            return None
+        servers = self._templates.match_templates(uri)
+        return _require_one(servers, uri) if servers else None
 
     # --- prompts --------------------------------------------------------------------------------------------------
 
@@ -321,7 +329,7 @@ class ServedClient:
         server, prompt = await self._find_prompt(name)
         extras = self._make_extras(terms)
         filled = await self._with_login(server, lambda _: self._conversation.prompt(server, prompt, arguments, extras))
-        return _require_raw(filled.raw)
+        return self._links.show_prompt(server, filled, _require_raw(filled.raw))
 
     async def _find_prompt(self, name: str) -> Pair:
         if name not in self._prompts:
@@ -343,15 +351,16 @@ class ServedClient:
             server, prompt = await self._find_prompt(ref.get("name", ""))
             ref = {**ref, "name": prompt}
         else:
-            server, uri = await self._find_template(ref.get("uri", ""))
-            ref = {**ref, "uri": uri}
+            found = await self._find_template(ref.get("uri", ""))
+            server, ref = found.server, {**ref, "uri": found.uri}
         completed = await self._conversation.complete(server, ref, argument, value, context, self._make_extras(terms))
         return _require_raw(completed.raw)
 
-    async def _find_template(self, uri: str) -> Pair:
-        if uri not in self._templates:
+    async def _find_template(self, uri: str) -> FoundAddress:
+        if self._templates is None:
             await self.list_templates()
-        return self._templates.get(uri) or await self._find_address(uri)
+        servers = self._templates.find_servers(uri) if self._templates is not None else []
+        return FoundAddress(_require_one(servers, uri), uri) if servers else await self._find_address(uri)
 
     # --- logins ---------------------------------------------------------------------------------------------------
 
@@ -412,6 +421,8 @@ class ServedClient:
             if not self._concerns(event):
                 continue
             for kind in _find_changed_lists(event):
+                if kind == "resources":
+                    self._resources = self._templates = None
                 self._client.on_list_changed(kind)
             if isinstance(event, StatusChanged) and isinstance(event.status, NeedsAuth | Connected):
                 self._announce_logins()
@@ -440,32 +451,50 @@ class ServedClient:
             for task in tasks:
                 task.cancel()
         found: list[Any] = []
-        for task in tasks:
-            if task.done() and not task.cancelled():
-                found += task.result()
+        for server, task in zip(servers, tasks, strict=True):
+            has_listed = task.done() and not task.cancelled()
+            # What a server has listed before stays its own: others must not get it because it takes too long.
+            found += task.result() if has_listed else _recall_list(server, kind)
         return found
 
     async def _list_one(
         self, server: Server, kind: str, fetch: Callable[[str], Awaitable[list[Item]]]
     ) -> Sequence[Item]:
-        known = _find_known_list(server, kind)
+        # A server that is not connected is not started for a list alone.
+        known = None if server.is_connected else _find_known_list(server, kind)
         if known is not None:
-            return [Item(server.name, item) for item in known]
+            return known
         try:
             return await fetch(server.name)
-        except MooringError:
+        except Denied:
             return []
+        except MooringError:
+            return _recall_list(server, kind)
 
 
-def _find_known_list(server: Server, kind: str) -> Sequence[Any] | None:
-    """What a server that is not connected is known to list: it is not started for a list alone."""
+def _find_known_list(server: Server, kind: str) -> Sequence[Item] | None:
+    """What a server is known to list; `None` if nothing is known."""
     offer = server.offer
-    if offer is None or server.is_connected:
+    if offer is None:
         return None
     if not offer.hello.offers("prompts" if kind == "prompts" else "resources"):
         return ()
     listing: Listing[Any] | None = getattr(offer, kind)
-    return None if listing is None else listing.items
+    return None if listing is None else [Item(server.name, item) for item in listing.items]
+
+
+def _recall_list(server: Server, kind: str) -> Sequence[Item]:
+    return _find_known_list(server, kind) or ()
+
+
+def _require_one(servers: Sequence[str], uri: str) -> str:
+    """Raises: RpcError if there are several: which of them is meant, nobody can tell."""
+    if len(servers) == 1:
+        return servers[0]
+    names = ", ".join(map(safe, servers))
+    addresses = [qualify_address(server, uri) for server in servers]
+    message = f"More than one server has {safe(uri)}: {names}. Read one of: {' '.join(map(safe, addresses))}"
+    raise RpcError("mooring", INVALID_PARAMS, message, {"uri": uri, "addresses": addresses})
 
 
 def _find_changed_lists(event: Event) -> tuple[ListName, ...]:

@@ -15,10 +15,10 @@ from mooring.core.extras import CallExtras
 from mooring.core.limits import Timeout
 from mooring.core.question import Answer, Ask, Question
 from mooring.core.result import Progress, Result
-from mooring.core.tool import Pair
 from mooring.core.verdict import Verdict
 from mooring.host.assembly import Assembly
 from mooring.host.conversation import ConversationHost
+from mooring.host.links import FoundAddress, OwnLinks
 from mooring.host.served import ServedClient
 from mooring.serve.upstream import ClientSide
 from mooring.servers.server import Server
@@ -49,7 +49,7 @@ class ServedServer(ServedClient):
         """`conversation` is that of the person; it outlives this client."""
         self._server = server
         self._permits = permits
-        super().__init__(parts, client, conversation, names="raw")
+        super().__init__(parts, client, conversation, OwnLinks(), names="raw")
 
     @property
     def _servers(self) -> list[Server]:
@@ -90,8 +90,9 @@ class ServedServer(ServedClient):
         limit = _allow_for_questions(self._parts.lookup.server(entry.server).limits.call)
         return await self._conversation.calls.call(entry, arguments, limit, on_progress, None, approved, extras)
 
-    async def _find_address(self, uri: str) -> Pair:
-        return self._parts.lookup.server(self._server).name, uri
+    async def _find_address(self, uri: str) -> FoundAddress:
+        server = self._parts.lookup.server(self._server).name
+        return FoundAddress(server, uri, self._links.has(server, uri))
 
     def _find_logins(self) -> dict[str, Server]:
         # The person logs in where they talk to the agent.

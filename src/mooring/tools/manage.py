@@ -106,11 +106,6 @@ class ResourceLinks:
     def has(self, server: str, uri: str) -> bool:
         return (server, uri) in self._named
 
-    def find_server(self, uri: str) -> str | None:
-        """The server that named an address last."""
-        named = (server for server, address in reversed(self._named) if address == uri)
-        return next(named, None)
-
 
 class ResourceTools:
     """The tools for resources and watches of one conversation, and what it watches with them."""

@@ -1,5 +1,6 @@
 """The token that clients have to show: made once, kept where only its owner can read it."""
 
+from hashlib import sha256
 from hmac import compare_digest
 from secrets import token_urlsafe
 from typing import Final
@@ -26,6 +27,10 @@ class AccessToken(Struct, frozen=True):
     def matches(self, shown: str) -> bool:
         """Whether a client shows this token. It takes as long whatever they show, so that nobody can guess by time."""
         return compare_digest(shown.encode(errors="surrogatepass"), self.text.encode())
+
+    def derive_key(self, purpose: str) -> bytes:
+        """A key that is the same for as long as this token is, and tells nothing about it."""
+        return sha256(f"{purpose}\0{self.text}".encode()).digest()
 
 
 def make_token() -> AccessToken:

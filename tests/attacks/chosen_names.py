@@ -1,0 +1,155 @@
+"""Names and words that servers choose so that they are taken for another server's, or for Mooring's own."""
+
+import json
+import re
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from tests.attacks.reach import Server, make_victim, set_rules
+from tests.attacks.table import MOORING, Attack, Tally, Victim
+
+TODAY: Final = "notes://today"
+"""What the honest server lists."""
+META: Final = "io.modelcontextprotocol/"
+VERSION: Final = "2026-07-28"
+Era = Literal["handshake", "stateless"]
+
+
+class Gateway:
+    """`mooring serve --http` of a victim, as clients that cannot be asked anything use it."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url, self._token = url, token
+
+    def connect(self, era: Era) -> "GatewayClient":
+        return GatewayClient(self, era)
+
+    def post(self, message: dict[str, Any], headers: dict[str, str]) -> tuple[dict[str, Any], str]:
+        """The answer to a message, and the session that it began."""
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        own = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": "*/*"}
+        request = urllib.request.Request(self._url, body, {**own, **headers})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                text, session = answer.read().decode(), answer.headers.get("Mcp-Session-Id", "")
+        except urllib.error.HTTPError as error:
+            return json.loads(error.read()), ""
+        lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith(("data: ", "{"))]
+        return (json.loads(lines[-1]) if lines else {}), session
+
+
+class GatewayClient:
+    """One client of either era."""
+
+    def __init__(self, gateway: Gateway, era: Era) -> None:
+        self._gateway, self._era = gateway, era
+        self._headers: dict[str, str] = {}
+        if era == "handshake":
+            params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+            _, session = gateway.post({"id": 0, "method": "initialize", "params": params}, {})
+            self._headers = {"Mcp-Session-Id": session}
+
+    def request(self, method: str, **params: Any) -> dict[str, Any]:
+        headers = self._headers
+        if self._era == "stateless":
+            params["_meta"] = {f"{META}protocolVersion": VERSION, f"{META}clientCapabilities": {}}
+            subject = params.get("name") or params.get("uri")
+            headers = {"MCP-Protocol-Version": VERSION, "Mcp-Method": method}
+            headers |= {"Mcp-Name": subject} if subject else {}
+        return self._gateway.post({"id": 1, "method": method, "params": params}, headers)[0]
+
+    def link(self, server: str, uri: str) -> str:
+        """Have a server answer with a link; the address that this client is shown for it."""
+        answer = self.request("tools/call", name=f"mcp__{server}__link", arguments={"uri": uri})
+        return str(answer["result"]["content"][0]["uri"])
+
+    def read(self, uri: str) -> None:
+        self.request("resources/read", uri=uri)
+
+
+@contextmanager
+def serving(victim: Victim) -> Iterator[Gateway]:
+    process = subprocess.Popen(
+        [MOORING, "serve", "--http", "127.0.0.1:0"],
+        cwd=victim.project, env=victim.env, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    said = process.stderr.readline() + process.stderr.readline()
+    address, token = re.search(r"http://\S+", said), re.search(r"Bearer (\S+)", said)
+    assert address, said
+    assert token, said
+    try:
+        yield Gateway(address[0].rstrip("."), token[1])
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stderr.close()
+
+
+def make_servers(folder: Path, **evil: Any) -> tuple[Victim, Server, Server]:
+    """A victim with a server whose name comes first, and one that lists an address."""
+    folder.mkdir(parents=True)
+    first = Server(folder / "evil.json", tools=["link"], **evil)
+    second = Server(folder / "good.json", tools=["link"], resources=[TODAY])
+    victim = make_victim(folder / "victim", evil=first.entry, good=second.entry)
+    set_rules(victim, {"tool": "evil.link", "action": "allow"}, {"tool": "good.link", "action": "allow"})
+    return victim, first, second
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+
+def take_over_address(folder: Path, tally: Tally) -> None:
+    """A client reads what one server lists, and another one is asked for it."""
+    claims: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("a link", {}),
+        ("a template for everything", {"templates": ["{+any}"]}),
+        ("a template for all notes", {"templates": ["notes://{+any}"]}),
+        ("a list", {"resources": [TODAY]}),
+        ("a list of our own addresses", {"resources": [f"mooring://good/{TODAY}"]}),
+    )
+    for number, (name, script) in enumerate(claims):
+        victim, evil, _ = make_servers(folder / str(number), **script)
+        with serving(victim) as gateway:
+            for era in ("handshake", "stateless"):
+                client, other = gateway.connect(era), gateway.connect(era)
+                linked = client.link("evil", TODAY)
+                client.request("resources/templates/list")
+                for reader, whose in ((client, "the same client"), (other, "another client")):
+                    before = len(evil.noted("reads"))
+                    for uri in (TODAY, f"mooring://good/{TODAY}"):
+                        reader.read(uri)
+                    tally.count(f"{name}, {era}, {whose}", len(evil.noted("reads")) > before)
+                before = len(evil.noted("reads"))
+                client.read(linked if linked != TODAY else f"mooring://evil/{TODAY}")
+                assert len(evil.noted("reads")) > before, "a reading that reaches this server is seen"
+
+
+def use_link_of_another_client(folder: Path, tally: Tally) -> None:
+    """A server gives an address that it does not list to one client, and another one reads it unasked."""
+    for number, (giver, taker) in enumerate(
+        (("handshake", "handshake"), ("handshake", "stateless"), ("stateless", "handshake"), ("stateless", "stateless"))
+    ):
+        victim, _, good = make_servers(folder / str(number))
+        with serving(victim) as gateway:
+            first, second = gateway.connect(giver), gateway.connect(taker)
+            shown = first.link("good", "secret://1")
+            second.link("good", "secret://2")
+            for guess in ("secret://1", "mooring://good/secret://1", shown.replace("secret://1", "secret://3")):
+                before = len(good.noted("reads"))
+                second.read(guess)
+                tally.count(f"{guess[:40]}, {giver} to {taker}", len(good.noted("reads")) > before)
+            before = len(good.noted("reads"))
+            first.read(shown)
+            assert len(good.noted("reads")) > before, "the client that was given a link can use it"
+
+
+ATTACKS = (
+    Attack("A5", "a server takes over an address of another", take_over_address),
+    Attack("A5", "a link of one client is used by another", use_link_of_another_client),
+)
