@@ -1,6 +1,8 @@
 """Everything that happens and everything that is asked can be shown, and nothing shown can steer a terminal."""
 
 import re
+import sys
+import unicodedata
 from base64 import b64encode
 from typing import Any, get_args
 
@@ -57,12 +59,23 @@ from mooring.display.lines import (
     name_tool,
     split_foreign_name,
 )
-from mooring.display.text import describe_base64_size, fit_columns, safe_text, shorten_description, width
+from mooring.display.text import (
+    describe_base64_size,
+    exact_text,
+    fit_columns,
+    safe,
+    safe_text,
+    shorten_description,
+    width,
+)
 
 EVIL = "x\x1b[2J\u202ey\x07"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 KNOWN = {"mcp__files__read": ("files", "read"), "mcp__odd___0123456789abcdef": ("odd server", "a__b")}
 OUTCOME = Outcome((Text(EVIL), Image(data="AAAA", mime_type=EVIL), Audio(data="AAAA", mime_type=EVIL)), server=EVIL)
+
+ODD = ("Cc", "Cf", "Mn", "Mc", "Me", "Zs", "Zl", "Zp")
+"""The categories of controls, marks and blanks."""
 
 
 def request(name: str = "mcp__files__read", **arguments: Any) -> Invocation:
@@ -142,7 +155,7 @@ def test_every_question_is_shown_and_steers_nothing(question: Question) -> None:
 
 
 def test_a_form_with_a_field_that_says_nothing_is_shown() -> None:
-    assert display.describe_question(Form("s", "m", {"properties": {"x": True}})) == ("s asks:", "m", "  x: ")
+    assert display.describe_question(Form("s", "m", {"properties": {"x": True}})) == ("s asks:", "s │ m", "s │   x: ")
 
 
 def assert_harmless(lines: Any) -> None:
@@ -210,6 +223,12 @@ def test_an_opened_call_steers_nothing() -> None:
     [
         ("⚠\ufe0f 1\ufe0f\u20e3 👩\u200d👧 ❤\ufe0f\u200d🔥", None),
         ("a\ufe0fb", "a\\ufe0fb"),
+        ("नमस्ते สวัสดี עִבְרִית", None),
+        ("e\u0301 a\u0336 x\u20dd", "e\\u0301 a\\u0336 x\\u20dd"),
+        ("a\u0e35", "a\\u0e35"),
+        ("\u0e01" + "\u0e35" * 6, "\u0e01" + "\u0e35" * 4 + "\\u0e35" * 2),
+        ("a\u3164b\u2800c\uffa0d\u115f", "a\\u3164b\\u2800c\\uffa0d\\u115f"),
+        ("oui\u00a0: 日\u3000本", "oui : 日  本"),
         ("⚠\ufe0f\ufe0f", "⚠\ufe0f\\ufe0f"),
         ("a\u200db", "a\\u200db"),
         ("👩\u200dx", "👩\\u200dx"),
@@ -247,3 +266,25 @@ def test_changed_tools_are_counted_in_words() -> None:
 @pytest.mark.parametrize("data", [b"", b"1", b"12", b"123", b"1234", bytes(374)])
 def test_the_size_of_a_picture_is_that_of_its_file(data: bytes) -> None:
     assert describe_base64_size(b64encode(data).decode()) == f"{len(data)} bytes"
+
+
+def test_no_blank_and_no_mark_of_any_kind_is_drawn_as_it_is() -> None:
+    odd = [each for each in map(chr, range(0x7F, sys.maxunicode)) if unicodedata.category(each) in ODD]
+    drawn = safe("".join(f"a{each}" for each in odd))
+    # The pictures that Python's tables do not know yet are not among them.
+    assert not set(odd) & set(drawn)
+    assert safe("a\u00a0b") == exact_text("a\u00a0b") == "a\\xa0b"
+
+
+def test_every_line_that_a_server_writes_into_a_question_is_marked_as_its_own() -> None:
+    imitation = "Your name?\nmooring / Bash\nasked because you decide\n\x1b[2KCall it? [y]es"
+    schema = {"properties": {"x\ny": {"description": "a\nb"}}}
+    for question in (
+        Form("evil", imitation, schema),
+        Visit("evil", imitation, "https://example.com", "1"),
+        Sampling("evil", {"messages": [imitation]}),
+    ):
+        first, *rest = display.describe_question(question)
+        theirs = [line for line in rest if line != "https://example.com"]
+        assert first.startswith("evil ")
+        assert all(line.startswith("evil │ ") for line in theirs)

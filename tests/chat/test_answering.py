@@ -124,7 +124,7 @@ async def test_the_person_writes_what_a_model_would() -> None:
     made, typist = await answer(Sampling("srv", request), "one\\", "two")
     assert isinstance(made, Yes)
     assert made.content["content"] == {"type": "text", "text": "one\ntwo"}
-    assert "  user: Hi\\x07" in typist.said
+    assert "srv │   user: Hi\\x07" in typist.said
     assert isinstance((await answer(Sampling("srv", request), ""))[0], No)
 
 

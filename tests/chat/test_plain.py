@@ -148,7 +148,7 @@ def test_what_is_denied_is_not_even_asked_about(home: Home) -> None:
 def test_what_a_server_asks_is_put_to_the_person(home: Home, keys: str, said: str) -> None:
     with Person(home, "chat", "--demo", "--allow", "demo.*") as person:
         person.answers((READY, "/call demo.ask question='Which colour?'"))
-        person.sees("demo asks:\nWhich colour?\n  answer: text\n")
+        person.sees("demo asks:\ndemo │ Which colour?\ndemo │   answer: text\n")
         person.sees("n to decline: ")
         person.presses(keys)
         if keys == "\r":

@@ -317,7 +317,7 @@ def test_what_is_said_after_an_interrupt_is_on_a_line_of_its_own(home: Home) -> 
 def test_a_form_in_a_call_sends_the_defaults_that_it_shows_and_checks_formats(home: Home) -> None:
     home.configure(asker=ASKER)
     with Person(home, "call", "asker.form") as person:
-        person.sees("asker asks:\nWho are you?")
+        person.sees("asker asks:\nasker │ Who are you?")
         person.answers(("n to decline: ", ""))
         email = "email (an email address such as ada@example.com, required): "
         person.answers((email, "notmail"))

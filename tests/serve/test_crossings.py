@@ -143,7 +143,7 @@ def test_questions_of_the_server_reach_the_client(connect: Connect) -> None:
     assert answered["write"]["model"] == "m"
     methods = [method for method, _ in client.asked]
     assert sorted(methods) == ["elicitation/create"] * 2 + ["sampling/createMessage"] * 2
-    assert client.asked[0][1]["message"] == "Who are you?"
+    assert client.asked[0][1]["message"] == "box │ Who are you?"
 
 
 def test_a_stateless_server_is_told_the_folders_of_the_client(connect: Connect, eras: tuple[Era, Era]) -> None:

@@ -34,6 +34,8 @@ class Visit(Struct, frozen=True, tag=True):
     url: str
     id: str
     key: str = ""
+    ours: bool = False
+    """The message is Mooring's own, about a login to that server."""
 
 
 class MissingValue(Struct, frozen=True, tag=True):

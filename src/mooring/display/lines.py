@@ -44,7 +44,17 @@ from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
 from mooring.core.tool import Hints
 from mooring.core.turn import ToolFinished, TurnDone
-from mooring.display.text import columns, count_noun, describe_base64_size, problem_line, safe, safe_text
+from mooring.display.text import (
+    columns,
+    count_noun,
+    describe_base64_size,
+    exact_text,
+    mark_server,
+    problem_line,
+    quote_server,
+    safe,
+    safe_text,
+)
 
 PLUG = "🔌"
 LONGEST_TITLE = 60
@@ -262,11 +272,16 @@ def describe_question(question: Question) -> tuple[str, ...]:
     """What a person is asked, and all they need to answer it."""
     match question:
         case Sampling(server, request):
-            return (f"{safe(server)} wants a model to write something:", *_format_json(request))
+            words = quote_server(server, "\n".join(_format_json(request))).split("\n")
+            return (f"{safe(server)} wants a model to write something:", *words)
         case Form(server, message, schema):
-            return (f"{safe(server)} asks:", *_split_lines(message), *_list_fields(schema))
+            return (f"{safe(server)} asks:", *quote_server(server, message).split("\n"), *_list_fields(server, schema))
         case Visit(server, message, url):
-            return (f"{safe(server)} asks you to open an address:", *_split_lines(message), safe(url))
+            return (
+                f"{safe(server)} asks you to open an address:",
+                *quote_server(server, message).split("\n"),
+                safe(url),
+            )
         case MissingValue():
             return _describe_missing_value(question)
         case Permission():
@@ -285,13 +300,13 @@ def describe_question(question: Question) -> tuple[str, ...]:
         case ServerDetail():
             return tuple(_describe_detail(question))
         case WriteServer(server, path, text, notes):
-            added = [f"  {line}" for line in _split_lines(text)]
+            added = [f"  {line}" for line in _split_exactly(text)]
             return (f"{safe(server)} will be added to {safe(path)}:", *added, *map(safe, notes))
         case RemoveServer(server, path):
             return (f"{safe(server)} will be removed from {safe(path)}.",)
         case ChangeFile(path, servers, diff, notes):
             count = count_noun(len(servers), "server")
-            return (f"{count} will be written to {safe(path)}:", *_split_lines(diff), *map(safe, notes))
+            return (f"{count} will be written to {safe(path)}:", *_split_exactly(diff), *map(safe, notes))
         case Login():
             return _describe_login(question)
         case ChangedIssuer(server, issuer, former):
@@ -358,7 +373,7 @@ def _describe_detail(question: ServerDetail) -> Iterator[str]:
 
 
 def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:
-    lines = [f"{safe(question.server)} needs a value for {safe(question.id)}", *_split_lines(question.description)]
+    lines = [f"{safe(question.server)} needs a value for {safe(question.id)}", *_split_exactly(question.description)]
     if question.options:
         lines.append(f"one of: {safe(', '.join(question.options))}")
     return tuple(lines)
@@ -372,7 +387,7 @@ def _describe_permission(question: Permission) -> tuple[str, ...]:
     if question.origin:
         lines.append(f"from {safe(question.origin)}")
     # All of it, however long: what is cut off is what a person could not have agreed to.
-    lines += _split_lines(question.preview) if question.preview else ["Input:", *_format_json(question.arguments)]
+    lines += _split_exactly(question.preview) if question.preview else ["Input:", *_format_json(question.arguments)]
     hints = [] if question.server is None else _list_hints(question.hints)
     if hints:
         lines.append(f"its server says: {', '.join(hints)}")
@@ -402,11 +417,12 @@ def _list_hints(hints: Hints | None) -> list[str]:
     return [word for word, is_claimed in words.items() if is_claimed]
 
 
-def _list_fields(schema: Mapping[str, Any]) -> list[str]:
+def _list_fields(server: str, schema: Mapping[str, Any]) -> list[str]:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return []
-    return [f"  {safe(str(name))}: {safe(_describe_field(field))}" for name, field in properties.items()]
+    mark = mark_server(server)
+    return [f"{mark}   {safe(str(name))}: {safe(_describe_field(field))}" for name, field in properties.items()]
 
 
 def _describe_field(field: Any) -> str:
@@ -463,8 +479,13 @@ def _format_output(output: Any) -> list[str]:
 
 
 def _format_json(value: Any) -> list[str]:
-    return _split_lines(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    return _split_exactly(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def _split_lines(text: str) -> list[str]:
     return safe_text(text).split("\n")
+
+
+def _split_exactly(text: str) -> list[str]:
+    """The lines of something that a person decides about: whatever is not what it seems is shown as an escape."""
+    return exact_text(text).split("\n")

@@ -20,7 +20,9 @@ from mooring.core.template import (
 )
 
 # A server's name, a tool's description and a log line are written by others. An escape sequence in them would move the
-# cursor or set the window's title, and a right-to-left override would show a name that is not the one being approved.
+# cursor or set the window's title, a right-to-left override would show a name that is not the one being approved, and a
+# blank or a mark that is drawn over its neighbor would hide or change what is beside it. Unicode's own categories say
+# which characters are of that kind: a list of them is never complete.
 # Patterns stay strings, compiled on first use: most text is printable ASCII, and a listing needs none of them.
 
 # What stands for a picture by itself.
@@ -28,16 +30,14 @@ _PICTURE = (
     "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-# Control characters (C0, DEL, C1), lone surrogates, and the invisible ones that reorder or hide text. Two invisible
-# ones are kept where they make an emoji: U+FE0F behind a picture or before a keycap (U+20E3), and U+200D between two
-# pictures.
-_UNSAFE = (
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0e"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
-    f"|(?<![{_PICTURE}])\ufe0f(?!\u20e3)|(?<![{_PICTURE}\ufe0f])\u200d|\u200d(?![{_PICTURE}])"
+# Invisible characters that are kept where they make an emoji: U+FE0F behind a picture or before a keycap (U+20E3), the
+# keycap, and U+200D between two pictures. The last blocks of pictures grow faster than Python's tables.
+_EMOJI = (
+    f"(?<=[{_PICTURE}])\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[0-9#*]\ufe0f)\u20e3"
+    f"|(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])|[\U0001f000-\U0001faff]"
 )
-# In a text of many lines, tabs and newlines are what they seem.
-_UNSAFE_TEXT = _UNSAFE.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
+_MOST_MARKS = 4
+"""How many marks stay on one letter: more would climb into the lines around it."""
 _JOINERS = "\u200d\ufe0f"
 # Words that every shell takes as they are.
 _NEEDS_NO_QUOTES = r"(?a)[\w@%+=:,./-]+"
@@ -47,22 +47,102 @@ def safe(text: str) -> str:
     """The text on one line, with everything that could steer a terminal or deceive an eye shown as an escape."""
     if text.isascii() and text.isprintable():
         return text
-    return re.sub(_UNSAFE, _escape, text)
+    return _escape_odd(text, keep="")
+
+
+def exact_text(text: str) -> str:
+    """The same for a text of many lines: newlines and tabs stay."""
+    # A carriage return by itself would overwrite its line; before a newline it is only how Windows ends one.
+    return _escape_odd(text.replace("\r\n", "\n"), keep="\n\t")
 
 
 def safe_text(text: str) -> str:
-    """The same for a text of many lines: newlines and tabs stay."""
-    # A carriage return by itself would overwrite its line; before a newline it is only how Windows ends one.
-    return re.sub(_UNSAFE_TEXT, _escape, text.replace("\r\n", "\n"))
+    """The same for a text that is read and not decided about: in it, blanks of other widths are plain ones."""
+    if not text.isascii():
+        text = "".join(map(_widen_blank, text)) if any(map(_is_space, set(text))) else text
+    return exact_text(text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _is_space(character: str) -> bool:
+    from unicodedata import category  # only for text beyond ASCII
+
+    return character > "\x7f" and category(character) == "Zs"
+
+
+def _widen_blank(character: str) -> str:
+    return " " * width(character) if _is_space(character) else character
+
+
+def _escape_odd(text: str, keep: str) -> str:
+    # Each kind of character is looked at once: most texts have few kinds, and all of them are harmless.
+    odd = [character for character in set(text) if character not in keep and _is_odd(character)]
+    if not odd:
+        return text
+    shown: dict[str, str] = {}
+
+    def show(found: re.Match[str]) -> str:
+        if found["emoji"] is not None:
+            return found[0]
+        start = found.start()
+        before = text[max(0, start - _MOST_MARKS) : start]
+        # The same few letters come again and again, and to look at their names takes long.
+        key = f"{before}{found[0]}"
+        if key not in shown:
+            shown[key] = found[0] if _belongs_to_letter(found[0], before) else _escape(found[0])
+        return shown[key]
+
+    return re.sub(f"(?P<emoji>{_EMOJI})|[{re.escape(''.join(odd))}]", show, text)
+
+
+def _is_odd(character: str) -> bool:
+    """Whether a character is a control, a blank other than the space, invisible, or drawn over its neighbor."""
+    if " " <= character <= "~":
+        return False
+    # False for controls, formats, surrogates, private and unassigned characters, and all separators.
+    if not character.isprintable():
+        return True
+    from unicodedata import category, name  # only for text beyond ASCII
+
+    kind = category(character)
+    if kind in ("Lo", "So"):
+        # Letters and symbols that Unicode itself calls empty.
+        return name(character, "").endswith(("FILLER", "PATTERN BLANK", "NULL NOTEHEAD"))
+    return kind.startswith("M")
+
+
+def _belongs_to_letter(character: str, before: str) -> bool:
+    """Whether a mark belongs to the letter before it, as the vowels of many scripts do."""
+    from unicodedata import category, name
+
+    if not category(character).startswith("M"):
+        return False
+    script = name(character, "").partition(" ")[0]
+    for each in reversed(before):
+        # A mark that fits any letter is named after none of the scripts: COMBINING, VARIATION, …
+        if name(each, "").partition(" ")[0] != script:
+            return False
+        if not category(each).startswith("M"):
+            return category(each).startswith("L")
+    return False
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
     if code < 0x10000:
         return f"\\u{code:04x}"
     return f"\\U{code:08x}"
+
+
+def mark_server(server: str) -> str:
+    """What stands before each line that a server wrote into a question: no line of ours begins like this."""
+    return f"{safe(server)} │"
+
+
+def quote_server(server: str, text: str) -> str:
+    """What a server wrote into a question, each line marked as its own: none can pass for one of ours."""
+    return "\n".join(f"{mark_server(server)} {line}" for line in exact_text(text).split("\n"))
 
 
 # --- values that may be secrets ------------------------------------------------------------------------------------

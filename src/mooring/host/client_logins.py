@@ -152,7 +152,7 @@ def _make_visit(login: Login) -> Visit:
     code = f" Enter the code {login.code} there." if login.code else ""
     scopes = f" It is asked for: {', '.join(login.scopes)}." if login.scopes else ""
     message = f"Mooring needs you to log in to the server {login.server}, at {login.issuer}.{code}{scopes}"
-    return Visit(login.server, safe(message), login.url, token_urlsafe(16))
+    return Visit(login.server, safe(message), login.url, token_urlsafe(16), ours=True)
 
 
 def _make_form(change: ChangedIssuer) -> Form:

@@ -8,7 +8,7 @@ from msgspec import DecodeError, Raw, Struct
 
 from mooring.core.question import Allow, Answer, Form, No, Permission, Question, Sampling, Visit, Yes
 from mooring.core.raw import read
-from mooring.display.text import safe
+from mooring.display.text import quote_server, safe
 
 NOBODY: Final = No("The client cannot ask anybody.", how="cancel", nobody=True)
 
@@ -60,8 +60,8 @@ class ClientRequest(Struct, frozen=True):
 def make_client_request(question: Question, capabilities: ClientCapabilities) -> ClientRequest | None:
     """The request that puts a question to a client; `None` if the protocol has no words for it."""
     match question:
-        case Form(_, message, schema, key):
-            return _make_form(message, schema, capabilities, key)
+        case Form(server, message, schema, key):
+            return _make_form(quote_server(server, message), schema, capabilities, key)
         case Visit(key=key):
             params = describe_visit(question)
             return ClientRequest("elicitation/create", params, {"elicitation": {"url": {}}}, capabilities.visits, key)
@@ -75,7 +75,8 @@ def make_client_request(question: Question, capabilities: ClientCapabilities) ->
 
 def describe_visit(visit: Visit) -> dict[str, Any]:
     """What sends a person to a page. Only the handshake era has ids for it."""
-    params = {"mode": "url", "message": visit.message, "url": visit.url}
+    message = visit.message if visit.ours else quote_server(visit.server, visit.message)
+    params = {"mode": "url", "message": message, "url": visit.url}
     return {**params, "elicitationId": visit.id} if visit.id else params
 
 

@@ -16,10 +16,16 @@ REST = "."
 
 
 class FormDialog:
-    """Asks for the values of one form. `owner` is the server that wants them."""
+    """Asks for the values of one form. `owner` is the server that wants them.
 
-    def __init__(self, terminal: DialogTerminal, owner: str, name: str, schema: Mapping[str, Any]) -> None:
+    `mark` stands before each line that the server wrote, if it asks by itself.
+    """
+
+    def __init__(
+        self, terminal: DialogTerminal, owner: str, name: str, schema: Mapping[str, Any], mark: str = " "
+    ) -> None:
         self._terminal = terminal
+        self._mark = mark
         self._owner = owner
         self._schema = schema
         self._form = build_form(name, schema)
@@ -62,7 +68,7 @@ class FormDialog:
     async def _ask_all(self, fields: list[FormField]) -> None:
         for position, field in enumerate(fields):
             for line in field.lines:
-                self._hint(line)
+                self._hint(f"{self._mark} {line}" if self._mark.strip() else line)
             match await self._ask(field):
                 case "all":
                     return
@@ -75,7 +81,7 @@ class FormDialog:
     async def _ask(self, field: FormField) -> Literal["one", "rest", "all"]:
         """Ask until the answer fits or the field is skipped; says how much of the form that settled."""
         while True:
-            typed = await self._terminal.read_line(f"  {field.prompt}", secret=field.secret)
+            typed = await self._terminal.read_line(f"{self._mark} {field.prompt}", secret=field.secret)
             text = typed.strip()
             if self._take_all(field, text):
                 return "all"

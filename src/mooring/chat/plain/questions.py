@@ -33,7 +33,7 @@ from mooring.core.question import (
     Yes,
 )
 from mooring.display.lines import describe_question
-from mooring.display.text import count_noun, safe, safe_text
+from mooring.display.text import count_noun, exact_text, mark_server, safe
 
 _SCOPES: Mapping[AnswerScope, str] = {"once": "[y]es once", "session": "[s]ession", "always": "[a]lways"}
 _SCOPE_WORDS: Mapping[str, AnswerScope] = {
@@ -226,7 +226,7 @@ class Questions:
     # --- what servers ask -----------------------------------------------------------------------------------------
 
     async def _ask_form(self, question: Form) -> Answer:
-        form = FormDialog(self._terminal, question.server, "the form", question.schema)
+        form = FormDialog(self._terminal, question.server, "the form", question.schema, mark_server(question.server))
         while True:
             typed = await self._read("Enter to answer, n to decline: ")
             word = typed.casefold()
@@ -246,7 +246,10 @@ class Questions:
 
     async def _ask_sampling(self, question: Sampling) -> Answer:
         self._say(f"{safe(question.server)} wants a model to write something. You are the model here:")
-        self._say(*_list_messages(question.request))
+        mark = mark_server(question.server)
+        # A text of several lines is one piece: each of its lines is the server's.
+        lines = (line for piece in _list_messages(question.request) for line in piece.split("\n"))
+        self._say(*(f"{mark} {line}" for line in lines))
         self._say("Your answer; a \\ at the end of a line goes on with the next, Enter alone refuses.")
         text = await self._read_paragraph()
         if not text:
@@ -326,7 +329,7 @@ def _list_messages(request: Mapping[str, Any]) -> Iterator[str]:
     """What a model would read, a line for each piece."""
     system = request.get("systemPrompt")
     if system:
-        yield f"  system: {safe_text(str(system))}"
+        yield f"  system: {exact_text(str(system))}"
     messages = request.get("messages")
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, Mapping):
@@ -339,4 +342,4 @@ def _list_texts(content: Any) -> Iterator[str]:
     blocks = content if isinstance(content, list) else [content]
     for block in blocks:
         if isinstance(block, Mapping):
-            yield safe_text(str(block.get("text", f"[{block.get('type')}]")))
+            yield exact_text(str(block.get("text", f"[{block.get('type')}]")))
