@@ -12,9 +12,12 @@ from tests.attacks.local_tools import CANARY, open_desk
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
+from mooring.agents.commands.find import CommandFiles
+from mooring.agents.files.find import find_agents
 from mooring.agents.instructions.collect import collect_instructions
 from mooring.core.verdict import Rule
 from mooring.core.where import Viewpoint, Where
+from mooring.errors import MooringError
 
 ANYTHING = tuple(Rule(tool, "allow") for tool in ("Write", "Edit", "NotebookEdit", "Read"))
 OUTSIDE = (
@@ -142,8 +145,40 @@ def _collect(victim: Victim) -> str:
     return "\n".join(file.text for file in found.files)
 
 
+# --- names that say whose something is -------------------------------------------------------------------------------
+
+
+def take_a_name_of_somebody_else(folder: Path, tally: Tally) -> None:
+    """A project's agents and commands under the names by which the person's own, or Mooring's, are reached."""
+    victim = Victim(folder)
+    victim.write(victim.home / ".claude" / "commands" / "review.md", "of-person")
+    victim.write(victim.home / ".claude" / "agents" / "explore.md", "---\nname: explore\n---\nof-person")
+    victim.write(victim.project / ".claude" / "agents" / "explore.md", "---\nname: explore\n---\nof-project")
+    viewpoint = Viewpoint(Where(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
+    for path in (
+        ".claude/commands/user/review.md",
+        ".opencode/command/user:review.md",
+        ".opencode/commands/user:new.md",
+    ):
+        victim.write(victim.project / path, "of-project")
+        commands = CommandFiles(viewpoint).find().by_name
+        for name in ("user:review", "user:new"):
+            tally.count(f"/{name} by {path}", name in commands and commands[name].body == "of-project")
+        assert commands["project:user:review"].body == "of-project", "no command is found at all"
+    for name in ("user:explore", "builtin:explore", "builtin:general-purpose", "user:new"):
+        victim.write(victim.project / ".claude" / "agents" / "taken.md", f'---\nname: "{name}"\n---\nof-project')
+        found = find_agents(viewpoint)
+        assert found.find("explore").prompt.strip() == "of-project", "no agent is found at all"
+        try:
+            prompt = found.find(name).prompt
+        except MooringError:
+            prompt = ""
+        tally.count(f"the agent {name}", "of-project" in prompt)
+
+
 ATTACKS = (
     Attack("A37", "a file is planted outside of the project", write_outside_of_the_project),
     Attack("A37", "a file is planted that other programs run", plant_what_is_run),
     Attack("A40", "a text imports settings and logins", import_configuration),
+    Attack("A40", "a project takes a name that says it is somebody else's", take_a_name_of_somebody_else),
 )

@@ -31,7 +31,7 @@ class DefinedAgent:
         """
         # In a thread: it looks at the disk, and a home may be on a slow one.
         found = await asyncio.to_thread(self._files.find)
-        definition = found.by_name.get(self.definition.name)
+        definition = found.get(self.definition.name)
         if definition is not None and definition != self.definition:
             self.definition = definition
             registry.narrow(apply_selection(definition.tools, within))
@@ -71,7 +71,7 @@ def _find_defined_agent(
     previous = None if continued is None else continued.agent
     if previous is None:
         return None
-    definition = files.find().by_name.get(previous)
+    definition = files.find().get(previous)
     if definition is None:
         hint = "Choose another with --agent NAME; `mooring agents` lists them."
         raise ConfigError(f"This conversation is with the agent {previous!r}, which is no longer defined.", hint)

@@ -276,6 +276,24 @@ def test_names_of_agents_are_completed(home: Home) -> None:
         assert "reviewer" in done.stdout, done
 
 
+def test_those_that_a_projects_agent_stands_before_are_reached_by_whose_they_are(cli: Cli, home: Home) -> None:
+    write_agent(home, f"{CLAUDE}/explore.md", "name: explore", "of-project")
+    write_agent(home, "home/.claude/agents/explore.md", "name: explore", "of-person")
+    for name in ("user:explore", "builtin:explore", "builtin:new"):
+        write_agent(home, f"{CLAUDE}/{name.replace(':', '-')}.md", f'name: "{name}"', "of-project")
+    prompts = {
+        name: cli("agents", name, "--json").data["prompt"] for name in ("explore", "user:explore", "builtin:explore")
+    }
+    assert prompts["explore"].strip() == "of-project"
+    assert prompts["user:explore"].strip() == "of-person"
+    assert prompts["builtin:explore"].startswith("You are an agent that finds things out")
+    assert cli("agents", "builtin:new").code != 0
+    said = [problem["message"] for problem in list_all(cli)["problems"]]
+    assert sorted(text.partition(": that name")[0] for text in said) == [
+        f"No agent can be named '{name}'" for name in ("builtin:explore", "builtin:new", "user:explore")
+    ]
+
+
 def test_what_agents_shadow_is_found_without_comparing_each_with_each() -> None:
     """Half of them are shadowed, and a listing asks for what each name shadows."""
 

@@ -92,6 +92,20 @@ def test_the_project_wins_over_the_person_and_the_other_has_a_longer_name(asked:
     assert asked.sent("/help").last_user_text == "/help"
 
 
+def test_no_file_takes_a_name_that_says_somebody_elses_command_is_meant(asked: Asked, home: Home) -> None:
+    home.write("home/.claude/commands/review.md", "of-person")
+    for place in ("project/.claude/commands/user", "project/.opencode/command/builtin"):
+        home.write(f"{place}/review.md", "of-project")
+    for path in ("user:review", "User:review", "builtin:help", "user:missing"):
+        home.write(f"project/.opencode/command/{path}.md", "of-project")
+    assert asked.sent("/user:review").last_user_text.endswith("of-person")
+    assert asked.sent("/review").last_user_text.endswith("of-person")
+    for typed in ("/user:missing", "/builtin:help"):
+        assert asked.sent(typed).last_user_text == typed
+    # The project's own are used by a name that says so.
+    assert asked.sent("/project:user:review").last_user_text.endswith("of-project")
+
+
 def test_no_file_takes_the_name_of_a_command_of_the_chat() -> None:
     assert {*COMMANDS, *ALIASES} <= BUILT_IN
 

@@ -20,6 +20,7 @@ DEEPEST = 4
 """How many folders a command may be in."""
 _MOST_ENTRIES = 5_000
 
+_SCOPES = ("user", "project", "builtin")
 BUILT_IN = frozenset(
     {
         "?", "agents", "approve", "call", "exit", "h", "help", "mcp", "permissions", "pins", "prompt", "prompts", "q",
@@ -148,6 +149,12 @@ def _complain(path: str, reason: str, line: int | None = None) -> Problem:
     return Problem(path, f"The file {reason}; it is no command", "fix or remove it", line=line, level="warning")
 
 
+def _may_have(command: WrittenCommand, name: str) -> bool:
+    """Whether a name doesn't say that somebody else's command is meant."""
+    scope, colon, _ = name.partition(":")
+    return not colon or scope not in _SCOPES or scope == command.scope
+
+
 def _name_all(commands: list[WrittenCommand], problems: list[Problem]) -> FoundCommands:
     """Give each command its names: the highest gets the short one, the others those that say where they are from."""
     by_name: dict[str, WrittenCommand] = {}
@@ -159,7 +166,7 @@ def _name_all(commands: list[WrittenCommand], problems: list[Problem]) -> FoundC
             f"{command.tool}:{command.name}",
             f"{command.scope}:{command.tool}:{command.name}",
         ]
-        free = [name for name in possible if name not in by_name and name not in BUILT_IN]
+        free = [name for name in possible if name not in by_name and name not in BUILT_IN and _may_have(command, name)]
         by_name |= dict.fromkeys(free, command)
         if free:
             names[command.path] = free[0]

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from typing import get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.agents.builtin_agents import BUILTIN_AGENTS
-from mooring.agents.definition import AgentDefinition
+from mooring.agents.definition import AgentDefinition, AgentScope
 from mooring.agents.files.places import list_agent_folders
 from mooring.agents.files.read import LARGEST, ReadAgent, read_agent
 from mooring.agents.files.walk import AgentPath, list_agent_files
@@ -18,6 +20,7 @@ from mooring.core.units import MIB
 from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError
 
+SCOPES: tuple[AgentScope, ...] = get_args(AgentScope)
 MOST_BYTES = 64 * MIB
 """How much of agent files is read in all: a repository must not be able to fill the memory."""
 
@@ -31,9 +34,18 @@ class FoundAgents(Struct, frozen=True, dict=True):
     """Those and the ones that they shadow, highest first."""
     problems: tuple[Problem, ...] = ()
 
+    def get(self, name: str) -> AgentDefinition | None:
+        """The agent of exactly that name; `user:NAME` and `builtin:NAME` mean those that a project's stands before."""
+        scope, colon, rest = name.partition(":")
+        if not colon or scope not in SCOPES:
+            return self.by_name.get(name)
+        found = next((each for each in self.all if each.origin.scope == scope and each.name == rest), None)
+        # Under the name that was used, so that it is the same one when it is looked for again.
+        return None if found is None else replace(found, name=name)
+
     def find(self, name: str) -> AgentDefinition:
         """The agent of that name. Raises: ConfigError."""
-        found = self.by_name.get(name)
+        found = self.get(name)
         if found is not None:
             return found
         alike = [other for other in self.by_name if other.casefold() == name.casefold()]
@@ -116,12 +128,17 @@ def _say_too_much(place: AgentPath) -> Problem:
 
 def _choose(definitions: Iterable[AgentDefinition], problems: list[Problem]) -> FoundAgents:
     """Let the first of each name win: they are in the order of their rank."""
-    every = tuple(definitions)
+    every: list[AgentDefinition] = []
     by_name: dict[str, AgentDefinition] = {}
-    for definition in every:
+    for definition in definitions:
+        if definition.name.partition(":")[0] in SCOPES and ":" in definition.name:
+            message = f"No agent can be named {definition.name!r}: that name says whose agent is meant"
+            problems.append(Problem(definition.origin.path, message, "give it another name"))
+            continue
+        every.append(definition)
         winner = by_name.setdefault(definition.name, definition)
         problems += _report_twin(winner, definition)
-    return FoundAgents(by_name, every, tuple(problems))
+    return FoundAgents(by_name, tuple(every), tuple(problems))
 
 
 def _report_twin(winner: AgentDefinition, other: AgentDefinition) -> Iterator[Problem]:

@@ -70,10 +70,12 @@ class SkillTool(LocalTool):
 
     def _look_up(self, name: str) -> WrittenCommand | None:
         """The skill of a file. Raises: ConfigError if there is none, and the name is not one of a server's either."""
-        skill = dict(self._files.find().skills).get(name.removeprefix("/"))
-        if skill is None and ":" not in name:
+        skill = self._files.find().by_name.get(name.removeprefix("/"))
+        if skill is not None and skill.is_for_model:
+            return skill
+        if ":" not in name:
             raise self._explain_unknown(name)
-        return skill
+        return None
 
     def _explain_unknown(self, name: str) -> ConfigError:
         near = nearest(name, dict(self._files.find().skills))
