@@ -17,7 +17,7 @@ from backends.api.conftest import libraries  # noqa: F401 - loaded before the cl
 from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.core.turn import TokensUsed, ToolFinished, ToolStarted, TurnDone
-from support import Home
+from support import DEMO, Home
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
 SETTINGS = "home/.config/mooring/settings.json"
@@ -191,6 +191,41 @@ async def test_with_ask_the_repeated_call_and_the_hundredth_request_are_question
     assert "It finds nothing." in fake.requests[10].all_results[-1].text
 
 
+async def test_a_repeated_call_that_needs_permission_is_asked_about_once_and_the_question_says_both(home: Home) -> None:
+    asked: list[mooring.Question] = []
+    answers = iter(
+        [*[mooring.Allow("once")] * 4, mooring.No("Enough."), *[mooring.Allow("once")] * 4, mooring.Allow("session")]
+    )
+
+    async def ask(question: mooring.Question) -> mooring.Answer:
+        asked.append(question)
+        return next(answers, mooring.No())
+
+    noting = Call("mcp__demo__note", {"text": "x"})
+    other = Call("mcp__demo__note", {"text": "y"})
+    # Another call beside it is asked about as ever.
+    replies = [*[noting] * 6, [noting, noting, other], noting, *[noting] * 4, Say("Done.")]
+    async with FakeModel(replies) as fake, program(home, fake, ask=ask) as agent:
+        assert (await agent.run("Note it")).text == "Done."
+    permissions = [question for question in asked if isinstance(question, mooring.Permission)]
+    times = [(question.arguments["text"], question.times) for question in permissions]
+    assert times[:6] == [("x", 0)] * 4 + [("x", 5), ("x", 6)]
+    assert sorted(times[6:9]) == [("x", 0), ("x", 0), ("y", 0)]
+    # The other call began a new row. What is allowed for the session is asked about for repetition alone.
+    assert len(permissions) == 10
+    assert asked[10:] == [mooring.RepeatedCall("demo", "note", {"text": "x"}, 5)]
+
+
+async def test_a_repeated_call_that_no_one_can_permit_ends_the_turn(home: Home) -> None:
+    async def ask(question: mooring.Question) -> mooring.Answer:
+        return mooring.No(nobody=True)
+
+    noting = Call("mcp__demo__note", {"text": "x"})
+    async with FakeModel(lambda request: noting) as fake, program(home, fake, ask=ask) as agent:
+        done = await agent.run("Note it")
+    assert (done.reason, done.replies) == ("repeated", 5)
+
+
 async def test_sub_agents_side_by_side_spend_the_budget_of_whoever_started_them(home: Home) -> None:
     task = {"description": "task", "subagent_type": "worker"}
     starting = [Call("Agent", {**task, "prompt": "One"}), Call("Agent", {**task, "prompt": "Two"})]
@@ -324,6 +359,25 @@ def test_in_the_chat_the_fifth_identical_call_is_asked_about_n_refuses_it_and_ct
         assert len(fake.requests) == 6
         leave(person)
     assert "refused to have the same call made again" in fake.requests[-1].all_results[-1].text
+
+
+@at_terminal
+@pytest.mark.processes
+def test_in_the_chat_a_repeated_call_that_needs_permission_is_one_question(home: Home) -> None:
+    home.configure(demo=DEMO)
+    noting = Call("mcp__demo__note", {"text": "x"})
+    with FakeModel([*[noting] * 5, Say("Done.")]) as fake, meet(home, fake) as person:
+        person.types("Note it")
+        for _ in range(4):
+            assert "in a row" not in person.sees('because …"): ')
+            person.types("y")
+        asked = person.sees('because …"): ')
+        assert "asked because " in asked
+        assert "and it is call 5 in a row with the same input" in asked
+        person.types("y")
+        assert "Call it" not in person.sees("Done.")
+        person.sees(READY)
+        leave(person)
 
 
 @at_terminal

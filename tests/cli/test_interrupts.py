@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.models import Call, FakeModel, Say
 from tests.soak.interrupts import COMMANDS, LAUNCHER, Interrupted, open_interrupter
 
+from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.cli.app import TABLE
 from mooring.cli.mcp.group import TABLE as MCP_TABLE
@@ -21,6 +23,8 @@ from support import DEMO, MOORING, Actor, Home, running
 
 TRIALS = 50
 """Interrupts of each command. `make soak` has thousands."""
+BUSY_SECONDS = 60.0
+"""How long a chat with a model may take to begin on a busy machine."""
 STUBBORN = """
 import json, os, signal, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -139,6 +143,40 @@ def test_an_interrupt_ends_at_once_a_chat_that_is_being_left(home: Home) -> None
         assert person.ended() == 130
         assert "Traceback" not in person.shown
     wait_until(lambda: not running(mark))
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(200)
+def test_a_second_interrupt_ends_at_once_a_chat_whose_turn_has_not_ended_and_nothing_is_lost(home: Home) -> None:
+    entry, log, mark = make_stubborn(home)
+    # A server of a sub-agent's own ends with the turn.
+    header = f"name: worker\ndescription: Works.\nmcpServers: {json.dumps({'stubborn': entry})}"
+    home.write("home/.config/mooring/agents/worker.md", f"---\n{header}\n---\nYou work.")
+    task = {"description": "task", "subagent_type": "worker", "prompt": "Work"}
+    script = {
+        "Go": [[Say("I begin."), Call("Agent", task)], Say("Where were we?")],
+        "Work": [Call("mcp__stubborn__hang", {})],
+    }
+    words = "chat", "-m", MODELS["anthropic"], "--allow", "stubborn.*"
+    with FakeModel(script) as fake:
+        with Person(home, *words, **variables(fake)) as person:
+            person.sees("\n> ", BUSY_SECONDS)
+            person.types("Go")
+            wait_until(lambda: "called" in log.read_text())
+            person.is_sent(signal.SIGINT)
+            wait_until(lambda: "ending" in log.read_text())
+            person.is_sent(signal.SIGINT)
+            assert person.ended() == 130
+            assert "Stopped." not in person.shown
+            assert "Traceback" not in person.shown
+            # It did not wait for the server, which the guard now ends.
+            wait_until(lambda: not running(mark) and not person.left())
+        with Person(home, "chat", "--continue", **variables(fake)) as again:
+            again.sees("You: Go\nI begin.", BUSY_SECONDS)
+            again.sees("Where were we?")
+            again.answers(("\n> ", "/quit"))
+            assert again.ended() == 0
+    assert "may have run" in fake.requests[-1].all_results[0].text
 
 
 def test_an_interrupt_is_ignored_where_the_caller_has_it_ignored(home: Home) -> None:

@@ -12,6 +12,7 @@ from mooring.actions.agent_servers import BroughtServers
 from mooring.actions.sub_agents import AgentPlace, OpenedThread, SubAgents, bring_servers, name_asker
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
+from mooring.agents.streak import ask_once
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.core.call import ConversationEvent
@@ -93,7 +94,7 @@ def _make_registry(
     tell: Callable[[ConversationEvent], None],
 ) -> Registry:
     model = thread.model
-    ask = thread.reporter.wrap_ask(options.ask or refuse_unasked)
+    ask = ask_once(thread.reporter.wrap_ask(options.ask or refuse_unasked))
     return host.registry(
         ask=name_asker(ask, options.agent or "") if place.depth else ask,
         policy=options.policy,

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from mooring.agents.history import CallBlock, CallResult, ResultsMessage, make_interrupted
-from mooring.agents.limits import refuse_repeated_calls
+from mooring.agents.limits import end_unanswered, refuse_repeated_calls
+from mooring.agents.streak import mention_repetition
 from mooring.agents.thread import AgentThread
 
 
@@ -31,6 +32,7 @@ async def make_calls(
         tasks = _begin_calls(thread, [call for call in calls if call.id not in thread.results])
         if tasks:
             await _wait_for_all(tasks)
+        end_unanswered(thread)
     finally:
         kept = [_find_result(thread, call) for call in calls]
         thread.calls = {}
@@ -52,7 +54,8 @@ def _begin_calls(thread: AgentThread, calls: Sequence[CallBlock]) -> list["async
 async def _make_call(thread: AgentThread, call: CallBlock, before: "asyncio.Task[None] | None") -> None:
     if before is not None:
         await asyncio.wait({before})
-    outcome = await thread.tools.call(call.name, call.arguments, id=call.id)
+    with mention_repetition(thread.streak, thread.repetitions.get(call.id, 0)):
+        outcome = await thread.tools.call(call.name, call.arguments, id=call.id)
     # Noted already if it has ended; if it continues in the background, this is what the model gets for now.
     thread.note_result(call.id, outcome)
 

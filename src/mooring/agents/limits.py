@@ -6,13 +6,14 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from mooring.agents.history import CallBlock, CallResult
-from mooring.agents.thread import REPEATED, AgentThread, normalize_arguments
+from mooring.agents.streak import normalize_arguments
+from mooring.agents.thread import AgentThread
 from mooring.core.call import CallChanged, CallFailed, CallId, CallPending, Definition, Invocation
 from mooring.core.content import Text
 from mooring.core.outcome import CallRefusal, Outcome
 from mooring.core.question import Allow, ContinueTurn, No, RepeatedCall, Yes
 from mooring.core.turn import EndOfTurn
-from mooring.errors import ModelError
+from mooring.errors import ModelError, MooringError
 
 _NOT_REPEATED = "The call was not made: the same call was made several times in a row. Do something else, or say why."
 _REFUSED = "The call was not made: the person refused to have the same call made again. Do something else."
@@ -60,33 +61,51 @@ async def _ask_to_continue(thread: AgentThread) -> None:
 async def refuse_repeated_calls(thread: AgentThread, calls: Sequence[CallBlock]) -> None:
     """Ask about calls that only repeat what was done before. Those that are refused get their result here.
 
+    One that permission is asked for anyway is not asked about twice: that question says so.
+
     Raises: LimitReached if no one can be asked; then none of the calls is made.
     """
+    thread.repetitions = {}
     for call in calls:
-        thread.streak.add(call.name, normalize_arguments(call.arguments))
-        if thread.streak.times >= thread.streak.asks_at:
+        is_asked_about = thread.streak.add(call.name, normalize_arguments(call.arguments))
+        if is_asked_about and thread.ask is not None and _needs_permission(thread, call):
+            thread.repetitions[call.id] = thread.streak.times
+        elif is_asked_about:
             await _ask_about_repeated(thread, call, calls)
 
 
+def end_unanswered(thread: AgentThread) -> None:
+    """End a turn in which there was no one to ask whether a repeated call is permitted. Raises: LimitReached."""
+    if thread.streak.is_unanswered:
+        raise LimitReached("repeated")
+
+
+def _needs_permission(thread: AgentThread, call: CallBlock) -> bool:
+    try:
+        return thread.tools.may(call.name, call.arguments).action == "ask"
+    except MooringError:
+        return False  # it fails by itself
+
+
 async def _ask_about_repeated(thread: AgentThread, call: CallBlock, calls: Sequence[CallBlock]) -> None:
-    streak = thread.streak
+    times = thread.streak.times
     tool = thread.tools.find(call.name)
     question = RepeatedCall(
         None if tool is None else tool.server,
         call.name if tool is None else tool.tool or tool.name,
         _read_arguments(call),
-        streak.times,
+        times,
         "" if thread.reporter.parent is None else thread.agent or "",
     )
     answer = No(nobody=True) if thread.ask is None else await thread.ask(question)
+    thread.streak.settle(times, answer)
     match answer:
         case Yes() | Allow():
-            streak.asks_at = streak.times + REPEATED
+            pass
         case No(nobody=True):
             thread.results |= {each.id: _make_refused(each, _NOT_REPEATED) for each in calls}
             raise LimitReached("repeated")
         case No(reason=reason):
-            streak.asks_at = streak.times + 1
             _refuse_repeated(thread, call, tool, reason)
 
 

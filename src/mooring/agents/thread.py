@@ -1,15 +1,13 @@
 """One conversation with a model: what was said and done so far, and everything that it goes on with."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-
-from msgspec import DecodeError, Struct, json
+from collections.abc import Callable, Iterable
 
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, PersonMessage
 from mooring.agents.journal import Journal, NoJournal
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
+from mooring.agents.streak import CallStreak
 from mooring.core.call import CallChanged, CallDone, CallFailed, CallProcessing, ConversationEvent, WatchNews
 from mooring.core.clock import Sleep
 from mooring.core.content import Text
@@ -20,34 +18,6 @@ from mooring.core.turn import Todo, TurnTools
 
 NO_OUTPUT = Text("(no output)")
 """What the model gets for a call that returned nothing: providers refuse an empty result."""
-
-
-REPEATED = 5
-"""The same call this many times in a row is asked about."""
-
-
-class CallStreak(Struct):
-    """How many times in a row the model made the same call, and from which on it is asked about."""
-
-    call: tuple[str, bytes] | None = None
-    times: int = 0
-    asks_at: int = REPEATED
-
-    def add(self, tool: str, arguments: bytes) -> None:
-        """Count one more call; `arguments` as `normalize_arguments` writes them."""
-        same = (tool, arguments)
-        if same != self.call:
-            self.call, self.times, self.asks_at = same, 0, REPEATED
-        self.times += 1
-
-
-def normalize_arguments(arguments: str | Mapping[str, Any]) -> bytes:
-    """The arguments however they are spaced and ordered; as they are if they aren't JSON."""
-    try:
-        decoded = json.decode(arguments) if isinstance(arguments, str) else arguments
-        return json.encode(decoded, order="deterministic")
-    except DecodeError:
-        return str(arguments).encode(errors="surrogatepass")
 
 
 class AgentThread:
@@ -85,6 +55,9 @@ class AgentThread:
         self.granted_requests = 0
         """How many times more the model may be asked in this turn, because the person said so."""
         self.streak = CallStreak()
+        self.repetitions: dict[str, int] = {}
+        """Of the calls that are being made, those that the question about permission says are repeated: which call in a
+        row each is."""
         self.sleep = sleep
         self.plan: tuple[Todo, ...] = ()
         self.context_tokens = 0

@@ -81,10 +81,13 @@ class Permission(Struct, frozen=True, tag=True, rename="camel"):
     """All that the call would do, in lines to be shown in place of the arguments; empty if there is no better form."""
     agent: str = ""
     """The sub-agent that wants to make the call; empty if it is the agent that the person talks to."""
+    times: int = 0
+    """Which call in a row with the same input it is, if it would be asked about for that too; otherwise 0."""
 
 
 class RepeatedCall(Struct, frozen=True, tag=True):
-    """A model is about to make the same call again, after it made it several times in a row.
+    """A model is about to make the same call again, after it made it several times in a row. If permission is asked for
+    it anyway, `Permission.times` says so instead.
 
     `Yes` or `Allow` makes it; anything else refuses this one call. The names and the arguments are others' words, as in
     `Permission`.

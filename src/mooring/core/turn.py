@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mooring.core.call import Definition
 from mooring.core.outcome import Outcome, Part
 from mooring.core.question import Question
+from mooring.core.verdict import Verdict
 
 # --- what a turn tells ------------------------------------------------------------------------------------------------
 
@@ -273,6 +274,9 @@ class TurnTools(Protocol):
 
     def show(self, name: str) -> Definition:
         """Have a tool among the definitions from now on: what a model was never shown, it can't call."""
+
+    def may(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Verdict:
+        """What would become of a call now; nobody is asked. Raises: MooringError if it would fail."""
 
     async def call(
         self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None

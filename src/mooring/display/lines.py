@@ -392,6 +392,8 @@ def _describe_permission(question: Permission) -> tuple[str, ...]:
     if hints:
         lines.append(f"its server says: {', '.join(hints)}")
     lines.append(f"asked because {safe(question.why)}")
+    if question.times:
+        lines.append(f"and it is call {question.times} in a row with the same input")
     lines += _advise_on_permission(question)
     return tuple(lines)
 

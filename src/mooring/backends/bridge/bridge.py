@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from mooring.agents.thread import REPEATED, CallStreak, normalize_arguments
+from mooring.agents.streak import CallStreak, ask_once, mention_repetition, normalize_arguments
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import LONGEST, AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
@@ -31,6 +31,7 @@ from mooring.host.host import Host
 from mooring.host.options import Policy, check_rules, find_mode
 from mooring.host.permits import permit_own_tool
 from mooring.host.served_server import BEAT_SECONDS, ServedServer, keep_waiting
+from mooring.permissions.policy import find_strictest
 from mooring.serve.caller import ServeOptions
 from mooring.serve.upstream import ClientSide
 
@@ -90,7 +91,7 @@ async def open_bridge(
     Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
     """
     parts = host._parts
-    told = keep_waiting(reporter.wrap_ask(ask), beat)
+    told = ask_once(keep_waiting(reporter.wrap_ask(ask), beat))
     permissions = parts.permissions.begin(told, find_mode(policy), check_rules(rules))
     conversation = parts.converse(permissions, told)
     async with AsyncExitStack() as stack:
@@ -277,12 +278,15 @@ class AgentBridge:
         Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
         """
         try:
-            await self._check_repeated(tool, arguments)
-            if isinstance(tool, McpTool):
-                await self._permit_server_tool(tool, arguments, call_id)
-            else:
-                await self._permit_own_tool(tool, arguments, call_id)
+            times = await self._check_repeated(tool, arguments)
+            with mention_repetition(self._streak, times):
+                if isinstance(tool, McpTool):
+                    await self._permit_server_tool(tool, arguments, call_id)
+                else:
+                    await self._permit_own_tool(tool, arguments, call_id)
         except Denied as error:
+            if self._streak.is_unanswered:
+                self.reporter.stop("repeated")
             self.reporter.note_denied(call_id, error)
             raise
 
@@ -294,28 +298,42 @@ class AgentBridge:
             return error.for_model or str(error)
         return None
 
-    async def _check_repeated(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any]) -> None:
+    async def _check_repeated(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any]) -> int:
         """Ask about a call that was made several times in a row; where no one can be asked, the turn ends.
+
+        If permission is asked for it anyway, that question has to say which call in a row it is: this one; otherwise 0.
 
         Raises: Denied.
         """
         server, name = (tool.server, tool.tool) if isinstance(tool, McpTool) else (None, tool.name)
         streak = self._streak
-        streak.add(f"{server}.{name}", normalize_arguments(arguments))
-        if streak.times < streak.asks_at:
-            return
-        answer = await self.ask(RepeatedCall(server, name, arguments, streak.times))
+        if not streak.add(f"{server}.{name}", normalize_arguments(arguments)):
+            return 0
+        times = streak.times
+        if await self._needs_permission(tool, arguments):
+            return times
+        answer = await self.ask(RepeatedCall(server, name, arguments, times))
+        streak.settle(times, answer)
         if not isinstance(answer, No):
-            streak.asks_at = streak.times + REPEATED
-            return
-        streak.asks_at = streak.times + 1
-        if answer.nobody:
-            self.reporter.stop("repeated")
-        made = count_noun(streak.times - 1, "time")
+            return 0
+        made = count_noun(times - 1, "time")
         denied = Denied(f"{name} was not called again: it was called {made} in a row with the same input.")
         if isinstance(tool, McpTool):
             self._grants.refuse(tool.server, tool.tool, arguments, denied)
         raise denied
+
+    async def _needs_permission(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any]) -> bool:
+        """Whether the gate would ask about a call. What is wrong with it is said when it is permitted."""
+        calls = self._conversation.calls
+        try:
+            if isinstance(tool, McpTool):
+                entry = await self._conversation.find((tool.server, tool.tool))
+                return calls.judge(entry, arguments).action == "ask"
+            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments)
+        except MooringError:
+            return False
+        judge = partial(calls.judge_own_tool, found.tool, arguments, found.aliases, found.hints)
+        return find_strictest([judge(access) for access in found.accesses]).action == "ask"
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:

@@ -68,6 +68,23 @@ class _TypedInstead(Exception):
     """The person typed a command when something else was asked for."""
 
 
+class InterruptibleWork:
+    """Something that the first Ctrl+C ends. If it has not ended when another comes, that one ends the program."""
+
+    def __init__(self, task: "asyncio.Future[Any]") -> None:
+        self._task = task
+        self._is_ending = False
+
+    def end(self) -> None:
+        self._is_ending = True
+        self._task.cancel()
+
+    def interrupt(self) -> None:
+        if self._is_ending:
+            end_at_once()
+        self.end()
+
+
 class Chat:
     """One conversation at a terminal."""
 
@@ -84,6 +101,8 @@ class Chat:
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
         self.conversation = Conversation(viewpoint, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
         self._in_turn = False
+        self._work: InterruptibleWork | None = None
+        """What is under way, if anything is."""
         self._in_background: set[str] = set()
         self._leaving = False
         self._is_opened = False
@@ -250,11 +269,12 @@ class Chat:
         """Do something that Ctrl+C ends, and nothing else with it."""
         # A task of its own can be cancelled without the chat around it.
         task = asyncio.ensure_future(work)
-        self._terminal.on_interrupt = task.cancel
+        self._work = InterruptibleWork(task)
+        self._terminal.on_interrupt = self._work.interrupt
         try:
             await asyncio.wait({task})
         finally:
-            self._terminal.on_interrupt = None
+            self._work = self._terminal.on_interrupt = None
             self._terminal.clear_progress()
         if task.cancelled():
             self.notice("Stopped.")
@@ -286,7 +306,7 @@ class Chat:
         """Wait for servers that are new; Ctrl+C ends this alone, and the turn begins without them."""
         waiting = asyncio.ensure_future(self.conversation.wait_for_servers())
         outer = self._terminal.on_interrupt
-        self._terminal.on_interrupt = waiting.cancel
+        self._terminal.on_interrupt = InterruptibleWork(waiting).interrupt
         try:
             await asyncio.wait({waiting})
         finally:
@@ -300,8 +320,8 @@ class Chat:
 
     def _end_turn(self) -> None:
         """End the turn under way: whoever dismisses a question in it wants nothing more of it."""
-        if self._in_turn and self._terminal.on_interrupt is not None:
-            self._terminal.on_interrupt()
+        if self._in_turn and self._work is not None:
+            self._work.end()
 
     def leave(self) -> None:
         self._leaving = True

@@ -4,7 +4,7 @@ Reading a line blocks, and Python runs signal handlers in the main thread only: 
 event loop runs in a thread of its own. Nothing ever waits for the keyboard but whoever asked for a line.
 
 Ctrl+C ends the line that is being read. While none is read it calls `on_interrupt`, which ends the call under way and
-not the chat; if there is nothing to end either, it ends the next line before it begins.
+not the chat; if there is nothing to end either, it ends the next line before it begins, and a second one the program.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any
 
+from mooring import _end_at_once as end_at_once
 from mooring.actions.deadline import StopAwareLoop
 from mooring.chat.plain.completion import complete_next_word
 from mooring.chat.plain.dialog import Completions, Ended, Interrupted, Style
@@ -306,6 +307,8 @@ class Terminal:
         elif self._open is not None:  # it is just about to be read
             self._interrupted = self._interrupted_in_loop = self._open
             self._nudge()
+        elif self._interrupted_early:
+            end_at_once()  # the first one is still waiting for somebody to take it
         else:
             self._interrupted_early = True
 
