@@ -201,3 +201,16 @@ async def test_own_tools_are_on_record_with_how_they_ended(home: Home) -> None:
         ("Bash", "is_error"),
         ("Bash", "denied"),
     ]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("Grep", {"pattern": "x"}), ("Glob", {"pattern": "**"}), ("LS", {})])
+async def test_a_search_above_mooring_s_own_folders_asks_in_every_mode(
+    home: Home, name: str, arguments: Arguments
+) -> None:
+    home.write("home/.local/state/mooring/secrets.json", "x")
+    rules = (Rule("Read", "allow", "~/**"), Rule(name, "allow", "~/**"))
+    async with open_host(home, {}, policy="bypass") as host, talking(host, rules=rules) as talk:
+        for folder in ("~", "~/.local", "~/.local/state"):
+            assert await permit(talk, name, {"path": folder, **arguments}, id=folder) == 1
+            assert "Mooring keeps its own settings" in last_question(talk).why
+        assert await permit(talk, name, {"path": "~/notes", **arguments}, id="other") == 0

@@ -90,7 +90,7 @@ class NamedFiles:
         return [Text(self._describe_folder(path))] if path.is_folder else _read_file(path)
 
     def _assess(self, written: str) -> LocalAccess:
-        return self._workspace.assess_reading(self._workspace.resolve(written))
+        return self._workspace.assess_reading(self._workspace.resolve(written), asks_for_each=True)
 
     def _describe_folder(self, path: NamedPath) -> str:
         names = list_folder(path.real, MAX_ENTRIES + 1)

@@ -47,7 +47,7 @@ class SearchingTool(LocalTool):
 
     def assess(self, arguments: Struct) -> LocalAccess:
         path: str = arguments.path  # type: ignore[attr-defined]  # each of these tools has one
-        return self.workspace.assess_reading(self.workspace.resolve(path))
+        return self.workspace.assess_reading(self.workspace.resolve(path), asks_for_each=True)
 
 
 class GlobTool(SearchingTool):

@@ -59,6 +59,10 @@ class GuardedFiles:
         reason = private.find_above(real)
         return "" if reason == _PRIVATE and self._is_text(real) else reason
 
+    def find_privacy_below(self, real: str) -> str:
+        """The same for a folder that somebody looks through who doesn't ask about each file in it."""
+        return self.find_privacy(real) or self.list_private().find_below(real)
+
     def list_private(self) -> "PrivateFolders":
         """The folders whose files always ask, as they are now: one may be there by the next call."""
         where = self._where
@@ -143,6 +147,9 @@ class PrivateFolders:
         self._paths = {
             _fold(form): reason for path, reason in reasons.items() for form in (path, os.path.realpath(path))
         }
+        self._there = {
+            _fold(form) for path in reasons for form in (path, os.path.realpath(path)) if os.path.isdir(path)
+        }
         identities = ((_find_identity(path), reason) for path, reason in reasons.items())
         self._identities = {identity: reason for identity, reason in identities if identity is not None}
 
@@ -154,6 +161,13 @@ class PrivateFolders:
         reason = self._paths.get(_fold(folder), "")
         identity = None if reason else _find_identity(folder)
         return reason if identity is None else self._identities.get(identity, "")
+
+    def find_below(self, real: str) -> str:
+        """The same for a folder that holds one of these."""
+        folder = f"{_fold(real).rstrip('/')}/"
+        return next(
+            (reason for path, reason in self._paths.items() if path.startswith(folder) and path in self._there), ""
+        )
 
     def find_above(self, real: str) -> str:
         """The same for a path that is one of these, or anywhere below."""

@@ -32,7 +32,7 @@ class PermittedFiles:
     def may_open(self, path: str, *, is_link: bool = False) -> bool:
         """Whether a file is opened or named, given that its folder was looked into."""
         if is_link:
-            access = self._workspace.assess_reading(self._workspace.resolve(path))
+            access = self._workspace.assess_reading(self._workspace.resolve(path), asks_for_each=True)
         else:
             # Nothing else has to be found out: its folder is none of those that insist.
             project, home = self._workspace.project, self._workspace.home

@@ -84,10 +84,15 @@ class Workspace:
 
     # --- what a call would touch ----------------------------------------------------------------------------------
 
-    def assess_reading(self, path: LocalPath) -> LocalAccess:
-        """What the gate has to know of a tool that reads a file, or looks through a folder."""
+    def assess_reading(self, path: LocalPath, *, asks_for_each: bool = False) -> LocalAccess:
+        """What the gate has to know of a tool that reads a file, or looks through a folder.
+
+        `asks_for_each` is for tools of ours, which ask about each file that they come across. Other programs don't, so
+        that a folder above what is always asked about is asked about as well.
+        """
         is_inside = self.is_inside(path.real)
-        insists = self.guarded.find_privacy(path.real)
+        find = self.guarded.find_privacy if asks_for_each else self.guarded.find_privacy_below
+        insists = find(path.real)
         return LocalAccess(
             kind="path",
             subject=path.real,
