@@ -5,6 +5,7 @@ import re
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from mooring import files
 from mooring.core.config import ServerConfig
 from mooring.errors import FileError
+from mooring.inventory.approval import decide, list_questions
+from mooring.inventory.load import load
 from mooring.permissions import trust
 from support import DEMO, Cli, Home, umask
 
@@ -215,3 +218,64 @@ def test_a_path_in_a_command_is_quoted(tmp_path: Path) -> None:
     path.write_text("x")
     path.chmod(0o666)
     assert f"chmod go-w '{path}'" in refusal(path)
+
+
+# --- a repository above ------------------------------------------------------------------------------------------------
+
+
+def put_repository_above(home: Home) -> tuple[Path, Path]:
+    """A repository with a server, and the folder of the person in it."""
+    above, work = home.folder / "shared", home.folder / "shared/work"
+    (above / ".git").mkdir(parents=True)
+    work.mkdir()
+    home.write("shared/.mcp.json", {"mcpServers": {"planted": DEMO}})
+    return above, work
+
+
+@needs_root
+def test_a_repository_of_another_user_above_is_not_the_project_and_is_named(home: Home) -> None:
+    above, work = put_repository_above(home)
+    viewpoint = home.request(cwd=str(work))
+    found = load(viewpoint)
+    assert (found.root, [choice.name for choice in found.choices]) == (str(above), ["planted"])
+    decide(found, list_questions(found, ["planted"], home.where), home.where, True)
+    os.chown(above / ".git", OTHER, OTHER)
+    found = load(viewpoint)
+    assert (found.root, found.choices) == (str(work), ())
+    (problem,) = [problem for problem in found.problems if problem.path == str(above)]
+    assert "nobody" in problem.message
+    assert "what you decided there about planted" in problem.message
+    assert f"cd {above}" in (problem.hint or "")
+    # Whoever goes there has chosen it.
+    assert load(home.request(cwd=str(above))).root == str(above)
+
+
+@needs_root
+def test_for_root_a_repository_of_the_user_who_ran_sudo_is_the_project(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above, work = put_repository_above(home)
+    os.chown(above, OTHER, OTHER)
+    assert files.project_folders(str(work)) == [str(work)]
+    monkeypatch.setenv("SUDO_UID", str(OTHER))
+    assert files.project_folders(str(work)) == [str(work), str(above)]
+    monkeypatch.setenv("SUDO_UID", "1")
+    assert files.project_folders(str(work)) == [str(work)]
+
+
+@needs_root
+def test_a_user_does_not_share_a_project_with_another_and_does_with_root() -> None:
+    # Not in the folder of the tests, which is closed to other users.
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        shared, work = Path(made) / "shared", Path(made) / "shared/work"
+        (shared / ".git").mkdir(parents=True)
+        work.mkdir()
+        os.chmod(made, 0o755)
+        code = f"from mooring.files.paths import project_folders; print(len(project_folders({str(work)!r})))"
+        words = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups", sys.executable, "-c", code]
+
+        def count(owner: int) -> str:
+            os.chown(shared, owner, owner)
+            return subprocess.run(words, capture_output=True, text=True, check=True, env={"SUDO_UID": "1"}).stdout
+
+        assert [count(owner).strip() for owner in (OTHER, 0, 1)] == ["2", "2", "1"]

@@ -208,3 +208,21 @@ def test_ten_times_too_many_mentions_are_refused(cli: Cli, fake: FakeModel, home
 )
 def test_a_mention_ends_before_the_punctuation_of_its_sentence(text: str, found: list[str]) -> None:
     assert [mention.spellings[-1] for mention in find_mentions(text)] == found
+
+
+def test_a_link_that_leads_out_of_the_project_is_named_and_not_attached(cli: Cli, home: Home, fake: FakeModel) -> None:
+    keys = home.write("home/.aws/credentials", SECRET)
+    note = home.write("elsewhere/note.txt", "a note of mine")
+    (home.project / "README.md").symlink_to(keys)
+    (home.project / "docs").symlink_to(note.parent)
+    for named, real in (("README.md", keys), ("docs/note.txt", note)):
+        said = refused(cli, fake, f"Look at @{named}", 4)
+        assert f"leads out of the project, to {real}" in said
+    assert "a note of mine" in str(sent(cli, fake, f"Look at @{note}").body)
+    # A link that stays in the project is a file of it.
+    home.write("project/src.md", "inside")
+    (home.project / "inner.md").symlink_to("src.md")
+    assert "inside" in str(sent(cli, fake, "Look at @inner.md").body)
+    rule = {"tool": "Read", "pattern": f"{note.parent}/**", "action": "allow"}
+    home.write("home/.config/mooring/settings.json", {"permissions": [rule]})
+    assert "a note of mine" in str(sent(cli, fake, "Look at @docs/note.txt").body)

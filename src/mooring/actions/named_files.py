@@ -82,11 +82,19 @@ class NamedFiles:
 
         Raises:
             FileError: it is not a file or a folder, is too large, or cannot be read.
-            Denied: a rule denies reading it. To name it is the answer to a rule that asks.
+            Denied: a rule denies reading it, or a link leads out of the project to it. To name a file is the answer to
+                a rule that asks; whoever names a link may not know what they name.
         """
-        verdict = self._policy.judge_opening(self._assess(path.shown))
+        access = self._assess(path.shown)
+        verdict = self._policy.judge_opening(access)
         if verdict.action == "deny":
             raise Denied(f"{path.shown} is not attached: {verdict.why}.")
+        leaves = self._workspace.leaves_by_link(self._workspace.resolve(path.shown))
+        if leaves and self._policy.judge_reading(access).action != "allow":
+            raise Denied(
+                f"{path.shown} is not attached: it is a link that leads out of the project, to {path.real}. "
+                f"To attach that, name it: @{path.real}"
+            )
         return [Text(self._describe_folder(path))] if path.is_folder else _read_file(path)
 
     def _assess(self, written: str) -> LocalAccess:

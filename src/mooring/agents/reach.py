@@ -49,7 +49,7 @@ class Reach(Struct, frozen=True):
         """
         if is_below(real, self.project) and not is_below(self.home, self.project):
             return self.project
-        root = files.project_folders(os.path.dirname(real))[-1]
+        root = files.repository_folders(os.path.dirname(real))[-1]
         is_repository = os.path.lexists(os.path.join(root, ".git"))
         return root if is_repository and not is_below(self.home, root) else None
 

@@ -6,7 +6,7 @@ Reads never block and never follow a surprise: a FIFO, a device, a folder or a f
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.files.paths import match_paths, project_folders, which
+from mooring.files.paths import find_foreign_owner, match_paths, project_folders, repository_folders, which
 from mooring.files.reading import LIMIT, read, read_own, read_part, reserve_database
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "check_private",
     "check_writable",
     "create",
+    "find_foreign_owner",
     "locked",
     "make_folder",
     "make_own",
@@ -36,6 +37,7 @@ __all__ = [
     "read",
     "read_own",
     "read_part",
+    "repository_folders",
     "reserve_database",
     "trim_folder",
     "try_locked",

@@ -23,7 +23,7 @@ def check_file(path: str, status: os.stat_result) -> None:
     if not _HAS_OWNERS:
         return
     if not _is_own(status):
-        owner = _name_user(status.st_uid)
+        owner = name_user(status.st_uid)
         raise FileError(path, f"is not trusted, because it belongs to another user ({owner})", _suggest_chown(path))
     if _may_others_write(status):
         raise FileError(path, "is not trusted, because others can write to it", suggest_chmod(path))
@@ -50,13 +50,23 @@ def check_folders(folder: str) -> None:
         above = status
 
 
+def is_own_user(uid: int) -> bool:
+    """Whether the folders of a user count as the person's own: themselves, the administrator, whoever ran `sudo`."""
+    is_sudo = os.geteuid() == 0 and os.environ.get("SUDO_UID") == str(uid)
+    return is_sudo or _is_trusted(uid)
+
+
 def _is_own(status: os.stat_result) -> bool:
     """Whether a file belongs to the person, or to the machine's administrator."""
-    if status.st_uid in (os.geteuid(), 0):
+    return _is_trusted(status.st_uid)
+
+
+def _is_trusted(uid: int) -> bool:
+    if uid in (os.geteuid(), 0):
         return True
     # In a container or sandbox with users of its own the machine's files belong to an account that means nobody.
     try:
-        return status.st_uid == os.stat("/etc").st_uid
+        return uid == os.stat("/etc").st_uid
     except OSError:
         return False
 
@@ -96,7 +106,7 @@ def _is_intruder(above: os.stat_result | None) -> bool:
 
 def _check_owner(path: str, status: os.stat_result) -> None:
     if not _is_own(status):
-        owner = _name_user(status.st_uid)
+        owner = name_user(status.st_uid)
         raise FileError(path, f"is a folder that belongs to another user ({owner})", _suggest_chown(path))
 
 
@@ -123,10 +133,10 @@ def suggest_chmod(path: str, rights: str = "go-w") -> str:
 
 
 def _suggest_chown(path: str) -> str:
-    return f"if it is yours: sudo chown {_name_user(os.geteuid())} {_quote(path)}"
+    return f"if it is yours: sudo chown {name_user(os.geteuid())} {_quote(path)}"
 
 
-def _name_user(uid: int) -> str:
+def name_user(uid: int) -> str:
     import pwd  # only for a message
 
     try:

@@ -3,6 +3,8 @@
 import os
 from itertools import islice
 
+from mooring.files.owner import is_own_user
+
 
 def match_paths(pattern: str, most: int) -> list[str]:
     """The existing paths that match a pattern with one `*` in a folder's or a file's name, sorted, at most `most`."""
@@ -20,7 +22,16 @@ def match_paths(pattern: str, most: int) -> list[str]:
 
 
 def project_folders(cwd: str) -> list[str]:
-    """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does."""
+    """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does.
+
+    A repository above that belongs to another user of the machine is not the project: its files would be theirs.
+    """
+    folders = repository_folders(cwd)
+    return [cwd] if find_foreign_owner(cwd, folders[-1]) is not None else folders
+
+
+def repository_folders(cwd: str) -> list[str]:
+    """The same, whoever the repository belongs to: for what is kept away from repositories."""
     folders = [cwd]
     while not os.path.lexists(os.path.join(folders[-1], ".git")):
         parent = os.path.dirname(folders[-1])
@@ -28,6 +39,23 @@ def project_folders(cwd: str) -> list[str]:
             return [cwd]
         folders.append(parent)
     return folders
+
+
+def find_foreign_owner(cwd: str, root: str) -> int | None:
+    """The other user that a repository above a folder, or its `.git`, belongs to; `None` if it is the person's own.
+
+    The folder itself is not looked at: whoever goes into it has chosen it.
+    """
+    if root == cwd or not hasattr(os, "geteuid"):
+        return None
+    for path in (root, os.path.join(root, ".git")):
+        try:
+            owner = os.lstat(os.path.realpath(path) if path == root else path).st_uid
+        except OSError:
+            continue
+        if not is_own_user(owner):
+            return owner
+    return None
 
 
 def which(command: str, path: str, cwd: str) -> str | None:

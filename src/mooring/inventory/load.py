@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -25,7 +25,9 @@ from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.formats.vscode import FORMAT as VSCODE
 from mooring.discovery.scan import RankedDefinition, Scan, gather_entries, make_context, scan
+from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, FileError, ParseError
+from mooring.files.owner import name_user
 from mooring.inventory.overlay import apply_overlay, load_overlay, overlay_path
 from mooring.permissions import trust
 from mooring.settings import Settings
@@ -110,6 +112,8 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
     problems = [*settings.problems, *found.problems]
     if overlay_damage is not None:
         problems.append(overlay_damage)
+    if request.project:
+        problems.extend(_name_foreign_root(request.cwd, approvals))
     if damage is not None:
         problems.append(damage)
     elif remember:
@@ -123,6 +127,18 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
     problems.extend(lookalikes)
     looked = (*found.looked, *found.files, *settings.looked, *_list_records(request.where))
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
+
+
+def _name_foreign_root(cwd: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
+    """What a repository of another user above this folder means: it is not the project."""
+    repository = files.repository_folders(cwd)[-1]
+    owner = files.find_foreign_owner(cwd, repository)
+    if owner is None:
+        return
+    kept = {each.name for each in approvals.decisions if each.project == trust.identify_project(repository)}
+    unused = f"; what you decided there about {', '.join(sorted(kept))} is not used here" if kept else ""
+    message = f"is a repository of another user ({name_user(owner)}), so it is not this folder's project{unused}"
+    yield Problem(repository, message, f"if you trust it, run this there: cd {quote_argument(repository)}")
 
 
 def _list_records(where: Where) -> tuple[str, ...]:

@@ -192,6 +192,10 @@ class Policy:
         free = access if access.is_free else replace(access, is_free=True)
         return self.decide(ProposedCall(None, "Read", {}, _ONLY_READS, access=free))
 
+    def judge_reading(self, access: LocalAccess) -> Verdict:
+        """What becomes of a file that nobody permitted yet, such as one that a link leads to: as if `Read` asked."""
+        return self.decide(ProposedCall(None, "Read", {}, _ONLY_READS, access=access))
+
     def may_open(self, access: LocalAccess) -> bool:
         """Whether such a file is opened without a question; every tool and loader that opens files asks this."""
         verdict = self.judge_opening(access)

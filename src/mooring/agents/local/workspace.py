@@ -66,6 +66,10 @@ class Workspace:
             return False
         return is_below(real, self.project)
 
+    def leaves_by_link(self, path: LocalPath) -> bool:
+        """Whether a path is written as one of the project, and a link in it leads elsewhere."""
+        return is_below(path.written, self.project) and not is_below(path.real, self.project)
+
     def _resolve_folders(self, folders: Iterable[str]) -> Iterator[str]:
         for folder in folders:
             path = self.where.home + folder[1:] if folder == "~" or folder.startswith("~/") else folder

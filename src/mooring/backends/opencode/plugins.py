@@ -11,7 +11,7 @@ from typing import Final
 from mooring.discovery.untyped import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, FileError, ParseError
-from mooring.files import project_folders, read
+from mooring.files import read, repository_folders
 from mooring.syntax.parse import parse
 
 _FILES: Final = ("opencode.json", "opencode.jsonc")
@@ -28,7 +28,7 @@ def check_plugins(cwd: str, home: str) -> None:
 
 def _list_folders(cwd: str, home: str) -> Iterator[str]:
     """The folders in which OpenCode looks: up to the repository's, or all of them if there is none."""
-    folders = project_folders(cwd)
+    folders = repository_folders(cwd)
     if not os.path.lexists(os.path.join(folders[-1], ".git")):
         folders = [cwd]
         while os.path.dirname(folders[-1]) != folders[-1]:

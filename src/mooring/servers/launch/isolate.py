@@ -63,7 +63,7 @@ def find_refused_package(packages: Iterable[str], path: str, cwd: str) -> tuple[
     From another folder npm would download whatever the registry has under that name.
     """
     for package in packages:
-        for folder in files.project_folders(cwd):
+        for folder in files.repository_folders(cwd):
             modules = os.path.join(folder, "node_modules")
             candidates = (os.path.join(modules, ".bin", package), os.path.join(modules, package))
             if any(map(os.path.lexists, candidates)) and files.which(package, path, "/") is None:

@@ -1,0 +1,78 @@
+"""Folders of other users above the person's own, and links that lead out of a project."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final
+
+from tests.attacks.reach import make_victim, opened
+from tests.attacks.table import Attack, Tally, Victim
+
+from mooring.actions.deadline import Deadline
+from mooring.actions.mentions import expand_mentions
+from mooring.core.content import Text
+from mooring.errors import MooringError
+
+OTHER: Final = 65534
+SECRET: Final = "canary-credentials"
+
+
+def plant(folder: Path, *, folder_owner: int, git_owner: int, git: str = "folder") -> Victim:
+    """A repository above the folder that the victim works in, with a server and instructions of whoever made it."""
+    victim = Victim(folder)
+    above = folder / "shared"
+    victim.project = above / "work"
+    victim.project.mkdir(parents=True)
+    victim.write(above / ".mcp.json", {"mcpServers": {"planted": {"command": "true"}}})
+    victim.write(above / "AGENTS.md", "planted-instructions")
+    if git == "folder":
+        (above / ".git").mkdir()
+    elif git == "file":
+        (above / ".git").write_text("gitdir: /nowhere")
+    else:
+        (above / ".git").symlink_to("/nowhere")
+    os.lchown(above / ".git", git_owner, git_owner)
+    os.chown(above, folder_owner, folder_owner)
+    return victim
+
+
+def become_project(folder: Path, tally: Tally) -> None:
+    """A repository of another user above makes their files the project's."""
+    own = os.geteuid()
+    assert own == 0, "only root can give a file to another user"
+    cases = [(OTHER, OTHER, "folder"), (OTHER, own, "folder"), (own, OTHER, "folder")]
+    cases += [(own, OTHER, "file"), (own, OTHER, "link"), (OTHER, OTHER, "file")]
+    for number, (above, below, git) in enumerate(cases):
+        victim = plant(folder / str(number), folder_owner=above, git_owner=below, git=git)
+        shown = victim.run("mcp", "list", "--json").stdout
+        tally.count(f"a folder of {above} with a .git {git} of {below}", "planted" in shown)
+    control = plant(folder / "own", folder_owner=own, git_owner=own)
+    assert "planted" in control.run("mcp", "list", "--json").stdout, "a repository of the person's own is the project"
+
+
+def attach_by_link(folder: Path, tally: Tally) -> None:
+    """The person names a file of the project that is a link to one of their secrets."""
+    victim = make_victim(folder / "victim")
+    secret = victim.write(victim.home / ".aws/credentials", SECRET)
+    note = victim.write(folder / "outside" / "note.txt", SECRET)
+    (victim.project / "README.md").symlink_to(secret)
+    (victim.project / "docs").symlink_to(note.parent)
+    (victim.project / "twice.md").symlink_to("README.md")
+    for named in ("README.md", "./README.md", "docs/note.txt", "twice.md"):
+        tally.count(f"@{named}", SECRET in asyncio.run(attach(victim, f"look at @{named}")))
+    assert SECRET in asyncio.run(attach(victim, f"look at @{note}")), "what the person names by its path is attached"
+
+
+async def attach(victim: Victim, words: str) -> str:
+    async with opened(victim) as host:
+        try:
+            said = await expand_mentions(host, words, (), Deadline(None))
+        except MooringError:
+            return ""
+    return "\n".join(part.text for part in said.attachments if isinstance(part, Text))
+
+
+ATTACKS = (
+    Attack("A36", "a repository of another user becomes the project", become_project),
+    Attack("A37", "a link in the project is attached when it is named", attach_by_link),
+)
