@@ -195,6 +195,43 @@ async def test_what_is_damaged_in_the_store_is_not_sent(home: Home) -> None:
         assert await site_headers(home, auth={"type": "oauth", "credentialId": "work"}) == [None]
 
 
+def test_a_projects_program_is_given_no_login_and_says_so(home: Home) -> None:
+    machine = Machine(home)
+    entry = asker(auth={"type": "oauth", "credentialId": "work"})
+    configure(home, "project/.mooring/mcp.json", x=entry)
+    machine.run("mcp", "approve", "x", "--yes")
+    called = machine.run("call", "x.token")
+    assert called.code == 0
+    assert "auth.credentialId was left out: it names a login, and a project's program is never given one." in called.err
+
+
+def test_an_approval_from_before_is_asked_again_if_its_question_did_not_show_a_login(home: Home) -> None:
+    machine = Machine(home)
+    address = {"type": "http", "url": "http://127.0.0.1:1/mcp"}
+    auth = {"auth": {"type": "oauth", "credentialId": "work"}}
+    configure(home, "project/.mooring/mcp.json", plain=address, x={**address, **auth}, program=asker(**auth))
+    machine.run("mcp", "approve", "--all", "--yes")
+    assert machine.run("tools", "x").code != 4
+    # As the version before wrote it: without what the question showed.
+    record = home.home / ".local/state/mooring/approvals.json"
+    written = json.loads(record.read_text())
+    del written["checksum"]
+    for decision in written["decisions"]:
+        del decision["shown"]
+    record.write_text(json.dumps(written))
+    refused = machine.run("tools", "x")
+    assert refused.code == 4
+    assert "x uses the login work for more than the question that you answered showed" in refused.err
+    assert machine.run("tools", "plain").code != 4
+    assert machine.run("call", "program.token").code == 0
+    shown = machine.run("mcp", "approve", "x", "--yes")
+    assert "You approved this definition before, but it uses the login work" in shown.out + shown.err
+    assert (
+        "your login work  (its token goes to http://127.0.0.1:1, in the header Authorization)" in shown.out + shown.err
+    )
+    assert machine.run("tools", "x").code != 4
+
+
 def test_an_approval_names_the_credential_and_is_bound_to_it(home: Home) -> None:
     machine = Machine(home)
     configure(home, "project/.mooring/mcp.json", x=asker(auth={"type": "oauth", "credentialId": "work"}))

@@ -156,7 +156,7 @@ def test_an_approval_that_no_longer_applies_is_not_called_one(home: Home) -> Non
         person.answers((QUESTION, "y"))
         assert person.ended() == 0
     with Person(home, "mcp", "approve", "x", TOOL="/bin/cat") as person:
-        assert "You approved this definition before, but it led to something else then." in person.sees(QUESTION)
+        assert "You approved this definition before, but it now leads to another program" in person.sees(QUESTION)
         person.types("n")
         person.sees("Not approved: x.")
         assert person.ended() == 4

@@ -5,8 +5,8 @@ import re
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import SecretStore, StoreInfo, values_path
 from mooring.core.near import nearest
+from mooring.core.template import SECRET_NAME
 from mooring.core.where import Where
-from mooring.discovery.dialect import SECRET_NAME
 from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
 

@@ -1,5 +1,6 @@
-"""The token of a credential that a definition names: `auth: {type: "oauth", credentialId: …}`."""
+"""The token of a login that a definition names: `auth: {type: "oauth", credentialId: …}`."""
 
+import re
 from time import time
 from urllib.parse import urlsplit
 
@@ -7,6 +8,16 @@ import msgspec
 from msgspec import Struct
 
 from mooring.auth.store import SecretStore
+from mooring.core.template import SECRET_NAME
+
+
+class FoundLogin(Struct, frozen=True):
+    """A login that is stored; `token` is `None` if it may not go to that server, or has ended."""
+
+    token: str | None
+
+    def __repr__(self) -> str:
+        return "FoundLogin(…)"
 
 
 class _StoredLogin(Struct, frozen=True):
@@ -33,22 +44,25 @@ class _StoredLogin(Struct, frozen=True):
         return "_StoredLogin(…)"
 
 
-async def find_access_token(store: SecretStore, credential_id: str, url: str | None) -> str | None:
-    """The token under that id: a login's, or else one that the person stored; `None` if there is none for this server.
+async def find_login_token(store: SecretStore, credential_id: str, url: str | None) -> FoundLogin | None:
+    """The login under that id; `None` if there is none.
 
-    A login's token goes only to the origin that it was issued for: whoever writes a definition could otherwise have it
-    sent to an address of their own. `url` is the server's address, `None` for a program.
+    Its token goes only to the origin that it was issued for: whoever writes a definition could otherwise have it sent
+    to an address of their own. `url` is the server's address, `None` for a program. What the store keeps under keys of
+    its own is no login by an id: those keys have blanks in them, which no id may have.
 
     Raises: as the store.
     """
+    if not re.fullmatch(SECRET_NAME, credential_id):
+        return FoundLogin(None)
     stored = await store.get("oauth", credential_id)
     if stored is None:
-        return await store.get("secret", credential_id)
+        return None
     try:
         login = msgspec.json.decode(stored, type=_StoredLogin)
     except msgspec.DecodeError:
-        return None
-    return login.access if login.may_go_to(url) else None
+        return FoundLogin(None)
+    return FoundLogin(login.access if login.may_go_to(url) else None)
 
 
 def _origin(url: str) -> tuple[str, str]:

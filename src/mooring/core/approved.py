@@ -29,6 +29,8 @@ class Approved(Struct, frozen=True):
     """The executable, or the address's origin, that was approved, or `unresolved`; `None` binds it to neither."""
     files: str = ""
     """A digest of where the files that it names led, and of what they set that changes what a program loads."""
+    shown: tuple[str, ...] | None = None
+    """Marks of what the person was shown that it uses; `None` for an approval from before these were kept."""
 
     @property
     def name(self) -> str:
@@ -49,6 +51,7 @@ class Approved(Struct, frozen=True):
             config.always_load,
             self.target,
             self.files,
+            self.shown,
         )
 
     def is_same_program(self, other: "Approved") -> bool:

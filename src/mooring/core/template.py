@@ -8,6 +8,9 @@ from msgspec import Struct
 Unset: TypeAlias = Literal["literal", "empty", "omit", "error"]
 """What an unset variable does: stays as written, becomes empty, drops its env entry or header, stops the start."""
 
+SECRET_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}+"
+"""What a secret, and a login that a definition names by its id, can be called."""
+
 OWN_KEEPER = "mooring"
 """Whose secrets `${keyring:NAME}` names."""
 

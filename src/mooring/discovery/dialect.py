@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.template import Unset
+from mooring.core.template import SECRET_NAME, Unset
 
 TextSlot: TypeAlias = Literal["command", "args", "env", "env_file", "cwd", "url", "headers", "headers_helper", "oauth"]
 """Where in an entry a string with placeholders can be."""
@@ -69,8 +69,6 @@ _OH_MY_PI_VALUE = Dialect(_VARIABLE_OR_DEFAULT, commands=True, bare_names=True)
 OH_MY_PI = Dialect(_VARIABLE_OR_DEFAULT, slots={"env": _OH_MY_PI_VALUE, "headers": _OH_MY_PI_VALUE})
 """`SHARED`, and bare variable names in env and headers."""
 
-SECRET_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}+"
-"""What a secret in Mooring's store may be called."""
 _MOORING = rf"{_VARIABLE_OR_DEFAULT}|\$\{{keyring:(?P<keyring>{SECRET_NAME})\}}"
 _MOORING_VALUE = Dialect(_MOORING, commands=True, bare_names=True)
 

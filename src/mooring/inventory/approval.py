@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import UNDECIDED, Standing
+from mooring.core.approved import UNDECIDED, Approved, Standing
 from mooring.core.config import LOGIN_SECRETS, Connection, Http, InProcess, OAuth, ServerConfig, Stdio, list_templates
 from mooring.core.glob import Glob
 from mooring.core.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
@@ -19,11 +19,12 @@ from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import reveal_commands
 from mooring.errors import ConfigError, NotApproved
-from mooring.inventory.effects import Effect, list_effects
+from mooring.inventory.effects import Effect, describe_effects
 from mooring.inventory.load import Inventory, RowSource, describe_source, utc_timestamp
 from mooring.permissions import trust
 from mooring.permissions.rule import parse_pair
 from mooring.permissions.rules import load_project_rules
+from mooring.servers.launch.act import OWN_ADDRESS, describe_act
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.named_files import NamedFile, bind_files, find_named_files
@@ -58,6 +59,8 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     standing: Standing
     still_approved: bool = False
     """It was approved and is still what was approved: without an answer, it may be started as before."""
+    outdated: str = ""
+    """Why it is not what was approved any more, to be read after its name."""
     earlier: trust.Verdict | None = None
     """What was decided last about another definition of that name in this project."""
     command: tuple[str, ...] = ()
@@ -73,6 +76,10 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     written: tuple[str, ...] = ()
     """The command in the file, if it only leads to the address that is reached instead."""
     effects: tuple[Effect, ...] = ()
+    sends_login: bool = False
+    """If the person has a login at the address, it is sent there."""
+    shown: tuple[str, ...] = ()
+    """Marks of everything that it uses, which an approval remembers."""
     steering: tuple[SteeringVariable, ...] = ()
     files: tuple[NamedFile, ...] = ()
     """The files that would be read; of the person's own, no value is shown."""
@@ -160,6 +167,7 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
         verdict="approved" if approve else "rejected",
         target=question.target,
         files=question.files_digest,
+        shown=question.shown,
         at=utc_timestamp(),
     )
 
@@ -189,19 +197,25 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
     # The search path that a start would use: approval and start must arrive at the same executable.
     path = default_search_path(where, inventory.settings["env"])
     target = resolve_target(config.connection, inventory.root, where, path)
+    act = describe_act(config, own=False)
     found = find_named_files(config, inventory.root, where)
     files = tuple(map(_hide_own_values, found))
     choice = inventory.find(config.name)
+    approved = trust.admit(inventory.approvals, inventory.root, config)
+    outdated = _find_difference(approved, inventory, where) if approved else ""
     own = _find_own_values(inventory, choice, config)
     question = ApprovalQuestion(
         name=config.name,
         definition_digest=trust.digest(config),
         standing=inventory.standing(definition),
-        still_approved=_is_still_approved(inventory, config, where),
+        still_approved=approved is not None and not outdated,
+        outdated=outdated,
         earlier=_find_earlier(inventory, config),
         login=_describe_login(config.oauth, own),
         written=_describe_written(config.written),
-        effects=list_effects(config, target, {file.written: file.path for file in files}),
+        effects=describe_effects(act, config, target, {file.written: file.path for file in files}),
+        sends_login=any(use.slot == OWN_ADDRESS for use in act.uses),
+        shown=tuple(use.mark for use in act.uses),
         steering=tuple(_find_steering(config.connection, files)),
         files=files,
         files_digest=bind_files(found),
@@ -218,8 +232,12 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
 
 
 def _digest_question(question: ApprovalQuestion) -> str:
-    shown = json.dumps(msgspec.to_builtins(replace(question, digest="", still_approved=False)), sort_keys=True)
-    return sha256(shown.encode(errors="surrogatepass")).hexdigest()
+    shown = msgspec.to_builtins(replace(question, digest="", still_approved=False))
+    # They follow from the rest. Without them, a digest that was printed before there were any still fits.
+    for derived in ("outdated", "sendsLogin", "shown"):
+        del shown[derived]
+    text = json.dumps(shown, sort_keys=True)
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _list_digests(question: ApprovalQuestion) -> Iterator[str]:
@@ -235,15 +253,13 @@ def _list_digests(question: ApprovalQuestion) -> Iterator[str]:
 # --- what was decided before ---------------------------------------------------------------------------------
 
 
-def _is_still_approved(inventory: Inventory, config: ServerConfig, where: Where) -> bool:
-    approved = trust.admit(inventory.approvals, inventory.root, config)
-    if approved is None:
-        return False
+def _find_difference(approved: Approved, inventory: Inventory, where: Where) -> str:
+    """Why an approval no longer counts, to be read after the server's name; empty if it does."""
     try:
         check_approval(approved, where, inventory.settings["env"])
-    except NotApproved:
-        return False
-    return True
+    except NotApproved as error:
+        return error.reason
+    return ""
 
 
 def _find_earlier(inventory: Inventory, config: ServerConfig) -> trust.Verdict | None:

@@ -38,6 +38,8 @@ def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, st
         yield "written as", _show_blanks(quote_command(question.written))
     if question.cwd:
         yield "in", _show(question.cwd)
+    if question.sends_login:
+        yield "sends", "your login at that address, if you have one"
     yield from _list_values(question)
     yield from map(_describe_effect, question.effects)
     for variable in question.steering:
@@ -89,7 +91,7 @@ def _describe_decision(question: ApprovalQuestion) -> str:
         case "approved" if question.still_approved:
             return "You approved this already."
         case "approved":
-            return "You approved this definition before, but it led to something else then."
+            return f"You approved this definition before, but it {safe(question.outdated)}."
         case "rejected":
             return "You rejected this before."
         case "changed":
@@ -109,6 +111,8 @@ def _describe_effect(effect: Effect) -> tuple[str, str]:
         case "file":
             leads_to = f", which is {_show(effect.path)}" if effect.path and effect.path != effect.what else ""
             return "reads", f"the file {what}{leads_to}  (it goes to {goes_to})"
+        case "login":
+            return "sends", f"your login {what}  (its token goes to {goes_to})"
         case "variable" | "secret":
             return "reads", f"the {effect.kind} {what}  (its value goes to {goes_to})"
 

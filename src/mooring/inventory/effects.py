@@ -1,35 +1,22 @@
-"""What a definition runs and reads when its server starts, and where each value goes: what an approval question names.
+"""The words for what a definition does when its server starts: what an approval question names.
 
 A placeholder such as `$(…)` or `{file:~/.ssh/id_rsa}` does its work before there is any server, with the person's own
 rights. So it is named on its own, beside the text that it stands in.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.core.config import ServerConfig, Stdio, list_templates
-from mooring.core.template import (
-    CommandPart,
-    FilePart,
-    ForeignPart,
-    InputPart,
-    KnownPart,
-    Part,
-    SecretPart,
-    TextPart,
-    VariablePart,
-)
+from mooring.core.config import ServerConfig
+from mooring.servers.launch.act import OWN_ADDRESS, Act, Use, UseKind
 from mooring.servers.launch.target import UNRESOLVED
-
-EffectKind: TypeAlias = Literal["command", "file", "variable", "secret", "question"]
 
 
 class Effect(Struct, frozen=True, rename="camel"):
     """A command that would run, something that would be read, or a question, and where the value would go."""
 
-    kind: EffectKind
+    kind: UseKind
     what: str
     """The command's line, the file's path as written, or a name."""
     goes_to: str
@@ -40,61 +27,49 @@ class Effect(Struct, frozen=True, rename="camel"):
     """For a question, what an empty answer means."""
 
 
-def list_effects(config: ServerConfig, target: str | None, paths: Mapping[str, str]) -> tuple[Effect, ...]:
-    """Everything that a start would run, read or ask for, each once.
+def describe_effects(
+    act: Act, config: ServerConfig, target: str | None, paths: Mapping[str, str]
+) -> tuple[Effect, ...]:
+    """Everything that a start would run, read or ask for, in words.
 
-    `target` is what the definition resolves to; `paths` are the files it names, as written, and where they lead.
+    `target` is what the definition resolves to; `paths` are the files it names, as written, and where they lead. The
+    login at the server's own address is not among them: the question names it beside the address.
     """
-    return tuple(dict.fromkeys(_iterate_effects(config, target, paths)))
-
-
-def _iterate_effects(config: ServerConfig, target: str | None, paths: Mapping[str, str]) -> Iterator[Effect]:
     host = "the server's address" if target in (None, UNRESOLVED) else str(target)
-    for key, template in list_templates(config.connection, config.oauth):
-        goes_to = _describe_receiver(key, host)
-        for part in template.parts:
-            yield from _describe_part(part, goes_to, paths)
-        if key == "headersHelper":
-            yield Effect("command", template.text, f"{host}, as headers")
-        elif key == "envFile":
-            yield Effect("file", template.text, "the program, as variables", paths.get(template.text))
-    if isinstance(config.connection, Stdio):
-        for name in config.connection.pass_env:
-            yield Effect("variable", name, f"the program, as its variable {name}")
+    uses = [use for use in act.uses if use.slot != OWN_ADDRESS]
+    return tuple(_describe_use(use, config, host, paths) for use in uses)
 
 
-def _describe_receiver(key: str, host: str) -> str:
-    slot, _, name = key.partition(".")
-    return _RECEIVERS[slot].format(host=host, name=name)
+def _describe_use(use: Use, config: ServerConfig, host: str, paths: Mapping[str, str]) -> Effect:
+    path = paths.get(use.what) if use.kind == "file" else None
+    return Effect(use.kind, use.what, _describe_receiver(use.slot, config, host), path, use.default)
+
+
+def _describe_receiver(slot: str, config: ServerConfig, host: str) -> str:
+    kind, _, name = slot.partition(".")
+    oauth = config.oauth
+    # Whom the client's secret goes to is up to the server, or to the document that the definition names.
+    names_issuer = (oauth and oauth.metadata_url) or host
+    exchange = (oauth and oauth.idp_token_endpoint) or "nobody, as there is no idpTokenEndpoint"
+    words = _RECEIVERS.get(slot) or _RECEIVERS[kind]
+    return words.format(host=host, name=name, issuer=f"the login server that {names_issuer} names", exchange=exchange)
 
 
 _RECEIVERS = {
     "env": "the program, as its variable {name}",
+    "passEnv": "the program, as its variable {name}",
     "headers": "{host}, in the header {name}",
-    "oauth": "the login server, as the client's secret",
+    "headers.": "{host}, as headers",
+    "oauth.clientSecret": "{issuer}, as the client's secret",
+    "oauth.privateKey": "signatures for {issuer}",
+    "oauth.assertion": "{issuer}, as a statement about you",
+    "oauth.idToken": "{exchange}, as your login at the identity provider",
     "command": "the command line, as the program to run",
     "args": "the program, as an argument",
     "cwd": "the folder that the program starts in",
     "envFile": "the path of the file with variables",
+    "variables": "the program, as variables",
     "url": "{host}, in the URL",
     "headersHelper": "the command that prints headers",
+    "shell": "the command {name}",
 }
-
-
-def _describe_part(part: Part, goes_to: str, paths: Mapping[str, str]) -> Iterator[Effect]:
-    match part:
-        case CommandPart(line) as command:
-            written = command.written_line
-            yield Effect("command", written, goes_to)
-            for inner in line:
-                yield from _describe_part(inner, f"the command {written}", paths)
-        case FilePart(path):
-            yield Effect("file", path, goes_to, paths.get(path))
-        case VariablePart(name):
-            yield Effect("variable", name, goes_to)
-        case SecretPart(name):
-            yield Effect("secret", name, goes_to)
-        case InputPart(id, default=default):
-            yield Effect("question", id, goes_to, default=default)
-        case TextPart() | KnownPart() | ForeignPart():
-            pass  # text, folders that everybody knows, and what nobody fills in

@@ -52,6 +52,8 @@ class Decision(Struct, frozen=True):
     at: str = ""
     files: str = ""
     """A digest of where the files that it names led, and of what they set that changes what a program loads."""
+    shown: tuple[str, ...] | None = None
+    """Marks of what the question showed that it uses; `None` in records from before these were kept."""
 
     @property
     def is_bound(self) -> bool:
@@ -115,7 +117,7 @@ def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approv
     # looked: changing a variable or the search path afterwards would put another program behind the same text.
     decision = record.find_decision(project, config)
     assert decision is not None  # it is what makes the definition approved
-    return Approved(config, project, own=False, target=decision.target, files=decision.files)
+    return Approved(config, project, own=False, target=decision.target, files=decision.files, shown=decision.shown)
 
 
 def approve_given(config: ServerConfig, folder: str) -> "Approved":

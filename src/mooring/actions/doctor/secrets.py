@@ -21,12 +21,13 @@ def check_secrets(inventory: Inventory, where: Where) -> Iterator[Finding]:
         yield Finding(None, f"Your secrets cannot be found: the file {error.reason}", error.path, None, fix, True)
         return
     secrets = {entry.name for entry in stored if entry.kind == "secret"}
-    credentials = {entry.name for entry in stored}
+    logins = {entry.name for entry in stored if entry.kind == "oauth"}
     for choice in inventory.choices:
         config = choice.definition.config
         if isinstance(config, ServerConfig) and config.enabled and choice.approved:
             yield from _check_secrets_of(config, secrets)
-            yield from _check_credential(config, credentials)
+            # A project's file can name a login by its id, but not a secret.
+            yield from _check_credential(config, logins if config.origin.foreign else logins | secrets)
 
 
 def _check_secrets_of(config: ServerConfig, stored: set[str]) -> Iterator[Finding]:
@@ -43,6 +44,7 @@ def _check_credential(config: ServerConfig, stored: set[str]) -> Iterator[Findin
     if credential is not None and credential not in stored:
         # Without its name: no value of a login is shown by what only reads, and the file has it.
         what = "The credential that `auth.credentialId` names is not stored, so it is connected without"
-        words = "remove `credentialId`, or store a token under that name with mooring secret set"
+        store = "store a token under that name with mooring secret set"
+        words = f"remove `credentialId`, or {'name a secret in env or headers' if config.origin.foreign else store}"
         fix = make_fix(suggest_edit(config), words)
         yield Finding(config.name, what, config.origin.path, None, fix, False)

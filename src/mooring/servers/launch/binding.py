@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from mooring.core.approved import Approved
 from mooring.core.config import Stdio
 from mooring.core.where import Where
+from mooring.display.text import safe
 from mooring.errors import NotApproved
+from mooring.servers.launch.act import describe_act, list_unshown
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.target import UNRESOLVED, resolve_target
 
@@ -16,6 +18,7 @@ def check_approval(approved: Approved, where: Where, env: Mapping[str, str]) -> 
         path = default_search_path(where, env)
         _check_target(approved, resolve_target(approved.config.connection, approved.folder, where, path))
     if not approved.own:
+        _check_uses(approved)
         _check_files(approved, where)
 
 
@@ -29,6 +32,15 @@ def _check_target(approved: Approved, now: str | None) -> None:
         raise NotApproved(approved.name, f"led nowhere when it was approved, and now leads to {now}")
     other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
     raise NotApproved(approved.name, f"now leads to {other} ({before}, now {now})")
+
+
+def _check_uses(approved: Approved) -> None:
+    """See that the person was shown everything that it uses when they approved it. Raises: NotApproved."""
+    unshown = list_unshown(describe_act(approved.config, own=False), approved.shown)
+    if unshown:
+        names = " and ".join(f"the {use.kind} {safe(use.what)}" for use in unshown)
+        reason = f"uses {names} for more than the question that you answered showed"
+        raise NotApproved(approved.name, reason)
 
 
 def _check_files(approved: Approved, where: Where) -> None:

@@ -10,13 +10,14 @@ from mooring.core.config import Stdio
 from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.servers.launch.expand import Expanded
+from mooring.servers.launch.fetch import resolve_path
 from mooring.servers.launch.isolate import (
     describe_refused_package,
     find_refused_package,
     may_take_from_project,
     suggest_package,
 )
-from mooring.servers.launch.placeholders import fill_without_fetching, resolve_path
+from mooring.servers.launch.placeholders import fill_without_fetching
 from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun, find_runner
 
 

@@ -17,13 +17,13 @@ from mooring.servers.launch.secrets import Secrets
 
 def find_missing_inputs(approved: Approved, secrets: Secrets) -> tuple[InputPart, ...]:
     """The inputs without which the server cannot be started."""
-    inputs = list_inputs(approved.config.connection)
+    inputs = list_inputs(approved.config.connection, approved.config.oauth)
     return tuple(part for part in inputs if find_input(approved, part, secrets) is None)
 
 
 def find_unanswered_inputs(approved: Approved, secrets: Secrets) -> tuple[InputPart, ...]:
     """The inputs that the person is asked for when the server is used, those with a default too."""
-    inputs = list_inputs(approved.config.connection)
+    inputs = list_inputs(approved.config.connection, approved.config.oauth)
     return tuple(part for part in inputs if secrets.get(_make_key(approved, part)) is None)
 
 
@@ -38,7 +38,7 @@ async def ask_inputs(approved: Approved, secrets: Secrets, ask: Ask) -> None:
 
     Raises: InputMissing at the first one that is refused and has no default: no other would be of use.
     """
-    for part in list_inputs(approved.config.connection):
+    for part in list_inputs(approved.config.connection, approved.config.oauth):
         answer = await _ask_once(approved, part, secrets, ask)
         if isinstance(answer, Gap) and part.default is None:
             raise InputMissing(approved.name, part.id)

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.core.config import ServerConfig, Stdio, list_templates
-from mooring.core.template import FilePart
+from mooring.core.config import ServerConfig, Stdio
 from mooring.core.where import Where
+from mooring.servers.launch.act import ENV_FILE_CONTENT, describe_act
 from mooring.servers.launch.dotenv import parse_dotenv
 from mooring.servers.launch.expand import Expanded
-from mooring.servers.launch.placeholders import fill_without_fetching, read_value_file, resolve_path, value_file_folder
+from mooring.servers.launch.fetch import read_value_file, resolve_path, value_file_folder
+from mooring.servers.launch.placeholders import fill_without_fetching
 from mooring.servers.launch.shell import CommandFailed
 from mooring.servers.launch.target import is_search_path, may_replace_program
 
@@ -62,11 +63,10 @@ def describe_bound(named: Iterable[NamedFile]) -> str:
 
 
 def _iterate_files(config: ServerConfig, folder: str, where: Where) -> Iterator[NamedFile]:
-    for _, template in list_templates(config.connection, config.oauth):
-        for part in template.all_parts:
-            if isinstance(part, FilePart):
-                path = resolve_path(part.path, value_file_folder(config, folder), where.home)
-                yield _make_file(part.path, path, folder)
+    for use in describe_act(config, own=False).uses:
+        if use.kind == "file" and use.slot != ENV_FILE_CONTENT:
+            path = resolve_path(use.what, value_file_folder(config, folder), where.home)
+            yield _make_file(use.what, path, folder)
     env_file = config.connection.env_file if isinstance(config.connection, Stdio) else None
     if env_file is None:
         return

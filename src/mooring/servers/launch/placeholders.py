@@ -2,15 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
-from mooring import files
-from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
-from mooring.core.config import ServerConfig
 from mooring.core.secret import HIDDEN, is_secret, is_secret_value
 from mooring.core.template import (
     OWN_KEEPER,
@@ -30,15 +27,11 @@ from mooring.core.template import (
 from mooring.core.where import Where
 from mooring.display.text import safe
 from mooring.errors import FileError, SecretMissing, StoreUnavailable, Unresolved
+from mooring.servers.launch.act import TOKEN_HEADER, TOKEN_VARIABLE, name_slot
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
-from mooring.servers.launch.inputs import find_input
-from mooring.servers.launch.secrets import Secrets
+from mooring.servers.launch.fetch import Fetcher, resolve_path
 from mooring.servers.launch.shell import CommandFailed
-from mooring.servers.launch.stores import find_stored_secret
-
-MAX_VALUE_FILE = 64 * 1024
-"""The largest file that can be a value, in bytes."""
 
 
 class Placeholders:
@@ -48,35 +41,29 @@ class Placeholders:
     stops the start. Values that must not be shown are collected in `secrets`.
     """
 
-    def __init__(
-        self,
-        approved: Approved,
-        where: Where,
-        *,
-        secrets: Secrets,
-        store: SecretStore,
-        run: Callable[[str], Awaitable[str | CommandFailed]],
-    ) -> None:
+    def __init__(self, approved: Approved, where: Where, fetcher: Fetcher) -> None:
         self._approved = approved
         self._where = where
-        self._shared_secrets = secrets
-        self._store = store
-        self._run = run
-        self._fetched: dict[Part, PartValue] = {}
+        self._fetcher = fetcher
+        self._fetched: dict[tuple[Part, str], PartValue] = {}
         self.secrets: list[str] = []
         self.omitted: list[OmittedEntry] = []
 
-    async def fetch(self, templates: Iterable[Template]) -> None:
-        """Run the commands and read the stored secrets that these templates need, all at the same time."""
-        wanted: dict[Part, Coroutine[Any, Any, Expanded | Gap]] = {}
-        for template in templates:
+    async def fetch(self, templates: Iterable[tuple[str, Template]]) -> None:
+        """Run the commands and read the stored secrets that these templates need, all at the same time.
+
+        Each template comes with its key: a value is fetched for the slot that it goes to.
+        """
+        wanted: dict[tuple[Part, str], Coroutine[Any, Any, Expanded | Gap]] = {}
+        for key, template in templates:
             for part in template.parts:
-                if part in self._fetched or part in wanted:
+                if (part, key) in self._fetched or (part, key) in wanted:
                     continue
                 if isinstance(part, CommandPart):
-                    wanted[part] = self._fetch_output(Template(template.text.removeprefix("!"), part.line))
+                    line = Template(template.text.removeprefix("!"), part.line)
+                    wanted[part, key] = self._fetch_output(part, line, key)
                 elif isinstance(part, SecretPart) and part.keeper == OWN_KEEPER:
-                    wanted[part] = self._fetch_own_secret(part.name)
+                    wanted[part, key] = self._fetch_own_secret(part.name, key)
         if wanted:
             values = await asyncio.gather(*wanted.values())
             self._fetched.update(zip(wanted, values, strict=True))
@@ -89,10 +76,12 @@ class Placeholders:
         oauth = self._approved.config.oauth
         if oauth is None or oauth.credential_id is None:
             return None
-        from mooring.auth.credential import find_access_token  # few definitions name one
-
+        if url is None and not self._approved.own:
+            self.omit("auth.credentialId", "names a login, and a project's program is never given one")
+            return None
+        slot = TOKEN_VARIABLE if url is None else TOKEN_HEADER
         try:
-            token = await find_access_token(self._store, oauth.credential_id, url)
+            token = await self._fetcher.read_token(oauth.credential_id, slot, url)
             reason = "of which no token is stored for it"
         except (StoreUnavailable, FileError) as error:
             token, reason = None, f"which cannot be read: {_describe_store(error)}"
@@ -131,7 +120,7 @@ class Placeholders:
 
     async def fill_entries(self, key: str, templates: Mapping[str, Template]) -> dict[str, str]:
         """The entries that have a value. Raises: as `fill_or_omit`."""
-        await self.fetch(templates.values())
+        await self.fetch((f"{key}.{name}", template) for name, template in templates.items())
         entries: dict[str, str] = {}
         for name, template in templates.items():
             text = await self.fill_or_omit(f"{key}.{name}", template)
@@ -163,8 +152,8 @@ class Placeholders:
             reason = f"would put the secret {secret} on a command line, where other users can read it; pass it in env"
             return Gap(reason, stops=True)
         template = _apply_slot(key, template)
-        await self.fetch([template])
-        filled = expand(template, self._look_up)
+        await self.fetch([(key, template)])
+        filled = expand(template, lambda part: self._look_up(part, key))
         if isinstance(filled, Gap) and is_bare_name(template):
             # A secret that someone pasted in looks like a bare name too, so the reason must not repeat it.
             return Gap("is the name of a variable that is not set", filled.stops)
@@ -172,29 +161,29 @@ class Placeholders:
 
     # --- the value of a part --------------------------------------------------------------------------------
 
-    def _look_up(self, part: Part) -> PartValue:
+    def _look_up(self, part: Part, slot: str) -> PartValue:
         match part:
             case TextPart(text):
                 return Expanded(text)
-            case VariablePart():
-                return _look_up_variable(part, self._where)
+            case VariablePart(name):
+                return _use_variable(part, self._fetcher.read_variable(name, slot))
             case FilePart(path):
-                return self._read_file(path)
+                return self._read_file(path, slot)
             case KnownPart():
                 return Expanded(_look_up_place(part, self._where, self._approved.folder))
             case SecretPart(keeper=keeper) if keeper == OWN_KEEPER:
-                return self._fetched[part]
+                return self._fetched[part, slot]
             case SecretPart():
-                return self._look_up_secret(part)
+                return self._look_up_secret(part, slot)
             case ForeignPart(text):
                 return Gap(f"contains {safe(text)}, which only {self._tool} can fill in")
             case InputPart():
-                return self._look_up_input(part)
+                return self._look_up_input(part, slot)
             case CommandPart():
-                return self._fetched[part]
+                return self._fetched[part, slot]
 
-    def _look_up_input(self, part: InputPart) -> Expanded | Gap:
-        value = find_input(self._approved, part, self._shared_secrets)
+    def _look_up_input(self, part: InputPart, slot: str) -> Expanded | Gap:
+        value = self._fetcher.read_answer(part, slot)
         if value is None:
             return Gap(f"needs the input {safe(part.id)!r}, which was not given", stops=True)
         # A default and the options are in a file that others may read as well. Anything else may be a password, even
@@ -202,17 +191,15 @@ class Placeholders:
         is_public = not part.secret and (value == part.default or value in part.options)
         return Expanded(value, () if is_public else (value,))
 
-    def _look_up_secret(self, secret: SecretPart) -> Expanded | Gap:
-        given = self._where.env.get(secret.name) if secret.variable else None
-        value = given or find_stored_secret(secret, self._approved.config.origin.path)
+    def _look_up_secret(self, secret: SecretPart, slot: str) -> Expanded | Gap:
+        value = self._fetcher.read_tool_secret(secret, slot)
         if value is not None:
             return Expanded(value, (value,))
         hint = "; set a variable of that name" if secret.variable else ""
         return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{hint}")
 
-    def _read_file(self, path: str) -> Expanded | Gap:
-        folder = value_file_folder(self._approved.config, self._approved.folder)
-        content = read_value_file(self.resolve_path(path, folder))
+    def _read_file(self, path: str, slot: str) -> Expanded | Gap:
+        content = self._fetcher.read_file(path, slot)
         if isinstance(content, CommandFailed):
             return Gap(f"needs the file {safe(path)}, which {content.how}")
         value = content.strip()
@@ -224,31 +211,22 @@ class Placeholders:
 
     # --- values that have to be fetched ---------------------------------------------------------------------
 
-    async def _fetch_output(self, template: Template) -> Expanded | Gap:
-        line = await self._expand(template, "")
+    async def _fetch_output(self, command: CommandPart, template: Template, slot: str) -> Expanded | Gap:
+        line = await self._expand(template, name_slot(command))
         if isinstance(line, Gap):
             return line
-        key = ("command", line.text, self._approved.folder)
-        value = await self._shared_secrets.fetch_once(key, lambda: self._run_command(line.text))
-        if isinstance(value, Gap):
-            return value
-        return Expanded(value, (value,))
+        value = await self._fetcher.run_command(command, line.text, slot)
+        return value if isinstance(value, Gap) else Expanded(value, (value,))
 
-    async def _fetch_own_secret(self, name: str) -> Expanded | Gap:
+    async def _fetch_own_secret(self, name: str, slot: str) -> Expanded | Gap:
         # Read at each start: once the person has stored another value, a restart is enough.
         try:
-            value = await self._store.get("secret", name)
+            value = await self._fetcher.read_own_secret(name, slot)
         except (StoreUnavailable, FileError) as error:
             return Gap(f"needs the secret {name}, which cannot be read: {_describe_store(error)}", stops=True)
         if value is None:
             return Gap(f"needs the secret {name}, which is not stored", stops=True, secret=name)
         return Expanded(value, (value,))
-
-    async def _run_command(self, line: str) -> str | Gap:
-        output = await self._run(line)
-        if isinstance(output, CommandFailed):
-            return Gap(f"comes from a command that {output.how}")
-        return output
 
 
 def _describe_store(error: StoreUnavailable | FileError) -> str:
@@ -285,7 +263,7 @@ def fill_without_fetching(template: Template, where: Where, folder: str) -> Expa
             case TextPart(text):
                 return Expanded(text)
             case VariablePart():
-                return _look_up_variable(part, where)
+                return _use_variable(part, where.env.get(part.name))
             case KnownPart():
                 return Expanded(_look_up_place(part, where, folder))
             case _:
@@ -294,33 +272,8 @@ def fill_without_fetching(template: Template, where: Where, folder: str) -> Expa
     return expand(template, look_up)
 
 
-def resolve_path(path: str, folder: str, home: str) -> str:
-    """A path in the person's home if it begins with `~`, or else in a folder."""
-    if path == "~" or path.startswith("~/"):
-        return home + path[1:]
-    return os.path.join(folder, path)
-
-
-def value_file_folder(config: ServerConfig, project: str) -> str:
-    """The folder that `{file:…}` starts from."""
-    # That of the file that names it, as in OpenCode, the one tool that documents where it looks.
-    folder = os.path.dirname(config.origin.path or "")
-    return folder if os.path.isabs(folder) else project
-
-
-def read_value_file(path: str) -> str | CommandFailed:
-    """The text of a file that is a value, or holds some."""
-    try:
-        data = files.read(path, MAX_VALUE_FILE)
-        return CommandFailed("does not exist") if data is None else data.decode()
-    except FileError as error:
-        return CommandFailed(error.reason)
-    except UnicodeDecodeError:
-        return CommandFailed("is not text")
-
-
-def _look_up_variable(variable: VariablePart, where: Where) -> PartValue:
-    value = where.env.get(variable.name, variable.default)
+def _use_variable(variable: VariablePart, found: str | None) -> PartValue:
+    value = variable.default if found is None else found
     if value is not None:
         return Expanded(value, (value,) if is_secret(variable.name, value) else ())
     match variable.unset:

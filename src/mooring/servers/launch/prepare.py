@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mooring.auth.store import SecretStore
 from mooring.core.approved import Approved
-from mooring.core.config import Http, InProcess, OAuth, Stdio, find_input_variables
+from mooring.core.config import LOGIN_SECRETS, Http, InProcess, OAuth, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
 from mooring.core.where import Where
@@ -21,11 +21,13 @@ from mooring.display.text import short_path
 from mooring.errors import InputMissing, Unresolved
 from mooring.process.surroundings import surround
 from mooring.servers.launch import shell
+from mooring.servers.launch.act import describe_act
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
+from mooring.servers.launch.fetch import Fetcher
 from mooring.servers.launch.inputs import find_missing_inputs
 from mooring.servers.launch.isolate import isolate
-from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching, read_value_file
+from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching
 from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Starter
 from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
@@ -90,24 +92,26 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
         Unresolved: another placeholder in its definition has no value.
         GuardLost: the guard died, or was closed.
     """
-    placeholders = Placeholders(
+    # First of all: no secret is fetched for a program that nobody approved.
+    check_approval(approved, context.where, context.env)
+    fetcher = Fetcher(
+        describe_act(approved.config, own=approved.own),
         approved,
         context.where,
         secrets=context.secrets,
         store=context.store,
         run=lambda line: _run_command(line, context, approved),
     )
-    # First of all: no secret is fetched for a program that nobody approved.
-    check_approval(approved, context.where, context.env)
+    placeholders = Placeholders(approved, context.where, fetcher)
     # Before any command runs for it: without an input there will be no server.
     for part in find_missing_inputs(approved, context.secrets):
         variables = find_input_variables(approved.config.connection, part.id)
         raise InputMissing(approved.name, part.id, variables)
     match approved.config.connection:
         case Stdio() as stdio:
-            return await _prepare_program(approved, stdio, context, placeholders)
+            return await _prepare_program(approved, stdio, context, placeholders, fetcher)
         case Http() as http:
-            return await _prepare_endpoint(approved, http, context, placeholders)
+            return await _prepare_endpoint(approved, http, context, placeholders, fetcher)
         case InProcess():
             raise Unresolved(approved.name, "server", "is an object of this program, which nothing has to start")
 
@@ -126,7 +130,7 @@ def _run_command(line: str, context: LaunchContext, approved: Approved, **more: 
 
 
 async def _prepare_program(
-    approved: Approved, stdio: Stdio, context: LaunchContext, placeholders: Placeholders
+    approved: Approved, stdio: Stdio, context: LaunchContext, placeholders: Placeholders, fetcher: Fetcher
 ) -> Launch:
     command = placeholders.resolve_path(await placeholders.fill("command", stdio.command), "")
     if not command:
@@ -134,20 +138,22 @@ async def _prepare_program(
     subfolder = await placeholders.fill("cwd", stdio.cwd) if stdio.cwd else ""
     cwd = placeholders.resolve_path(subfolder, approved.folder) if subfolder else approved.folder
     # All at once here, so that the loops below find every value fetched.
-    await placeholders.fetch((*stdio.args, *stdio.env.values()))
+    env_templates = ((f"env.{name}", value) for name, value in stdio.env.items())
+    await placeholders.fetch((*(("args", arg) for arg in stdio.args), *env_templates))
     args = [await placeholders.fill("args", arg) for arg in stdio.args]
     env = await placeholders.fill_entries("env", stdio.env)
     token = await placeholders.fetch_token(None)
     if token is not None:
         env["OAUTH_ACCESS_TOKEN"] = token
-    file_env = await _read_env_file(approved, stdio.env_file, context.where, placeholders) if stdio.env_file else {}
+    file_env = await _read_env_file(approved, stdio.env_file, context, placeholders, fetcher) if stdio.env_file else {}
+    passed = [name for name in stdio.pass_env if fetcher.read_variable(name, f"passEnv.{name}") is not None]
     launch = make_launch(
         (command, *args),
         context.where,
         cwd,
         own=approved.own,
         env={**file_env, **env},
-        pass_env=stdio.pass_env,
+        pass_env=passed,
         settings=context.env,
         secrets=placeholders.secrets,
         typed=approved.config.origin.typed,
@@ -162,11 +168,11 @@ async def _prepare_program(
 
 
 async def _read_env_file(
-    approved: Approved, template: Template, where: Where, placeholders: Placeholders
+    approved: Approved, template: Template, context: LaunchContext, placeholders: Placeholders, fetcher: Fetcher
 ) -> dict[str, str]:
     """The variables in the file that a definition names."""
     path = await placeholders.fill_or_omit("envFile", template)
-    text = read_value_file(placeholders.resolve_path(path, approved.folder)) if path else ""
+    text = fetcher.read_env_file(template, path) if path else ""
     if isinstance(text, CommandFailed):
         placeholders.omit("envFile", text.how)
         return {}
@@ -177,7 +183,7 @@ async def _read_env_file(
         return variables
     # Whoever can write to a project must not choose the program by this file, so no PATH is taken from it. An approval
     # shows its other variables that change what is loaded, and is bound to them, if it can tell which file it is.
-    is_bound = fill_without_fetching(template, where, approved.folder) is not None
+    is_bound = fill_without_fetching(template, context.where, approved.folder) is not None
     refused = is_search_path if is_bound else may_replace_program
     for name in filter(refused, tuple(variables)):
         reason = "changes what a program loads, so it belongs in env, where the approval question shows it"
@@ -190,7 +196,7 @@ async def _read_env_file(
 
 
 async def _prepare_endpoint(
-    approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders
+    approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders, fetcher: Fetcher
 ) -> Endpoint:
     url = await placeholders.fill("url", http.url)
     for variable in find_unset(http.url, context.where.env):
@@ -201,7 +207,7 @@ async def _prepare_endpoint(
     if token is not None:
         headers = _merge_headers(headers, {"Authorization": f"Bearer {token}"})
     if http.headers_helper:
-        newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders)
+        newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders, fetcher)
         headers = _merge_headers(headers, newer)
     login = await _fill_login(approved.config.oauth, placeholders) if approved.config.oauth else None
     in_headers = (value for name, value in headers.items() if is_secret(name, value))
@@ -214,13 +220,14 @@ async def _prepare_endpoint(
 async def _fill_login(oauth: OAuth, placeholders: Placeholders) -> "LoginOptions":
     from mooring.auth.oauth.options import LoginOptions  # lazy: few definitions say anything about it
 
-    filled = await placeholders.fill_entries("oauth", oauth.templates)
+    templates = {LOGIN_SECRETS[field]: template for field, template in oauth.templates.items()}
+    filled = await placeholders.fill_entries("oauth", templates)
     placeholders.secrets += filled.values()
     return LoginOptions(
         enabled=oauth.enabled,
         client_id=oauth.client_id or "",
-        client_secret=filled.get("client_secret", ""),
-        private_key=filled.get("private_key", ""),
+        client_secret=filled.get("clientSecret", ""),
+        private_key=filled.get("privateKey", ""),
         scopes=oauth.scopes,
         callback_port=oauth.callback_port,
         redirect_uri=oauth.redirect_uri or "",
@@ -228,7 +235,7 @@ async def _fill_login(oauth: OAuth, placeholders: Placeholders) -> "LoginOptions
         resource=oauth.resource or "",
         grant=oauth.grant or "",
         assertion=filled.get("assertion", ""),
-        id_token=filled.get("id_token", ""),
+        id_token=filled.get("idToken", ""),
         idp_token_endpoint=oauth.idp_token_endpoint or "",
         idp_client_id=oauth.idp_client_id or "",
         assumes_pkce=oauth.pkce == "assume",
@@ -245,15 +252,20 @@ def _list_unset(templates: Iterable[Template], env: Mapping[str, str]) -> tuple[
 
 
 async def _run_headers_helper(
-    approved: Approved, helper: Template, url: str, context: LaunchContext, placeholders: Placeholders
+    approved: Approved,
+    helper: Template,
+    url: str,
+    context: LaunchContext,
+    placeholders: Placeholders,
+    fetcher: Fetcher,
 ) -> Mapping[str, str]:
-    """The headers that a command prints. It is run for each connection: it is meant for tokens that expire."""
+    """The headers that a command prints."""
     line = await placeholders.fill_or_omit("headersHelper", helper)
     if line is None:
         return {}
     # The names that Claude Code uses, so that one helper can serve several servers.
     names = {"CLAUDE_CODE_MCP_SERVER_NAME": approved.name, "CLAUDE_CODE_MCP_SERVER_URL": url}
-    output = await _run_command(line, context, approved, **names)
+    output = await fetcher.run_helper(helper, lambda: _run_command(line, context, approved, **names))
     headers = output if isinstance(output, CommandFailed) else _parse_headers(output)
     if isinstance(headers, CommandFailed):
         placeholders.omit("headersHelper", headers.how)

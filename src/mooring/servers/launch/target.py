@@ -15,7 +15,8 @@ from mooring.core.template import Template
 from mooring.core.where import Where
 from mooring.servers.launch.environment import search_path
 from mooring.servers.launch.expand import Expanded, Gap
-from mooring.servers.launch.placeholders import fill_without_fetching, resolve_path
+from mooring.servers.launch.fetch import resolve_path
+from mooring.servers.launch.placeholders import fill_without_fetching
 
 UNRESOLVED: Final = "unresolved"
 """It resolves to nothing: a variable is not set, or there is no such program."""

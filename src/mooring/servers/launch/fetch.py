@@ -1,0 +1,138 @@
+"""The one place where something is read or run for a definition, and only what its act describes."""
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from mooring import files
+from mooring.auth.store import SecretStore
+from mooring.core.approved import Approved
+from mooring.core.config import ServerConfig
+from mooring.core.template import CommandPart, InputPart, SecretPart, Template
+from mooring.core.where import Where
+from mooring.display.text import safe
+from mooring.errors import FileError, NotApproved
+from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, Act, Use
+from mooring.servers.launch.expand import Gap
+from mooring.servers.launch.inputs import find_input
+from mooring.servers.launch.secrets import Fetch, Secrets
+from mooring.servers.launch.shell import CommandFailed
+from mooring.servers.launch.stores import find_stored_secret
+
+MAX_VALUE_FILE = 64 * 1024
+"""The largest file that can be a value, in bytes."""
+
+RunCommand: TypeAlias = Callable[[str], Awaitable[str | CommandFailed]]
+
+
+class Fetcher:
+    """Reads and runs what the act of one definition describes.
+
+    Each method says where the value will go, its `slot`, and raises `NotApproved` if the act has no such use.
+    """
+
+    def __init__(
+        self, act: Act, approved: Approved, where: Where, *, secrets: Secrets, store: SecretStore, run: RunCommand
+    ) -> None:
+        self._uses = {use.key for use in act.uses}
+        self._approved = approved
+        self._where = where
+        self._secrets = secrets
+        self._store = store
+        self._run = run
+
+    def read_variable(self, name: str, slot: str) -> str | None:
+        """A variable of the person's environment."""
+        self._require(Use("variable", name, slot))
+        return self._where.env.get(name)
+
+    def read_file(self, path: str, slot: str) -> str | CommandFailed:
+        """The text of a file that is a value."""
+        self._require(Use("file", path, slot))
+        folder = value_file_folder(self._approved.config, self._approved.folder)
+        return read_value_file(resolve_path(path, folder, self._where.home))
+
+    def read_env_file(self, template: Template, path: str) -> str | CommandFailed:
+        """The text of the `envFile` that a template leads to."""
+        self._require(Use("file", template.text, ENV_FILE_CONTENT))
+        return read_value_file(resolve_path(path, self._approved.folder, self._where.home))
+
+    def read_answer(self, part: InputPart, slot: str) -> str | None:
+        """What the person answered, or the default."""
+        self._require(Use("question", part.id, slot))
+        return find_input(self._approved, part, self._secrets)
+
+    def read_tool_secret(self, part: SecretPart, slot: str) -> str | None:
+        """A secret that another tool keeps, or the variable that takes its place."""
+        self._require(Use("secret", part.name, slot))
+        given = self._where.env.get(part.name) if part.variable else None
+        return given or find_stored_secret(part, self._approved.config.origin.path)
+
+    async def read_own_secret(self, name: str, slot: str) -> str | None:
+        """A secret of Mooring's store; `None` if it is not stored. Raises: as the store."""
+        self._require(Use("secret", name, slot))
+        return await self._store.get("secret", name)
+
+    async def read_token(self, credential: str, slot: str, url: str | None) -> str | None:
+        """The token of a login by its id, or if the act says so, the secret of that name; `None` if there is none.
+
+        `url` is the server's address, `None` for a program. Raises: as the store.
+        """
+        from mooring.auth.credential import find_login_token  # few definitions name one
+
+        self._require(Use("login", credential, slot))
+        found = await find_login_token(self._store, credential, url)
+        if found is not None or not self._has(Use("secret", credential, slot)):
+            return found.token if found else None
+        return await self.read_own_secret(credential, slot)
+
+    async def run_command(self, command: CommandPart, line: str, slot: str) -> str | Gap:
+        """What a command prints; each line is run once. `line` is the command's with its placeholders filled in."""
+        self._require(Use("command", command.written_line, slot))
+
+        async def run() -> str | Gap:
+            output = await self._run(line)
+            return Gap(f"comes from a command that {output.how}") if isinstance(output, CommandFailed) else output
+
+        fetch: Fetch = run
+        return await self._secrets.fetch_once(("command", line, self._approved.folder), fetch)
+
+    async def run_helper(
+        self, template: Template, run: Callable[[], Awaitable[str | CommandFailed]]
+    ) -> str | CommandFailed:
+        """What a headers helper prints. It is run for each connection: it is meant for tokens that expire."""
+        self._require(Use("command", template.text, HELPER_OUTPUT))
+        return await run()
+
+    def _has(self, use: Use) -> bool:
+        return use.key in self._uses
+
+    def _require(self, use: Use) -> None:
+        if not self._has(use):
+            what = f"the {use.kind} {safe(use.what)} for {safe(use.slot)}"
+            raise NotApproved(self._approved.name, f"would use {what}, which its description does not have")
+
+
+def resolve_path(path: str, folder: str, home: str) -> str:
+    """A path in the person's home if it begins with `~`, or else in a folder."""
+    if path == "~" or path.startswith("~/"):
+        return home + path[1:]
+    return os.path.join(folder, path)
+
+
+def value_file_folder(config: ServerConfig, project: str) -> str:
+    """The folder that `{file:…}` starts from."""
+    # That of the file that names it, as in OpenCode, the one tool that documents where it looks.
+    folder = os.path.dirname(config.origin.path or "")
+    return folder if os.path.isabs(folder) else project
+
+
+def read_value_file(path: str) -> str | CommandFailed:
+    """The text of a file that is a value, or holds some."""
+    try:
+        data = files.read(path, MAX_VALUE_FILE)
+        return CommandFailed("does not exist") if data is None else data.decode()
+    except FileError as error:
+        return CommandFailed(error.reason)
+    except UnicodeDecodeError:
+        return CommandFailed("is not text")
