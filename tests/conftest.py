@@ -4,14 +4,13 @@ import asyncio
 import gc
 import inspect
 import os
-import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support import HOMES, NO_KEYRING, Cli, Home, Swift
+from support import HOMES, NO_KEYRING, WATCHED, Cli, Home, Swift, take_record_openings
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,23 +28,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-RECORD = {f"sessions.db{suffix}" for suffix in ("", "-wal", "-shm")}
+# This process is watched too, and whatever it starts with its own environment.
+os.environ.update(WATCHED)
+import_module("watching.sitecustomize")
 
 
-def refuse_to_open_the_record(event: str, values: tuple[Any, ...]) -> None:
-    """Fail if anything but SQLite opens the record of conversations: its locks would be gone once that is closed.
+@pytest.fixture(autouse=True)
+def nothing_but_sqlite_opens_the_record() -> Iterator[None]:
+    """Fail a test during which any process opened the record of conversations, itself or one that it started."""
+    yield
+    assert take_record_openings() == []
 
-    SQLite opens files without telling Python. A file that was not there can be made.
-    """
-    if event != "open" or not isinstance(values[0], str | bytes):
-        return
-    path, _, flags = values
-    is_ours = "/mooring/" in sys._getframe(1).f_code.co_filename
-    if is_ours and os.path.basename(os.fsdecode(path)) in RECORD and not flags & os.O_EXCL:
-        raise AssertionError(f"{os.fsdecode(path)} was opened")
-
-
-sys.addaudithook(refuse_to_open_the_record)
 
 ASYNC_SECONDS = 20.0
 

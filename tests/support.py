@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,22 @@ ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
 NO_KEYRING = "keyring.backends.fail.Keyring"
 """What the package `keyring` has where a system has none."""
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
+WATCHING = str(Path(__file__).parent / "watching")
+RECORD_OPENED = Path(tempfile.gettempdir()) / f"mooring-record-opened-{os.getpid()}"
+WATCHED = {
+    "PYTHONPATH": os.pathsep.join(filter(None, (WATCHING, os.environ.get("PYTHONPATH")))),
+    "RECORD_OPENED": str(RECORD_OPENED),
+}
+"""The environment of a process that may not open the record of conversations; see `watching/sitecustomize.py`."""
+
+
+def take_record_openings() -> list[str]:
+    """Who opened the record of conversations since the last look."""
+    if not RECORD_OPENED.exists():
+        return []
+    found = RECORD_OPENED.read_text().splitlines()
+    RECORD_OPENED.unlink()
+    return found
 
 
 @contextmanager
@@ -154,7 +171,7 @@ def run_beside(home: Home, *words: str, **env: str) -> Result:
     done = subprocess.run(
         [MOORING, *words],
         cwd=home.cwd,
-        env={**home.env, **env},
+        env={**home.env, **WATCHED, **env},
         capture_output=True,
         text=True,
         timeout=100,

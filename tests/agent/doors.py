@@ -12,7 +12,7 @@ from tests.models import FakeModel
 import mooring
 from backends.asking import MODELS, variables
 from mooring.core.turn import TurnEvent
-from support import DEMO, MOORING, Home, Result
+from support import DEMO, MOORING, WATCHED, Home, Result
 
 PROVIDERS = ("anthropic", "openai-chat", "openai", "google")
 """Those that speak an API of their own; `openai` is the Responses API."""
@@ -52,7 +52,7 @@ def ask_command(
     done = subprocess.run(
         [MOORING, "chat", "-m", MODELS[word], *words],
         cwd=home.cwd,
-        env={**home.env, **variables(fake)},
+        env={**home.env, **WATCHED, **variables(fake)},
         capture_output=True,
         check=False,
         **given,

@@ -1,10 +1,12 @@
 """The record of conversations beside other processes: nothing is lost, whoever opens, closes, replaces or lists it."""
 
+import asyncio
 import os
 import resource
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,21 +14,27 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from scripted import ScriptedModel, Step
+from test_loop import agent_on
 from test_sessions_continued import start_chat, wait_for_text
 from tests.models import Call, FakeModel, Hold, Say
 
-from backends.asking import MODELS, variables
+from backends.asking import KEY, MODELS, variables
 from chat.terminal import Person
 from mooring.actions.sessions import UPKEEP_DELAY
 from mooring.agents.history import PersonMessage
-from mooring.agents.sessions.database import VERSION, find_database
+from mooring.agents.model import ModelRequest
+from mooring.agents.sessions.connection import find_connection
+from mooring.agents.sessions.database import BUSY_SECONDS, VERSION, find_database
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.content import Text
+from mooring.core.problem import Problem
 from mooring.files.upkeep import find_loose, tighten
-from support import DEMO, MOORING, Cli, Home, Result, run_beside
+from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_beside
 
 CONVERSING = """
-import os, sys
+import os, resource, signal, sys, threading
+from contextlib import redirect_stdout
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.store import SessionStore
@@ -42,8 +50,19 @@ def count(event, values):
 sys.addaudithook(count)
 home, cwd, name = sys.argv[1:]
 
+is_stored_again = threading.Event()
+
+def tell(problem):
+    print(problem.message, flush=True)
+    if "stored again" in problem.message:
+        is_stored_again.set()
+
 def open_store():
-    return SessionStore(Where(home, {}), on_problem=lambda problem: print(problem.message, flush=True))
+    return SessionStore(Where(home, {}), on_problem=tell)
+
+def limit_files(size):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 store = open_store()
 said = 0
@@ -76,8 +95,19 @@ for line in sys.stdin:
             below = journal.begin_sub_agent("call", agent="explore", model="m")
             below.add_message(PersonMessage((Text("look"),)))
             below.close()
+        case ["fill-the-disk"]:
+            limit_files(0)
+        case ["make-room"]:
+            limit_files(resource.RLIM_INFINITY)
+            is_stored_again.wait(30)
+        case ["make-room-silently"]:
+            limit_files(resource.RLIM_INFINITY)
         case ["upkeep"]:
             store.remove_expired(90)
+        case ["doctor"]:
+            from mooring.cli.app import run  # only here: it takes a while
+            with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+                run(["mcp", "doctor", "--fix"])
         case ["list"]:
             open_store().list()
         case ["fork"]:
@@ -101,7 +131,7 @@ class Conversing:
     def __init__(self, home: Home, name: str) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", CONVERSING, str(home.home), str(home.cwd), name],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=home.cwd, env={**home.env, **WATCHED},
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -170,10 +200,12 @@ def test_a_conversation_that_is_continued_while_old_ones_are_removed_loses_nothi
 @pytest.mark.timeout(120)
 def test_two_chats_and_a_listing_beside_them_are_all_in_the_record(home: Home) -> None:
     script = {name: [Say(f"{name} {number}") for number in range(3)] for name in ("red", "blue")}
+    connections = home.folder / "connections"
     with FakeModel(script) as model:
         words = ("chat", "-m", MODELS["anthropic"])
         assert run_beside(home, *words, "-p", "Say red.", **variables(model)).code == 0
-        with Person(home, *words, "--continue", **variables(model)) as red:
+        counted = {**variables(model), "RECORD_CONNECTIONS": str(connections)}
+        with Person(home, *words, "--continue", **counted) as red:
             red.types("More red.")
             red.sees("red 1", 60)
             # It has looked for old conversations by then.
@@ -194,6 +226,8 @@ def test_two_chats_and_a_listing_beside_them_are_all_in_the_record(home: Home) -
         ["Say blue.", "And blue again."],
         ["Say red.", "More red.", "And red again."],
     ]
+    # To look it up, to show the last exchange, to go on, to remove old ones, and to say how to continue it.
+    assert len(connections.read_text().splitlines()) == 1
 
 
 def list_prompts(home: Home) -> list[list[str]]:
@@ -249,6 +283,111 @@ def test_a_file_that_is_replaced_gets_all_of_two_conversations_again(home: Home)
         # Whichever notices it first.
         assert one.does("list", "say 1", "close", "close-another") == []
     assert sorted(list_prompts(home)) == [["a 1", "a 2", "a 3"], ["b"]]
+
+
+def test_the_file_is_in_the_mode_that_a_power_cut_does_not_damage(home: Home) -> None:
+    with closing(SessionStore(home.where).begin(str(home.cwd), model="m")) as journal:
+        journal.add_message(PersonMessage((Text("one"),)))
+        with find_connection(find_database(home.where)).use() as connection:
+            assert connection is not None
+            # What SQLite says of this mode: after a power cut the last transactions may be missing, and nothing else.
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert connection.execute("PRAGMA synchronous").fetchone() == (1,)
+
+
+@pytest.mark.processes
+def test_what_a_person_types_is_stored_as_it_is_and_the_key_of_the_model_never(home: Home) -> None:
+    with FakeModel([Say("I won't tell.")]) as model:
+        said = run_beside(home, "chat", "-m", MODELS["anthropic"], "-p", "It is hunter2", **variables(model))
+    assert said.code == 0, said.err
+    stored = Path(find_database(home.where)).read_bytes()
+    assert b"It is hunter2" in stored
+    assert KEY.encode() not in stored
+
+
+# --- a file that another program holds --------------------------------------------------------------------------------
+
+
+@contextmanager
+def held(home: Home) -> Iterator[sqlite3.Connection]:
+    """Another program's connection, which keeps everybody else from writing until it says ROLLBACK."""
+    path = find_database(home.where)
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+async def test_the_model_is_asked_once_what_was_said_is_in_the_file(home: Home) -> None:
+    stored: list[list[list[str]]] = []
+
+    def answer(_: ModelRequest) -> list[Step]:
+        stored.append(list_prompts(home))
+        return ["Fine."]
+
+    model = ScriptedModel(answer, answer)
+    with closing(SessionStore(home.where).begin(str(home.cwd), model="m")) as journal:
+        async with agent_on(home, model, journal=journal) as agent:
+            await agent.run("first")
+            with held(home) as other:
+                # The event loop ends what the write waits for: it must not wait itself.
+                asyncio.get_running_loop().call_later(0.4, other.execute, "ROLLBACK")
+                await agent.run("second")
+    assert stored == [[["first"]], [["first", "second"]]]
+
+
+async def test_a_file_that_is_held_for_longer_delays_a_turn_by_about_a_second_and_loses_nothing(home: Home) -> None:
+    problems: list[str] = []
+    is_stored_again = asyncio.Event()
+
+    def note(problem: Problem) -> None:
+        problems.append(problem.message)
+        if problem.message == STORED_AGAIN:
+            is_stored_again.set()
+
+    journal = SessionStore(home.where, on_problem=note).begin(str(home.cwd), model="m")
+    journal.add_message(PersonMessage((Text("one"),)))
+    with held(home) as other:
+        began = time.monotonic()
+        journal.add_message(PersonMessage((Text("two"),)))
+        assert time.monotonic() - began < BUSY_SECONDS
+        await journal.settle()
+        # It goes on with what is in memory.
+        journal.add_message(PersonMessage((Text("three"),)))
+        assert list_prompts(home) == [["one"]]
+        other.execute("ROLLBACK")
+        await is_stored_again.wait()
+        assert list_prompts(home) == [["one", "two", "three"]]
+    journal.close()
+    busy = "This conversation goes on, but is not being stored: the file is in use by another process"
+    assert problems == [busy, STORED_AGAIN]
+
+
+def test_whoever_leaves_waits_for_a_program_that_holds_the_file(home: Home) -> None:
+    problems: list[Problem] = []
+    journal = SessionStore(home.where, on_problem=problems.append).begin(str(home.cwd), model="m")
+    journal.add_message(PersonMessage((Text("one"),)))
+    with held(home) as other:
+        journal.add_message(PersonMessage((Text("two"),)))
+        timer = threading.Timer(2.5, other.execute, ["ROLLBACK"])
+        timer.start()
+        journal.close()
+        timer.join()
+    assert list_prompts(home) == [["one", "two"]]
+    assert "could not be stored" not in "".join(problem.message for problem in problems)
+
+
+@pytest.mark.timeout(60)
+def test_whoever_leaves_waits_ten_seconds_and_then_says_what_is_lost(home: Home) -> None:
+    problems: list[Problem] = []
+    journal = SessionStore(home.where, on_problem=problems.append).begin(str(home.cwd), model="m")
+    journal.add_message(PersonMessage((Text("one"),)))
+    with held(home):
+        journal.add_message(PersonMessage((Text("two"),)))
+        began = time.monotonic()
+        journal.close()
+        assert 10 <= time.monotonic() - began < 20
+    assert problems[-1].message == "1 entry of this conversation could not be stored."
+    assert list_prompts(home) == [["one"]]
 
 
 # --- replaced files ---------------------------------------------------------------------------------------------------
@@ -310,7 +449,7 @@ def leave_in_the_log(home: Home, model: FakeModel) -> None:
 
 def continue_chat(home: Home, model: FakeModel, prompt: str, **options: Any) -> Result:
     command = [MOORING, "--demo", "chat", "-m", "anthropic:scripted", "--continue", "-p", prompt]
-    env = {**home.env, **variables(model)}
+    env = {**home.env, **WATCHED, **variables(model)}
     done = subprocess.run(command, cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100, **options)
     return Result(done.returncode, done.stdout, done.stderr)
 
@@ -336,6 +475,32 @@ def test_on_a_full_disk_a_conversation_is_continued_from_what_is_in_the_log(home
         again = continue_chat(home, model, "And now?")
     assert (again.code, again.out) == (0, "Once more.\n"), again.err
     assert list_prompts(home) == [["Say a sentence.", "And now?"]]
+
+
+NOT_STORED = "This conversation goes on, but is not being stored: the file cannot be written: the disk is full or fails"
+STORED_AGAIN = "This conversation is being stored again, with all that was said meanwhile."
+
+
+@pytest.mark.processes
+def test_what_a_sub_agent_says_on_a_full_disk_is_told_and_stored_once_there_is_room(home: Home) -> None:
+    with Conversing(home, "a") as one:
+        assert one.does("begin", "say 1", "fill-the-disk", "sub-agent") == [NOT_STORED]
+        assert one.does("make-room") == [STORED_AGAIN]
+        assert one.does("say 1", "close") == []
+    (session,) = SessionStore(home.where).list()
+    (below,) = SessionStore(home.where).read_sub_agents(session.id)
+    assert len(below.messages) == 1
+    assert read_record(home) == {"a": count_up("a", 2)}
+
+
+@pytest.mark.processes
+def test_whoever_leaves_is_told_how_much_of_it_and_its_sub_agents_is_not_stored(home: Home) -> None:
+    with Conversing(home, "a") as one:
+        assert one.does("begin", "say 1", "another b", "fill-the-disk", "sub-agent", "say 2") == [NOT_STORED]
+        assert one.does("close") == ["3 entries of this conversation could not be stored."]
+        # The other conversation had nothing to say meanwhile.
+        assert one.does("make-room-silently", "close-another") == []
+    assert sorted(list_prompts(home)) == [["a 1"], ["b"]]
 
 
 @contextmanager
@@ -438,6 +603,21 @@ def test_doctor_takes_the_rights_of_others_away_without_opening_the_record(home:
         assert {os.stat(f"{path}{suffix}").st_mode & 0o777 for suffix in ("", "-wal", "-shm")} == {0o600}
         journal.add_message(PersonMessage((Text("two"),)))
     assert list_prompts(home) == [["one", "two"]]
+
+
+@pytest.mark.processes
+def test_doctor_repairs_the_rights_of_a_record_that_a_conversation_has_open(home: Home) -> None:
+    files = [f"{find_database(home.where)}{suffix}" for suffix in ("", "-wal", "-shm")]
+    with Conversing(home, "a") as one:
+        one.does("begin", "say 1")
+        for path in files:
+            os.chmod(path, 0o644)
+        # The process may have the record open itself, as a chat has.
+        assert one.does("doctor") == []
+        assert {os.stat(path).st_mode & 0o777 for path in files} == {0o600}
+        assert run_beside(home, "sessions").code == 0
+        assert one.does("say 1", "close") == []
+    assert read_record(home) == {"a": count_up("a", 2)}
 
 
 # --- files of older versions ------------------------------------------------------------------------------------------

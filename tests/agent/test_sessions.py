@@ -52,7 +52,7 @@ from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.store import DAY_SECONDS, SessionStore
 from mooring.core.content import Image, Text
 from mooring.core.problem import Problem
-from mooring.core.question import Answer, No, Question, Yes
+from mooring.core.question import Allow, Answer, No, Question, Yes
 from mooring.core.secret import list_secrets
 from mooring.core.turn import TokenUsage, ToolStarted
 from mooring.errors import ConfigError
@@ -148,6 +148,27 @@ async def test_a_call_that_was_waiting_for_an_answer_is_asked_about_again(home: 
     assert len(asked) == 2
     [results] = [each for each in later.requests[0].messages if isinstance(each, ResultsMessage)]
     assert [(each.id, each.is_error) for each in results.results] == [("one", False)]
+
+
+async def test_what_was_allowed_for_a_session_is_asked_about_when_it_is_continued(home: Home) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Allow("session")
+
+    script = [call("mcp__demo__echo", {"text": "hi"})], ["Said."]
+    with closing(begin(home)) as journal:
+        async with agent_on(home, ScriptedModel(*script, *script), None, ask=ask, journal=journal) as agent:
+            await agent.run("Say hi.")
+            await agent.run("Again.")
+    assert len(asked) == 1
+    with resumed(home, journal.id) as found:
+        past = AgentPast(found.journal.id, found.session.turns, found.messages, found.ended, found.loaded)
+        options = {"ask": ask, "journal": found.journal, "past": past}
+        async with agent_on(home, ScriptedModel(*script), None, **options) as agent:
+            await agent.run("Once more.")
+    assert len(asked) == 2
 
 
 def photograph(home: Home) -> dict[str, bytes]:

@@ -6,15 +6,17 @@ import time
 import pytest
 from tests.models import Call, FakeModel, Hold, Say
 
+from backends.asking import MODELS, variables
+from chat.terminal import Person
 from mooring.agents.history import ModelMessage
 from mooring.agents.sessions.store import SessionStore
-from support import MOORING, Home, run_beside
+from support import MOORING, WATCHED, Home, run_beside
 
 
 def start_chat(home: Home, env: dict[str, str], prompt: str) -> "subprocess.Popen[bytes]":
     command = [MOORING, "--demo", "chat", "-m", "anthropic:scripted", "-p", prompt]
     return subprocess.Popen(
-        command, cwd=home.cwd, env={**home.env, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, cwd=home.cwd, env={**home.env, **WATCHED, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
 
 
@@ -47,6 +49,21 @@ def test_a_chat_that_is_killed_in_the_middle_of_a_word_goes_on_with_what_it_had_
     [line] = run_beside(home, "sessions").out.splitlines()[1:]
     assert line.split()[3] == "2"
     assert line.endswith("Say a sentence.")
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(120)
+def test_a_chat_whose_terminal_is_closed_is_all_there_later(home: Home) -> None:
+    with FakeModel([Say("It is red."), Say("As I said: red.")]) as model:
+        words = ("chat", "-m", MODELS["anthropic"])
+        with Person(home, *words, **variables(model)) as chat:
+            chat.types("Which color is it?")
+            chat.sees("It is red.", 60)
+            chat.sees("\n> ", 60)
+            chat.closes_the_window()
+        done = run_beside(home, *words, "--continue", "-p", "Which?", **variables(model))
+    assert (done.code, done.out) == (0, "As I said: red.\n"), done.err
+    assert [message.text for message in model.requests[1].messages] == ["Which color is it?", "It is red.", "Which?"]
 
 
 @pytest.mark.processes

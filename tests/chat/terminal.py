@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from support import MOORING, Home, read_terminal, running
+from support import MOORING, WATCHED, Home, read_terminal, running
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -34,7 +34,7 @@ class Person:
             stdout=slave,
             stderr=slave,
             cwd=home.cwd,
-            env={**home.env, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env},
+            env={**home.env, **WATCHED, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env},
             start_new_session=True,
         )
         os.close(slave)

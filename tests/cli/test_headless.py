@@ -19,7 +19,7 @@ from agent.doors import PROVIDERS, ask_command, wait_until
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import KEY, MODELS, variables
 from mooring.testing import Issuer, Site
-from support import DEMO, MOORING, Cli, Home, Result, run_at_terminal, running
+from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_at_terminal, running
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
 OVERLOADED = Fail(503, message="Too many people ask.", retry_after=0)
@@ -115,7 +115,7 @@ def test_an_interrupt_ends_the_turn_the_stream_and_the_servers(home: Home) -> No
         process = subprocess.Popen(
             [MOORING, "chat", "-m", MODELS["anthropic"], "-p", "A story", "--output-format", "stream-json"],
             cwd=home.cwd,
-            env={**home.env, **variables(fake), "NONCE": str(home.folder)},
+            env={**home.env, **WATCHED, **variables(fake), "NONCE": str(home.folder)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -28,7 +28,7 @@ from mooring.agents.history import CallBlock, ModelMessage, PersonMessage
 from mooring.agents.sessions.entry import BlockArrived, MessageAdded, ReplyCut, decode_content
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.content import Text
-from support import Home, run_beside
+from support import Home, run_beside, take_record_openings
 
 PEOPLE = 8
 PATIENCE = 120.0
@@ -188,6 +188,7 @@ class Soak:
             *(f"{call} is {calls[call]} times in the record" for call in set(ran) if calls[call] != 1),
             *(f"{call} ran {times} times" for call, times in Counter(ran).items() if times != 1),
             *self._check_health(),
+            *take_record_openings(),
         ]  # fmt: skip
 
     def _check_health(self) -> Iterator[str]:

@@ -21,7 +21,7 @@ from mooring.agents.sessions.database import find_database
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.content import Text
 from mooring.core.turn import TokenUsage
-from support import MOORING, Actor, Cli, Home, running
+from support import MOORING, WATCHED, Actor, Cli, Home, running
 
 SETTINGS = "home/.config/mooring/settings.json"
 AGENT = "general-purpose"
@@ -69,7 +69,7 @@ def _kill_in_a_call(home: Home, fake: FakeModel, actor: Actor) -> None:
     process = subprocess.Popen(
         [MOORING, "chat", "-m", MODELS["anthropic"], "-p", "Delegate"],
         cwd=home.cwd,
-        env={**home.env, **variables(fake), "NONCE": nonce},
+        env={**home.env, **WATCHED, **variables(fake), "NONCE": nonce},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

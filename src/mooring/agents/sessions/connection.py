@@ -6,7 +6,7 @@ such a file, all of them are gone, and another process takes itself for the last
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,8 +14,10 @@ from mooring import files
 from mooring.agents.sessions.database import (
     BUSY,
     BUSY_SECONDS,
+    SqlStatement,
     connect_without_locks,
     describe_error,
+    execute_all,
     find_database,
     is_busy,
     is_unwritable,
@@ -40,6 +42,7 @@ class RecordConnection:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._log_path = f"{path}-wal"
         self.replaced = 0
         """How often another file, or another log beside it, was found under its name."""
         self._inherited: list[Connection | None] = []
@@ -93,11 +96,10 @@ class RecordConnection:
 
     # --- uses -----------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def write(self, seconds: float) -> Iterator["Connection"]:
-        """The connection to the file that has the name now, made if there is none; it waits so long for others.
+    def write(self, make_batch: "Callable[[Connection], Sequence[SqlStatement]]", seconds: float) -> None:
+        """Write all of a batch or nothing, to the file that has the name now; it waits so long for others.
 
-        Raises: FileError.
+        The batch is made once it is known whether that is another file. Raises: FileError.
         """
         import sqlite3
 
@@ -105,7 +107,8 @@ class RecordConnection:
         if not self._lock.acquire(timeout=seconds):
             raise FileError(self.path, *BUSY)
         try:
-            yield self._connect(seconds)
+            connection = self._connect(seconds)
+            execute_all(connection, make_batch(connection))
         except (sqlite3.Error, FileError) as error:
             found = error if isinstance(error, FileError) else describe_error(self.path, error)
             # One that was opened when nothing could be written stays so.
@@ -160,7 +163,7 @@ class RecordConnection:
 
     def _connect(self, seconds: float = BUSY_SECONDS) -> "Connection":
         """The connection, to the files that have their names now. Raises: sqlite3.Error; FileError."""
-        if self._connection is not None and (self._file, self._log) != _identify(self.path):
+        if self._connection is not None and (self._file, self._log) != self._identify():
             self._abandon()
         if self._connection is None:
             self._connection = self._open(seconds)
@@ -172,11 +175,15 @@ class RecordConnection:
     def _open(self, seconds: float) -> "Connection":
         connection = open_database(self.path, seconds)
         known, self._seconds = self._file, seconds
-        self._file, self._log = _identify(self.path)
+        self._file, self._log = self._identify()
         if self._is_abandoned or (known is not None and known != self._file):
             self._is_abandoned = False
             self.replaced += 1
         return connection
+
+    def _identify(self) -> tuple[FileIdentity, FileIdentity]:
+        """The file and the log beside it that have these names now."""
+        return _identify_file(self.path), _identify_file(self._log_path)
 
     def _abandon(self) -> None:
         """Let go of files that somebody replaced."""
@@ -222,11 +229,6 @@ def hold_record(where: Where) -> Iterator[None]:
     """Keep the connection to the record, once something opens it, until the end."""
     with find_connection(find_database(where)).hold():
         yield
-
-
-def _identify(path: str) -> tuple[FileIdentity, FileIdentity]:
-    """The file and the log beside it that have these names now."""
-    return _identify_file(path), _identify_file(f"{path}-wal")
 
 
 def _identify_file(path: str) -> FileIdentity:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from mooring.agents.sessions.connection import find_connection
-from mooring.agents.sessions.database import ADD_ENTRY, BUSY_SECONDS, SqlStatement, execute_all, is_busy
+from mooring.agents.sessions.database import ADD_ENTRY, BUSY_SECONDS, SqlStatement, is_busy
 from mooring.core.problem import Problem
 from mooring.errors import FileError
 
@@ -56,6 +56,7 @@ class SessionDatabase:
         self._sessions: list[str] = []
         self._written: list[SqlStatement] = []
         self._unwritten: list[SqlStatement] = []
+        self._batch: list[SqlStatement] = []
         self._replaced = self._record.replaced
         self._retrying: threading.Thread | None = None
         self._is_left = threading.Event()
@@ -132,16 +133,19 @@ class SessionDatabase:
         """Write what is to be written, all or nothing. Raises: FileError."""
         if not self._unwritten:
             return
-        with self._record.write(seconds) as connection:
+        # Only one thread does this at a time: the one that tries again, or else the conversation's own.
+        self._record.write(self._make_batch, seconds)
+        self._written.extend(self._batch)
+        # More may have come meanwhile, behind it.
+        del self._unwritten[: len(self._batch)]
+
+    def _make_batch(self, connection: "Connection") -> Sequence[SqlStatement]:
+        if not self._knows_newest_use:
             self._note_newest_use(connection)
-            if self._replaced != self._record.replaced:
-                self._write_again()
-            batch = self._unwritten[:]
-            if batch:
-                execute_all(connection, batch)
-            self._written.extend(batch)
-            # More may have come meanwhile, behind it.
-            del self._unwritten[: len(batch)]
+        if self._replaced != self._record.replaced:
+            self._write_again()
+        self._batch = self._unwritten[:]
+        return self._batch
 
     def _write_again(self) -> None:
         """Put all that was written in front of what is to be written: the file that is there now may lack any of it."""
@@ -241,7 +245,7 @@ class SessionDatabase:
         Raises: FileError.
         """
         with self._record.use() as connection:
-            if connection is not None:
+            if connection is not None and not self._knows_newest_use:
                 self._note_newest_use(connection)
             yield connection
 
@@ -254,10 +258,9 @@ class SessionDatabase:
         return self._record.hold()
 
     def _note_newest_use(self, connection: "Connection") -> None:
-        if not self._knows_newest_use:
-            query = "SELECT max(used) FROM sessions WHERE parent IS NULL"
-            self.newest_use = connection.execute(query).fetchone()[0]
-            self._knows_newest_use = True
+        query = "SELECT max(used) FROM sessions WHERE parent IS NULL"
+        self.newest_use = connection.execute(query).fetchone()[0]
+        self._knows_newest_use = True
 
 
 _REMOVE = ("DELETE FROM entries WHERE session = ?", "DELETE FROM sessions WHERE id = ?")
