@@ -17,6 +17,8 @@ import mooring
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions, ServersWay
 from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.own_tools import OWN_TOOLS
+from mooring.core.backend_name import ProgramName
 from mooring.core.question import Answer, No, Permission, Question
 from mooring.core.turn import TextPiece, TurnDone, TurnEvent, TurnInput
 from mooring.host.host import Host
@@ -92,7 +94,7 @@ class Talk:
 
 @asynccontextmanager
 async def open_talk(
-    name: str,
+    name: ProgramName,
     open_backend: Callable[[AgentBridge, BackendOptions], Awaitable[Any]],
     home: Home,
     env: dict[str, str],
@@ -108,7 +110,9 @@ async def open_talk(
     sessions: list[str] = []
     async with Guard() as guard, mooring.open(request=home.request(), ask=ask, guard=guard) as host:
         reporter = AgentReporter("s1", name)
-        async with open_bridge(host, reporter, ask=ask, rules=rules, policy=policy, way=servers) as bridge:
+        tools = OWN_TOOLS[name]
+        opening = open_bridge(host, reporter, ask=ask, rules=rules, policy=policy, way=servers, program=tools)
+        async with opening as bridge:
             given = BackendOptions(
                 cwd=str(home.cwd), env=env, guard=guard, servers=servers, on_session=sessions.append, **options
             )

@@ -131,12 +131,15 @@ def _read_pictures(content: Any) -> list[Picture]:
 
 
 def _read_call(call: Json) -> AskedCall:
+    if call["type"] == "custom":
+        # A tool that takes plain text, such as a patch.
+        return AskedCall(call["id"], call["custom"]["name"], {"input": call["custom"]["input"]})
     function = call["function"]
     return AskedCall(call["id"], function["name"], parse_arguments(function["arguments"]))
 
 
 def _read_tool(tool: Json) -> OfferedTool:
-    function = tool.get("function") or {"name": tool["type"]}
+    function = tool.get("function") or tool.get("custom") or {"name": tool["type"]}
     return OfferedTool(function["name"], function.get("description") or "", function.get("parameters"))
 
 

@@ -22,6 +22,7 @@ from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import SwitchServer
+from mooring.backends.own_tools import OWN_TOOLS
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.core.backend_name import ProgramName, ServersWay
 from mooring.core.limits import TurnLimits
@@ -189,6 +190,7 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
         rules=() if options.agent is None else options.agent.rules,
         switch=options.switch,
         way=host.settings["backendServers"],
+        program=OWN_TOOLS[options.name],
     )
     async with opening as bridge:
         yield bridge

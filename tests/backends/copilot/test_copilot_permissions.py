@@ -75,12 +75,12 @@ async def test_its_own_tools_are_judged_as_ours_and_asked_about_once(home: Home)
         ("bash", {"command": "echo hi", "description": "Says hi"}),
         ("create", {"path": str(made), "file_text": "new"}),
         ("edit", {"path": str(inside), "old_str": "sea", "new_str": "ocean"}),
-        ("grep", {"pattern": "land", "path": str(home.project)}),
+        ("grep", {"pattern": "land", "paths": [str(home.project)]}),
     )
     async with make_caller(*calls) as fake, talk(home, fake, person=person) as copilot:
         events = await copilot.say("Do all of it.")
     asked = [question for question in person.asked if isinstance(question, Permission)]
-    assert sorted(question.tool for question in asked) == ["Bash", "Edit", "Edit", "Read"]
+    assert sorted(question.tool for question in asked) == ["Bash", "Edit", "Read", "Write"]
     assert [event.success for event in pick(events, ToolFinished)] == [True] * 6
     assert (made.read_text(), inside.read_text()) == ("new", "ocean")
     [read] = [question for question in asked if question.tool == "Read"]

@@ -21,6 +21,7 @@ from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode import OpenCodeBackend, open_opencode
+from mooring.backends.own_tools import OWN_TOOLS
 from mooring.core.backend_name import ServersWay
 from mooring.core.question import Allow, Answer, Question
 from mooring.core.turn import (
@@ -178,7 +179,9 @@ async def talk_on(
     reporter = AgentReporter(session, "opencode")
     async with (
         Guard() as guard,
-        open_bridge(host, reporter, ask=person.ask, way=options.get("servers", "shared")) as bridge,
+        open_bridge(
+            host, reporter, ask=person.ask, way=options.get("servers", "shared"), program=OWN_TOOLS["opencode"]
+        ) as bridge,
     ):
         settings = BackendOptions(cwd=str(home.cwd), env=home.env, guard=guard, on_session=sessions.append, **options)
         backend = await open_opencode(bridge, settings)

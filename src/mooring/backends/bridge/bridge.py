@@ -7,16 +7,18 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from mooring.agents.streak import CallStreak, ask_once, mention_repetition, normalize_arguments
+from mooring.backends.bridge.decisions import CallDecision, CallDecisions
 from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import LONGEST, AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
-from mooring.backends.bridge.own_tools import OwnTools
+from mooring.backends.bridge.own_tools import ActReport, OwnTools
 from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
+from mooring.backends.own_tools.schema import NO_PROGRAM, ProgramSchema
 from mooring.core.backend_name import ServersWay
 from mooring.core.event import Reloaded
 from mooring.core.hello import Implementation
@@ -24,7 +26,7 @@ from mooring.core.limits import Limits
 from mooring.core.question import Ask, No, RepeatedCall
 from mooring.core.turn import ServerStatus
 from mooring.core.verdict import Rule
-from mooring.display.text import count_noun
+from mooring.display.text import count_noun, safe
 from mooring.errors import Denied, MooringError
 from mooring.host.conversation import ConversationHost
 from mooring.host.host import Host
@@ -80,13 +82,14 @@ async def open_bridge(
     rules: Iterable[Rule] = (),
     way: ServersWay = "shared",
     switch: SwitchServer | None = None,
+    program: ProgramSchema = NO_PROGRAM,
     beat: float = BEAT_SECONDS,
 ) -> AsyncIterator["AgentBridge"]:
     """What connects one conversation to another agent's program, while it is open.
 
     `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.registry`. `way` says
-    how the agent gets the servers, and `switch` how servers of the host are enabled and disabled. Every `beat` seconds
-    the agent hears that its call waits for the person.
+    how the agent gets the servers, and `switch` how servers of the host are enabled and disabled. `program` is what is
+    known of the agent's own tools. Every `beat` seconds the agent hears that its call waits for the person.
 
     Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
     """
@@ -96,7 +99,7 @@ async def open_bridge(
     conversation = parts.converse(permissions, told)
     async with AsyncExitStack() as stack:
         site = await stack.enter_async_context(_open_site()) if way == "shared" else None
-        bridge = AgentBridge(host, reporter, told, conversation, site, HostServers(host, switch))
+        bridge = AgentBridge(host, reporter, told, conversation, site, HostServers(host, switch), program)
         stack.push_async_callback(bridge.close)
         yield bridge
 
@@ -139,6 +142,7 @@ class AgentBridge:
         conversation: ConversationHost,
         site: AgentSite | None,
         servers: HostServers,
+        program: ProgramSchema,
     ) -> None:
         """Without a `site`, the agent reaches the servers by itself."""
         self.reporter = reporter
@@ -149,14 +153,17 @@ class AgentBridge:
         self._host = host
         self._conversation = conversation
         self._site = site
-        self._names = AgentNames()
+        self._program = program
+        self._names = AgentNames(program.reserved)
         self._grants = CallGrants()
         self._streak = CallStreak()
-        self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard)
+        self._decisions = CallDecisions()
+        self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard, program)
         self._record = AgentRecord(host._parts.permissions.audit)
+        self._is_version_told = False
         self._urls: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
-        reporter.on_finish = self._record.finish
+        reporter.on_finish = self._finish_call
         reporter.on_end = self._end_turn
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring bridge")
 
@@ -192,6 +199,9 @@ class AgentBridge:
         """The tool that the agent means by the names of a server and a tool with a `mark` between; `None` if it is one
         of its own.
         """
+        if written in self._program.tools:
+            # No server was given a name that could make it one of these.
+            return None
         # No server's name is longer, and a model may write anything.
         places = [place for place in range(2 * LONGEST) if written.startswith(mark, place)]
         read = [self.read_tool(written[:place], written[place + len(mark) :]) for place in reversed(places)]
@@ -268,37 +278,91 @@ class AgentBridge:
 
     # --- permissions ----------------------------------------------------------------------------------------------
 
-    async def permit(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> None:
+    def begin_call(self, call_id: str) -> None:
+        """Note that the agent is to make a call, once for each: two with the same id at a time are both refused."""
+        self._decisions.begin(call_id)
+
+    def is_understood(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether everything is known about a call of one of the agent's own tools, and it can be judged."""
+        return self._own_tools.is_local(name) and self._own_tools.is_understood(name, arguments)
+
+    def note_version(self, version: str) -> None:
+        """Say, once, that the agent's program is newer than what is known of its tools."""
+        if self._is_version_told or not self._program.is_newer(version):
+            return
+        self._is_version_told = True
+        known = f"Mooring knows the tools of {self._program.program} {self._program.version}"
+        self.reporter.fail(f"{known}, and this is {safe(version)}: what is new in its tools is asked about.", 0.0)
+
+    async def permit(
+        self,
+        tool: McpTool | OwnTool,
+        arguments: Mapping[str, Any] | None,
+        *,
+        call_id: str,
+        report: ActReport | None = None,
+    ) -> None:
         """Have a call decided by the gate, at the agent's request, asking the person if they have to be asked.
 
         A yes for a server's tool covers one call with these arguments through `list_endpoints`, until the turn ends;
         after a no, such a call is refused without another question. One of the agent's own tools is judged as the
-        local tool that does the same.
+        local tool that does the same, by its arguments, if they are known, and by what the agent reports that it will
+        do. An agent may ask several times about one call: the person is asked again only about what is new.
 
         Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
         """
-        try:
-            times = await self._check_repeated(tool, arguments)
-            with mention_repetition(self._streak, times):
-                if isinstance(tool, McpTool):
-                    await self._permit_server_tool(tool, arguments, call_id)
-                else:
-                    await self._permit_own_tool(tool, arguments, call_id)
-        except Denied as error:
-            if self._streak.is_unanswered:
-                self.reporter.stop("repeated")
-            self.reporter.note_denied(call_id, error)
-            raise
+        decision = self._decisions.find(call_id, tool, arguments)
+        async with decision.lock:
+            try:
+                if decision.refusal is not None:
+                    raise decision.refusal
+                self._decisions.check(call_id)
+                await self._decide(tool, arguments, call_id, report, decision)
+                self._decisions.check(call_id)
+            except Denied as error:
+                decision.refusal = error
+                if self._streak.is_unanswered:
+                    self.reporter.stop("repeated")
+                self.reporter.note_denied(call_id, error)
+                raise
 
-    async def find_refusal(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], *, call_id: str) -> str | None:
+    async def find_refusal(
+        self,
+        tool: McpTool | OwnTool,
+        arguments: Mapping[str, Any] | None,
+        *,
+        call_id: str,
+        report: ActReport | None = None,
+    ) -> str | None:
         """Have a call decided as `permit` does: why it may not be made, in words for the model; `None` if it may."""
         try:
-            await self.permit(tool, arguments, call_id=call_id)
+            await self.permit(tool, arguments, call_id=call_id, report=report)
         except MooringError as error:
             return error.for_model or str(error)
         return None
 
-    async def _check_repeated(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any]) -> int:
+    async def _decide(
+        self,
+        tool: McpTool | OwnTool,
+        arguments: Mapping[str, Any] | None,
+        call_id: str,
+        report: ActReport | None,
+        decision: CallDecision,
+    ) -> None:
+        times = 0
+        if not decision.is_counted:
+            decision.is_counted = True
+            times = await self._check_repeated(tool, arguments, report)
+        with mention_repetition(self._streak, times):
+            if isinstance(tool, OwnTool):
+                await self._permit_own_tool(tool, arguments, call_id, report, decision)
+            elif not decision.is_permitted:
+                await self._permit_server_tool(tool, arguments or {}, call_id)
+                decision.permit([])
+
+    async def _check_repeated(
+        self, tool: McpTool | OwnTool, arguments: Mapping[str, Any] | None, report: ActReport | None
+    ) -> int:
         """Ask about a call that was made several times in a row; where no one can be asked, the turn ends.
 
         If permission is asked for it anyway, that question has to say which call in a row it is: this one; otherwise 0.
@@ -307,32 +371,36 @@ class AgentBridge:
         """
         server, name = (tool.server, tool.tool) if isinstance(tool, McpTool) else (None, tool.name)
         streak = self._streak
-        if not streak.add(f"{server}.{name}", normalize_arguments(arguments)):
+        # Where the arguments aren't known, what the agent reports is all that tells one call from another.
+        given = to_builtins(report) if arguments is None else arguments
+        if not streak.add(f"{server}.{name}", normalize_arguments(given)):
             return 0
         times = streak.times
-        if await self._needs_permission(tool, arguments):
+        if await self._needs_permission(tool, arguments, report):
             return times
-        answer = await self.ask(RepeatedCall(server, name, arguments, times))
+        answer = await self.ask(RepeatedCall(server, name, arguments or {}, times))
         streak.settle(times, answer)
         if not isinstance(answer, No):
             return 0
         made = count_noun(times - 1, "time")
         denied = Denied(f"{name} was not called again: it was called {made} in a row with the same input.")
         if isinstance(tool, McpTool):
-            self._grants.refuse(tool.server, tool.tool, arguments, denied)
+            self._grants.refuse(tool.server, tool.tool, arguments or {}, denied)
         raise denied
 
-    async def _needs_permission(self, tool: McpTool | OwnTool, arguments: Mapping[str, Any]) -> bool:
+    async def _needs_permission(
+        self, tool: McpTool | OwnTool, arguments: Mapping[str, Any] | None, report: ActReport | None
+    ) -> bool:
         """Whether the gate would ask about a call. What is wrong with it is said when it is permitted."""
         calls = self._conversation.calls
         try:
             if isinstance(tool, McpTool):
                 entry = await self._conversation.find((tool.server, tool.tool))
-                return calls.judge(entry, arguments).action == "ask"
-            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments)
+                return calls.judge(entry, arguments or {}).action == "ask"
+            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments, report)
         except MooringError:
             return False
-        judge = partial(calls.judge_own_tool, found.tool, arguments, found.aliases, found.hints)
+        judge = partial(calls.judge_own_tool, found.tool, arguments or {}, found.aliases, found.hints)
         return find_strictest([judge(access) for access in found.accesses]).action == "ask"
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
@@ -348,17 +416,33 @@ class AgentBridge:
             # The agent calls it by itself, so what it says about it is all there is to record.
             self._record.begin(call_id, call, verdict)
 
-    async def _permit_own_tool(self, tool: OwnTool, arguments: Mapping[str, Any], call_id: str) -> None:
+    async def _permit_own_tool(
+        self,
+        tool: OwnTool,
+        arguments: Mapping[str, Any] | None,
+        call_id: str,
+        report: ActReport | None,
+        decision: CallDecision,
+    ) -> None:
         try:
-            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments)
+            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments, report)
         except MooringError as error:
             raise Denied(f"{tool.name} was not called: {error}") from error
+        accesses = decision.list_new(found.accesses)
+        if not accesses:
+            return
         call, verdict = await permit_own_tool(
-            self._conversation.calls, found.tool, arguments, found.accesses, also=found.aliases, hints=found.hints
+            self._conversation.calls, found.tool, arguments or {}, accesses, also=found.aliases, hints=found.hints
         )
+        decision.permit(accesses)
         self._record.begin(call_id, call, verdict)
+
+    def _finish_call(self, id: str, success: bool) -> None:
+        self._decisions.finish(id)
+        self._record.finish(id, success)
 
     def _end_turn(self) -> None:
         self._streak = CallStreak()
+        self._decisions.clear()
         self._grants.drop()
         self._record.end()

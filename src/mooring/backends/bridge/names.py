@@ -1,7 +1,7 @@
 """The names that an agent knows servers by: safe in every agent's tool names, and never two for one."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 LONGEST: Final = 40
@@ -12,7 +12,9 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+|_{2,}")
 class AgentNames:
     """The names of one conversation. Each stays with its server for as long as the conversation lasts."""
 
-    def __init__(self) -> None:
+    def __init__(self, reserved: Collection[str] = ()) -> None:
+        """`reserved` are names, in lower case, that would make a server's tool one of the agent's own."""
+        self._reserved = reserved
         self._names: dict[str, str] = {}
         self._servers: dict[str, str] = {}
 
@@ -33,7 +35,7 @@ class AgentNames:
     def _make_unique(self, name: str) -> str:
         number, unique = 1, name
         # Claude and Copilot fold what they don't take in a name, so that two could become one.
-        while unique.lower() in self._servers:
+        while unique.lower() in self._servers or unique.lower() in self._reserved:
             number += 1
             unique = f"{name}-{number}"
         return unique

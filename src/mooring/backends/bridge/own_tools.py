@@ -1,13 +1,13 @@
 """What an agent's own tools would touch on this machine, in the words of the local tools that do the same.
 
 So a rule such as `Bash(git *)`, the freedom to read inside the project, and the refusal to write Mooring's own settings
-hold for every agent alike. What none of the local tools does is always asked about, unless a rule allows it by name.
+hold for every agent alike. The schema of the program says what each argument does. What it doesn't cover is unknown:
+that is asked about whatever rules and modes say, and a yes is for that one call.
 """
 
-import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product, starmap
+from itertools import product
+from os.path import join
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, json
@@ -16,50 +16,15 @@ from msgspec.structs import replace
 from mooring.agents.local.toolbox import local_tools
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import show_change
+from mooring.backends.bridge.patch import find_patched_files
+from mooring.backends.bridge.reach import find_glob_starts, is_plain_path, list_readings
+from mooring.backends.own_tools.schema import ArgumentRole, OwnToolSchema, ProgramSchema
 from mooring.core.tool import Hints
 from mooring.core.verdict import LocalAccess
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.process.programs import Guard
 from mooring.tools.local_tool import LocalTool
-
-# --- how agents write it ----------------------------------------------------------------------------------------------
-
-_TOOLS: Final[Mapping[str, str]] = {
-    # Claude's names are those of the local tools. The others are Copilot's and OpenCode's, and the kinds under which
-    # Copilot asks for permission (`shell`, `write`, `url`).
-    "bash": "Bash", "shell": "Bash", "powershell": "Bash", "writebash": "Bash", "runcommand": "Bash",
-    "bashoutput": "BashOutput", "readbash": "BashOutput", "taskoutput": "BashOutput",
-    "killshell": "KillShell", "killbash": "KillShell", "stopbash": "KillShell", "taskstop": "KillShell",
-    "read": "Read", "view": "Read", "readfile": "Read", "notebookread": "Read",
-    "list": "LS", "ls": "LS", "listdir": "LS",
-    "glob": "Glob", "grep": "Grep", "rg": "Grep",
-    "edit": "Edit", "strreplace": "Edit", "insert": "Edit", "multiedit": "Edit", "applypatch": "Edit", "patch": "Edit",
-    "write": "Write", "create": "Write", "writefile": "Write",
-    "notebookedit": "NotebookEdit",
-    "webfetch": "WebFetch", "fetch": "WebFetch", "url": "WebFetch",
-    "websearch": "WebSearch",
-    "todowrite": "TodoWrite", "todoread": "TodoWrite", "updatetodo": "TodoWrite",
-    "task": "Task", "agent": "Task", "readagent": "Task", "listagents": "Task",
-    "askuserquestion": "AskUserQuestion", "askuser": "AskUserQuestion", "question": "AskUserQuestion",
-    "toolsearch": "ToolSearch",
-}  # fmt: skip
-"""The local tool that does the same as a tool of an agent. Names are without case and punctuation."""
-_EDITORS: Final = ("strreplaceeditor", "editor")
-"""Tools that are several in one; their argument `command` says which."""
-
-_COMMAND: Final = ("command", "fullCommandText", "full_command_text", "cmd", "input")
-_PATH: Final = (
-    "file_path", "filePath", "path", "filepath", "file_name", "fileName", "notebook_path", "notebookPath", "file",
-)  # fmt: skip
-_URL: Final = ("url", "uri")
-_PATTERN: Final = ("pattern", "regex", "glob", "query")
-_CONTENT: Final = ("content", "contents", "file_text", "fileText")
-_OLD: Final = ("old_string", "oldString", "old_str", "oldStr")
-_NEW: Final = ("new_string", "newString", "new_str", "newStr")
-_DIFF: Final = ("diff", "patchText", "patch", "input")
-_PATCHED: Final = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
-"""A file that a patch in the form of Codex changes; Copilot and OpenCode take that form too."""
 
 _FREE: Final[Mapping[str, str]] = {
     "BashOutput": "it only reads what a command printed",
@@ -70,8 +35,28 @@ _FREE: Final[Mapping[str, str]] = {
     "ToolSearch": "it only looks for tools",
 }
 """What needs no permission, and why."""
+_TEXTS: Final = frozenset({"command", "folder", "path", "glob", "content", "old", "new", "patch", "url", "query"})
+"""Roles whose value is a text."""
+_LEADING: Final[Mapping[str, ArgumentRole]] = {
+    "Bash": "command", "Read": "path", "Edit": "path", "Write": "path", "NotebookEdit": "path", "WebFetch": "url",
+    "WebSearch": "query", "Glob": "glob",
+}  # fmt: skip
+"""The argument without which nothing is known of what a tool would touch."""
 
 Arguments: TypeAlias = Mapping[str, Any]
+
+
+class ActReport(Struct, frozen=True, kw_only=True):
+    """What a program says that it is about to do in a call, in its own request for permission."""
+
+    command: str | None = None
+    folder: str | None = None
+    """Where the command runs."""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    url: str | None = None
+    diff: str = ""
+    """How it shows the change to a person."""
 
 
 class OwnAccess(Struct, frozen=True):
@@ -79,18 +64,38 @@ class OwnAccess(Struct, frozen=True):
 
     tool: str
     accesses: tuple[LocalAccess, ...]
-    """One for each file that it touches; for most tools there is one."""
+    """One for each file that it touches; for most tools there is one. What is unknown comes first."""
     aliases: tuple[str, ...] = ()
     hints: Hints = Hints(read_only_hint=False)
+
+
+class _Given(Struct, frozen=True):
+    """The arguments of one call, by what the program does with them."""
+
+    roles: Mapping[ArgumentRole, Sequence[Any]]
+    unknown: tuple[str, ...] = ()
+    """Why it isn't understood, in words that follow a colon; empty if it is."""
+
+    def list_texts(self, role: ArgumentRole) -> list[str]:
+        return [value for value in self.roles.get(role, ()) if value.strip()]
+
+    def find_text(self, role: ArgumentRole) -> str | None:
+        return next(iter(self.roles.get(role, ())), None)
+
+    @property
+    def paths(self) -> list[str]:
+        listed = [path for paths in self.roles.get("paths", ()) for path in ([paths] if _is_text(paths) else paths)]
+        return [*self.list_texts("path"), *listed]
 
 
 class OwnTools:
     """Assesses calls of one agent's own tools in one folder."""
 
-    def __init__(self, where: Where, cwd: str, guard: Guard) -> None:
+    def __init__(self, where: Where, cwd: str, guard: Guard, schema: ProgramSchema) -> None:
+        self._schema = schema
         self._workspace = Workspace(where, cwd)
         self._local: Mapping[str, LocalTool] = {tool.label: tool for tool in local_tools(where, cwd, guard)}
-        self._assessors: Mapping[str, Callable[[Arguments], Sequence[LocalAccess]]] = {
+        self._assessors: Mapping[str, Callable[[_Given], Sequence[LocalAccess]]] = {
             "Bash": self._assess_command,
             "Read": self._assess_reading,
             "LS": self._assess_looking,
@@ -103,57 +108,104 @@ class OwnTools:
             "WebSearch": _assess_search,
         }
 
-    def assess(self, name: str, arguments: Arguments) -> OwnAccess:
-        """What a call would touch. May read files, so it is called in a thread.
+    def is_understood(self, name: str, arguments: Arguments) -> bool:
+        """Whether the schema covers all of a call. Reads no file."""
+        tool = self._schema.tools.get(name)
+        return tool is not None and not _read_arguments(tool, arguments).unknown
+
+    def is_local(self, name: str) -> bool:
+        """Whether a tool is known, and does what one of the local tools does or nothing at all."""
+        tool = self._schema.tools.get(name)
+        return tool is not None and (tool.like in _FREE or tool.like in self._assessors)
+
+    def assess(self, name: str, arguments: Arguments | None, report: ActReport | None = None) -> OwnAccess:
+        """What a call would touch: by its arguments, if they are known, and by what the program says about it.
+
+        May read files, so it is called in a thread.
 
         Raises: MooringError if it can't be made at all: its path or its address is none.
         """
-        tool = _find_local_name(name, arguments)
-        if tool in _FREE:
-            access = LocalAccess(is_free=True, why=_FREE[tool])
-            return OwnAccess(tool, (access,), hints=Hints(read_only_hint=True))
-        assess = self._assessors.get(tool)
-        accesses = () if assess is None else assess(arguments)
-        local = self._local.get(tool)
-        if local is None or not accesses:
-            return OwnAccess(tool or name, (_assess_unknown(arguments),))
-        return OwnAccess(tool, tuple(accesses), local.aliases, local.hints)
+        tool = self._schema.tools.get(name)
+        if tool is None:
+            why = f"Mooring doesn't know this tool of {self._schema.program}"
+            return OwnAccess(name, (_assess_unknown(why, arguments or {}), *self._assess_report(report, ())))
+        judged: tuple[LocalAccess, ...] = ()
+        if arguments is not None:
+            judged = self._assess_arguments(tool, arguments)
+        accesses = (*judged, *self._assess_report(report, judged))
+        if not accesses:
+            accesses = (_assess_unknown(f"{self._schema.program} doesn't say what it would do", arguments or {}),)
+        local = self._local.get(tool.like)
+        if tool.like in _FREE:
+            return OwnAccess(tool.like, accesses, hints=Hints(read_only_hint=True))
+        if local is None:
+            return OwnAccess(tool.like, accesses)
+        return OwnAccess(tool.like, accesses, local.aliases, local.hints)
 
-    def _assess_command(self, arguments: Arguments) -> Sequence[LocalAccess]:
-        return [self._assess_as("Bash", {"command": command}) for command in _list_texts(arguments, _COMMAND)]
+    # --- what the arguments say ---------------------------------------------------------------------------------------
 
-    def _assess_reading(self, arguments: Arguments) -> Sequence[LocalAccess]:
-        return [self._assess_path(path) for path in _list_texts(arguments, _PATH)]
+    def _assess_arguments(self, tool: OwnToolSchema, arguments: Arguments) -> tuple[LocalAccess, ...]:
+        given = _read_arguments(tool, arguments)
+        unknown = [_assess_unknown(why, arguments) for why in given.unknown[:1]]
+        if tool.like in _FREE:
+            return (*unknown, LocalAccess(is_free=True, why=_FREE[tool.like]))
+        assess = self._assessors.get(tool.like)
+        if assess is None:
+            return (*unknown, _assess_other(arguments))
+        return (*unknown, *assess(given))
 
-    def _assess_looking(self, arguments: Arguments) -> Sequence[LocalAccess]:
-        """A search: without a folder it is in the working folder, and its pattern may lead out of there."""
-        folders = _list_texts(arguments, _PATH) or ["."]
-        patterns = _list_texts(arguments, _PATTERN)
-        starts = filter(None, map(_find_start, patterns))
-        outside = starmap(os.path.join, product(folders, starts))
-        return [self._assess_path(path) for path in (*folders, *outside)]
+    def _assess_command(self, given: _Given) -> Sequence[LocalAccess]:
+        folder = given.find_text("folder")
+        commands = given.list_texts("command")
+        return [access for command in commands for access in self._assess_command_in(command, folder)]
 
-    def _assess_path(self, written: str) -> LocalAccess:
-        return self._workspace.assess_reading(self._workspace.resolve(written))
+    def _assess_command_in(self, command: str, folder: str | None) -> list[LocalAccess]:
+        """A command, and the folder that it runs in unless that is the working folder: a rule is about the command."""
+        access = self._assess_as("Bash", {"command": command})
+        places = [self._workspace.resolve(reading) for reading in list_readings(folder or ".")]
+        elsewhere = [place for place in places if place.real != self._workspace.cwd]
+        if not elsewhere:
+            return [access]
+        preview = "\n".join([access.preview, *(f"Folder: {place.real}" for place in elsewhere)])
+        found = [self._workspace.assess_reading(place) for place in elsewhere]
+        return [replace(each, preview=preview, grant=None) for each in (access, *found)]
 
-    def _assess_change(self, arguments: Arguments) -> Sequence[LocalAccess]:
-        diffs = _list_texts(arguments, _DIFF)
-        changed = [self._assess_file_change(path, diffs, arguments) for path in _list_texts(arguments, _PATH)]
-        patched = dict.fromkeys(path.strip() for diff in diffs for path in _PATCHED.findall(diff))
-        return (*changed, *(self._assess_patch(path, diffs) for path in patched))
+    def _assess_reading(self, given: _Given) -> Sequence[LocalAccess]:
+        return self._assess_paths(given.paths)
 
-    def _assess_patch(self, path: str, diffs: Sequence[str]) -> LocalAccess:
-        return self._workspace.assess_writing(self._workspace.resolve(path), "\n".join(diffs), None)
+    def _assess_looking(self, given: _Given) -> Sequence[LocalAccess]:
+        """A search: without a folder it is in the working folder, and its globs may lead out of there."""
+        folders = given.paths or ["."]
+        starts = [start for glob in given.list_texts("glob") for start in find_glob_starts(glob) or ()]
+        outside = [
+            start if start.startswith("~") else join(folder, start) for folder, start in product(folders, starts)
+        ]
+        return self._assess_paths([*folders, *outside])
 
-    def _assess_file_change(self, path: str, diffs: Sequence[str], arguments: Arguments) -> LocalAccess:
-        content, old, new = (_find_text(arguments, names) for names in (_CONTENT, _OLD, _NEW))
+    def _assess_paths(self, paths: Iterable[str]) -> list[LocalAccess]:
+        readings = dict.fromkeys(reading for path in paths for reading in list_readings(path))
+        return [self._workspace.assess_reading(self._workspace.resolve(reading)) for reading in readings]
+
+    def _assess_change(self, given: _Given) -> Sequence[LocalAccess]:
+        changed = [access for path in given.paths for access in self._assess_file_change(path, given)]
+        for patch in given.list_texts("patch"):
+            for path in find_patched_files(patch).paths:
+                changed += [self._assess_patch(reading, patch) for reading in list_readings(path)]
+        return changed
+
+    def _assess_patch(self, path: str, patch: str) -> LocalAccess:
+        return self._workspace.assess_writing(self._workspace.resolve(path), patch, None)
+
+    def _assess_file_change(self, path: str, given: _Given) -> list[LocalAccess]:
+        content, old, new = (given.find_text(role) for role in ("content", "old", "new"))
         if content is not None:
-            return self._assess_new_content(path, content)
+            return [self._assess_new_content(reading, content) for reading in list_readings(path)]
         if old is not None and new is not None:
-            is_everywhere = bool(arguments.get("replace_all") or arguments.get("replaceAll"))
-            change = {"file_path": path, "old_string": old, "new_string": new, "replace_all": is_everywhere}
-            return self._assess_as("Edit", change)
-        return self._assess_patch(path, diffs)
+            is_everywhere = bool(given.roles.get("everywhere", (False,))[0])
+            change = {"old_string": old, "new_string": new, "replace_all": is_everywhere}
+            return [self._assess_as("Edit", {"file_path": reading, **change}) for reading in list_readings(path)]
+        described = "\n".join(_show(value) for value in given.roles.get("change", ()))
+        return [self._assess_patch(reading, described) for reading in list_readings(path)]
 
     def _assess_new_content(self, written: str, content: str) -> LocalAccess:
         """A file that is written whole. Not as `Write` does: an agent may have read the file before, or not."""
@@ -168,50 +220,110 @@ class OwnTools:
             return replace(access, preview=content)
         return replace(access, preview=show_change(path.real, before, content.encode(errors="replace")))
 
-    def _assess_page(self, arguments: Arguments) -> Sequence[LocalAccess]:
-        return [self._assess_as("WebFetch", {"url": url}) for url in _list_texts(arguments, _URL)]
+    def _assess_page(self, given: _Given) -> Sequence[LocalAccess]:
+        return [self._assess_as("WebFetch", {"url": url}) for url in given.list_texts("url")]
 
     def _assess_as(self, label: str, arguments: Arguments) -> LocalAccess:
         tool = self._local[label]
         return tool.assess(tool.parse(arguments))
 
+    # --- what the program says ----------------------------------------------------------------------------------------
 
-def _find_local_name(name: str, arguments: Arguments) -> str:
-    """The local tool that does the same; the agent's own name if there is none."""
-    folded = _fold(name)
-    if folded in _EDITORS:
-        folded = _fold(str(arguments.get("command", "")))
-    return _TOOLS.get(folded, name)
+    def _assess_report(self, report: ActReport | None, judged: Sequence[LocalAccess]) -> list[LocalAccess]:
+        """What a program says that it will touch, as far as the arguments didn't say so."""
+        if report is None:
+            return []
+        known = set(map(identify, judged))
+        return [access for access in self._read_report(report) if identify(access) not in known]
 
-
-def _fold(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def _list_texts(arguments: Arguments, names: Iterable[str]) -> list[str]:
-    """Every text among some arguments. An agent ignores what it does not know, and nobody can tell which that is."""
-    values = (arguments.get(name) for name in names)
-    return list(dict.fromkeys(value for value in values if isinstance(value, str) and value.strip()))
-
-
-def _find_text(arguments: Arguments, names: Iterable[str]) -> str | None:
-    """The first text among some arguments, even an empty one."""
-    values = (arguments.get(name) for name in names)
-    return next((value for value in values if isinstance(value, str)), None)
+    def _read_report(self, report: ActReport) -> Iterable[LocalAccess]:
+        if report.command is not None:
+            yield from self._assess_command_in(report.command, report.folder)
+        elif report.folder is not None:
+            yield from self._assess_paths([report.folder])
+        if report.url is not None:
+            yield self._assess_as("WebFetch", {"url": report.url})
+        # These are resolved already, so nothing in them stands for something else.
+        for path in report.reads:
+            yield self._workspace.assess_reading(self._workspace.resolve(_as_literal(path)))
+        for path in report.writes:
+            yield self._assess_patch(_as_literal(path), report.diff or f"Path: {path}")
 
 
-def _find_start(pattern: str) -> str:
-    """Where a glob such as `../../**` or `/etc/*` begins; empty if it stays in its folder."""
-    fixed = re.split(r"[*?\[{]", pattern)[0]
-    return fixed if fixed.startswith(("/", "~")) or ".." in fixed.split("/") else ""
+def identify(access: LocalAccess) -> tuple[Any, ...]:
+    """What of an access decides whether it may be made. Its preview may say the same in other words."""
+    return access.kind, access.subject, access.is_free, access.insists, access.refused
 
 
-def _assess_search(arguments: Arguments) -> Sequence[LocalAccess]:
-    queries = _list_texts(arguments, ("query", "q"))
+def _read_arguments(tool: OwnToolSchema, arguments: Arguments) -> _Given:
+    roles: dict[ArgumentRole, list[Any]] = {}
+    unknown: list[str] = []
+    for name, value in arguments.items():
+        role = tool.arguments.get(name)
+        if role is None or not _fits(role, value):
+            unknown.append(f"Mooring doesn't know what {name!r} does here")
+        elif value is not None:
+            roles.setdefault(role, []).append(value)
+    given = _Given(roles, tuple(unknown))
+    return _Given(roles, (*unknown, *_find_doubts(tool, given)))
+
+
+def _find_doubts(tool: OwnToolSchema, given: _Given) -> Iterable[str]:
+    """Why values that have the right types still can't be judged."""
+    leading = _LEADING.get(tool.like)
+    is_patch = "patch" in given.roles
+    if leading is not None and not is_patch and not any(_list_leading(given, leading)):
+        yield "it doesn't say what it is about"
+    if not all(map(is_plain_path, (*given.paths, *given.list_texts("folder")))):
+        yield "programs differ in how they read its path"
+    if any(find_glob_starts(glob) is None for glob in given.list_texts("glob")):
+        yield "where its pattern leads can't be told"
+    if not all(find_patched_files(patch).is_understood for patch in given.list_texts("patch")):
+        yield "its patch has lines that programs read in different ways"
+
+
+def _list_leading(given: _Given, role: ArgumentRole) -> list[str]:
+    return given.paths if role == "path" else given.list_texts(role)
+
+
+def _fits(role: ArgumentRole, value: Any) -> bool:
+    if value is None:
+        return True
+    if role == "off":
+        return value is False
+    if role == "paths":
+        return _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value)))
+    return role not in _TEXTS or _is_text(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _as_literal(path: str) -> str:
+    return f"./{path}" if path.startswith("~") else path
+
+
+def _show(value: Any) -> str:
+    return value if isinstance(value, str) else json.encode(value).decode()
+
+
+def _assess_search(given: _Given) -> Sequence[LocalAccess]:
+    queries = given.list_texts("query")
     return [LocalAccess(kind="text", subject=query, why="it searches the web", grant="") for query in queries]
 
 
-def _assess_unknown(arguments: Arguments) -> LocalAccess:
+def _assess_other(arguments: Arguments) -> LocalAccess:
     """A tool that does what none of ours does."""
-    subject = json.encode(arguments, order="sorted").decode()
-    return LocalAccess(kind="text", subject=subject, why="it is one of the agent's own tools, and no rule allows it")
+    why = "it is one of the agent's own tools, and no rule allows it"
+    return LocalAccess(kind="text", subject=_write(arguments), why=why)
+
+
+def _assess_unknown(why: str, arguments: Arguments) -> LocalAccess:
+    """A call that isn't judged, or not all of it: no rule and no mode allows it."""
+    shown = json.format(json.encode(arguments, order="sorted"), indent=2).decode()
+    return LocalAccess(kind="text", subject=_write(arguments), why=why, insists=why, preview=shown)
+
+
+def _write(arguments: Arguments) -> str:
+    return json.encode(arguments, order="sorted").decode()

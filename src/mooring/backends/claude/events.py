@@ -202,6 +202,7 @@ class ClaudeEvents:
         match subtype, data:
             case "init", {"session_id": str(session)}:
                 self._on_session(session)
+                self._bridge.note_version(str(data.get("claude_code_version") or ""))
             case "task_started", {"task_id": str(agent), "tool_use_id": str(call), "subagent_type": str(name)}:
                 self._calls_of_agents[agent] = call
                 self._reporter.begin_agent(call, agent=name)

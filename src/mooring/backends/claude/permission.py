@@ -43,6 +43,7 @@ class PermissionRequests:
         except MooringError as error:
             return PermissionResultDeny(message=str(error))
         tool = find_tool(self._bridge, name)
+        self._bridge.begin_call(context.tool_use_id)
         refusal = await self._bridge.find_refusal(tool, arguments, call_id=context.tool_use_id)
         return PermissionResultAllow() if refusal is None else PermissionResultDeny(message=refusal)
 

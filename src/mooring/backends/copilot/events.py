@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from mooring.backends.bridge.bridge import AgentBridge, McpTool
 from mooring.backends.copilot.said import (
     AgentStarted,
     CopilotCallEnded,
     CopilotCallStarted,
     CopilotSessionFailed,
+    CopilotSessionStarted,
     MessageComplete,
     ModelFailed,
     ReplyRetried,
@@ -32,6 +35,13 @@ _STATUSES: Final[Mapping[str, Any]] = {"in_progress": "in_progress", "done": "co
 """The statuses of steps that have begun; all others are still to come."""
 
 
+class OwnCall(Struct, frozen=True):
+    """A call as the model wrote it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
 class CopilotEvents:
     """Tells what one session says to the reporter of the conversation."""
 
@@ -42,6 +52,8 @@ class CopilotEvents:
         """The call that each sub-agent works for, by the id of the sub-agent."""
         self._calls: dict[str, McpTool] = {}
         """The calls of this turn that are of servers' tools, by their ids."""
+        self._wanted: dict[str, OwnCall] = {}
+        """All calls that the model said it wants to make in this turn, by their ids."""
         self._told: set[str] = set()
         """Messages and thoughts of this turn that came in pieces."""
         self._window: int | None = None
@@ -56,6 +68,7 @@ class CopilotEvents:
     def begin_turn(self) -> None:
         """Forget what was kept of the turn before."""
         self._calls.clear()
+        self._wanted.clear()
         self._told.clear()
         self._model_error = self.text = self.error = ""
         self.is_cut_off = False
@@ -78,6 +91,8 @@ class CopilotEvents:
                 self._window = limit if parent is None else self._window
             case ModelFailed() | ReplyRetried() | CopilotSessionFailed():
                 self._take_failure(said, parent)
+            case CopilotSessionStarted(version):
+                self._bridge.note_version(version)
             case TodosChanged() | SessionIdle():
                 pass
 
@@ -96,7 +111,10 @@ class CopilotEvents:
             case ThoughtGrew(id, text):
                 self._told.add(id)
                 self._reporter.think(text, parent=parent)
-            case MessageComplete(id, text):
+            case MessageComplete(id, text, wanted):
+                for call in wanted or ():
+                    self._bridge.begin_call(call.tool_call_id)
+                    self._wanted[call.tool_call_id] = OwnCall(call.name, read_arguments(call.arguments))
                 if parent is None and text:
                     self.text = text
                 # Some providers don't stream: then the whole is all there is.
@@ -114,7 +132,7 @@ class CopilotEvents:
     # --- what tools do --------------------------------------------------------------------------------------------
 
     def _start_call(self, call: CopilotCallStarted, parent: str | None) -> None:
-        arguments = call.arguments if isinstance(call.arguments, Mapping) else {}
+        arguments = read_arguments(call.arguments)
         id, name = call.tool_call_id, call.tool_name
         found = self._find_server_tool(call)
         if found is None:
@@ -131,6 +149,10 @@ class CopilotEvents:
     def find_call(self, id: str | None) -> McpTool | None:
         """The tool of a server that a call is of, if the call has been told and is one."""
         return self._calls.get(id or "")
+
+    def find_wanted(self, id: str | None) -> OwnCall | None:
+        """What the model wrote for a call, if that has been told."""
+        return self._wanted.get(id or "")
 
     def _end_call(self, call: CopilotCallEnded, parent: str | None) -> None:
         error = call.error
@@ -161,6 +183,13 @@ class CopilotEvents:
                 self._reporter.fail(self._model_error or reason or "The model failed.", 0.0, parent=parent)
             case CopilotSessionFailed(message):
                 self.error = message
+
+
+def read_arguments(arguments: Any) -> Mapping[str, Any]:
+    """The arguments of a call. A tool that takes plain text, as that for patches, has no names for them."""
+    if isinstance(arguments, str):
+        return {"input": arguments}
+    return arguments if isinstance(arguments, Mapping) else {}
 
 
 def read_usage(said: TokensSpent) -> TokenUsage:

@@ -2,16 +2,31 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final
 
-from msgspec import json
+from msgspec import Struct
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
-from mooring.backends.copilot.events import NAME_MARK, CopilotEvents
+from mooring.backends.bridge.own_tools import ActReport
+from mooring.backends.copilot.events import NAME_MARK, CopilotEvents, read_arguments
 from mooring.backends.copilot.sdk import allow_once, answer_nothing, reject
 
-WantedCall: TypeAlias = tuple[McpTool | OwnTool, Mapping[str, Any]]
-_DecisionKey: TypeAlias = tuple[str, str, bytes]
+_KINDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "shell": ("bash", frozenset({"bash"})),
+    "read": ("view", frozenset({"view", "grep", "rg", "glob"})),
+    "write": ("edit", frozenset({"create", "edit", "apply_patch"})),
+    "url": ("web_fetch", frozenset({"web_fetch"})),
+}
+"""For each kind of request: the tool that it is judged as if its call isn't known, and the tools that make it."""
+
+
+class AskedCall(Struct, frozen=True):
+    """What a request is about."""
+
+    tool: McpTool | OwnTool
+    arguments: Mapping[str, Any] | None
+    """`None` if they aren't known."""
+    report: ActReport | None = None
 
 
 class CopilotPermissions:
@@ -20,7 +35,7 @@ class CopilotPermissions:
     def __init__(self, bridge: AgentBridge, events: CopilotEvents) -> None:
         self._bridge = bridge
         self._events = events
-        self._decisions: dict[_DecisionKey, asyncio.Task[str | None]] = {}
+        self._deciding: set[asyncio.Task[str | None]] = set()
         self._is_open = False
 
     def begin_turn(self) -> None:
@@ -29,50 +44,45 @@ class CopilotPermissions:
     def end_turn(self) -> None:
         """Drop what is still being asked: nobody waits for it any more."""
         self._is_open = False
-        for decision in self._decisions.values():
-            decision.cancel()
-        self._decisions.clear()
+        for deciding in self._deciding:
+            deciding.cancel()
 
     def prefer_question(self, wanted: Mapping[str, Any], _: Any) -> dict[str, str] | None:
         """Have the program ask about every call of a server's tool, for its hook before each call.
 
-        By itself it doesn't ask about tools that only read, and whether they do is what their server says.
+        By itself it doesn't ask about tools that only read, and whether they do is what their server says. Its own
+        tools are asked about if something of the call isn't known; else the program asks about what they touch.
         """
-        tool = self._bridge.split_tool(wanted.get("toolName", ""), NAME_MARK)
-        return None if tool is None else {"permissionDecision": "ask"}
+        name = wanted.get("toolName", "")
+        is_server = self._bridge.split_tool(name, NAME_MARK) is not None
+        if not is_server and self._bridge.is_understood(name, read_arguments(wanted.get("toolArgs"))):
+            return None
+        return {"permissionDecision": "ask"}
 
     async def decide(self, request: Any, invocation: Mapping[str, Any]) -> Any:
         """The library's decision about one of its requests."""
         if not self._is_open:
             return answer_nothing()
-        tool, arguments = self._read_request(request, invocation)
-        decision = self._find_decision(tool, arguments, request.tool_call_id or "")
+        asked = self._read_request(request, invocation)
+        deciding = asyncio.get_running_loop().create_task(self._find_refusal(asked, request.tool_call_id or ""))
+        self._deciding.add(deciding)
+        deciding.add_done_callback(self._deciding.discard)
         try:
-            refusal = await asyncio.shield(decision)
+            refusal = await asyncio.shield(deciding)
         except asyncio.CancelledError:
             # Only by the end of the turn: the library never cancels what it asks.
             return answer_nothing()
         return allow_once() if refusal is None else reject(refusal)
 
-    def _find_decision(
-        self, tool: McpTool | OwnTool, arguments: Mapping[str, Any], call_id: str
-    ) -> "asyncio.Task[str | None]":
-        """What becomes of a call. For a file outside of the folder, the program asks twice about the same call."""
-        key = (call_id, repr(tool), json.encode(arguments, order="sorted"))
-        known = self._decisions.get(key)
-        if known is not None and call_id:
-            return known
-        decision = asyncio.get_running_loop().create_task(self._bridge.find_refusal(tool, arguments, call_id=call_id))
-        self._decisions[key] = decision
-        return decision
+    async def _find_refusal(self, asked: AskedCall, call_id: str) -> str | None:
+        return await self._bridge.find_refusal(asked.tool, asked.arguments, call_id=call_id, report=asked.report)
 
     # --- what is asked for ----------------------------------------------------------------------------------------
 
-    def _read_request(self, request: Any, invocation: Mapping[str, Any]) -> WantedCall:
-        """The tool that a request is about, with its arguments.
+    def _read_request(self, request: Any, invocation: Mapping[str, Any]) -> AskedCall:
+        """What a request is about: what the program says that it will do, and what the model wrote, if that is known.
 
-        Taken from the request where it says so, and not from the call: of a sub-agent's calls, the program may say
-        what they are only after it has asked whether they may be made.
+        Of a sub-agent's calls, the program may say what they are only after it has asked whether they may be made.
         """
         match request.kind:
             case "mcp":
@@ -82,27 +92,43 @@ class CopilotPermissions:
                 name = request.tool_name
                 told = self._events.find_call(request.tool_call_id)
                 tool = told or self._bridge.split_tool(name, NAME_MARK) or OwnTool(name)
-                return tool, _as_mapping(request.tool_args)
-            case "shell":
-                return OwnTool("bash"), {"command": request.full_command_text}
-            case "read":
-                return OwnTool("view"), {"path": request.path}
-            case "write":
-                return OwnTool("edit"), {"path": request.file_name, "diff": request.diff}
-            case "url":
-                return OwnTool("web_fetch"), {"url": request.url}
+                return AskedCall(tool, read_arguments(request.tool_args))
+            case "shell" | "read" | "write" | "url":
+                return self._read_own_call(request)
             case "custom-tool":
-                return OwnTool(request.tool_name), _as_mapping(request.args)
+                return AskedCall(OwnTool(request.tool_name), read_arguments(request.args))
             case kind:
-                return OwnTool(str(kind)), request.to_dict()
+                return AskedCall(OwnTool(str(kind)), request.to_dict())
 
-    def _read_server_call(self, request: Any, invocation: Mapping[str, Any]) -> WantedCall:
+    def _read_server_call(self, request: Any, invocation: Mapping[str, Any]) -> AskedCall:
         # The request has the name that the model uses; what the program would show to people has the tool's own.
         shown = invocation.get("prompt_request")
         written = getattr(shown, "tool_name", None) or request.tool_name.removeprefix(f"{request.server_name}-")
         tool = self._bridge.read_tool(request.server_name, written) or OwnTool(request.tool_name)
-        return tool, _as_mapping(request.args)
+        return AskedCall(tool, read_arguments(request.args))
+
+    def _read_own_call(self, request: Any) -> AskedCall:
+        fallback, makers = _KINDS[request.kind]
+        report = _read_report(request)
+        wanted = self._events.find_wanted(request.tool_call_id)
+        if wanted is None or wanted.name not in makers:
+            return AskedCall(OwnTool(fallback), None, report)
+        return AskedCall(OwnTool(wanted.name), wanted.arguments, report)
 
 
-def _as_mapping(arguments: Any) -> Mapping[str, Any]:
-    return arguments if isinstance(arguments, Mapping) else {}
+def _read_report(request: Any) -> ActReport:
+    match request.kind:
+        case "shell":
+            return ActReport(command=request.full_command_text, folder=request.resolved_working_directory)
+        case "read":
+            return ActReport(reads=_list_paths(request.path, request.resolved_path))
+        case "write":
+            sides = [side for edit in request.file_edits or () for side in (edit.before, edit.after)]
+            moved = [side.path for side in sides if side is not None]
+            return ActReport(writes=_list_paths(request.file_name, request.resolved_path, *moved), diff=request.diff)
+        case _:
+            return ActReport(url=request.url)
+
+
+def _list_paths(*paths: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for path in paths if path))

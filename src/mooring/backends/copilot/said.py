@@ -23,9 +23,18 @@ class ThoughtGrew(Struct, frozen=True, rename="camel"):
     delta_content: str
 
 
+class CopilotCallWanted(Struct, frozen=True, rename="camel"):
+    """A call that the model wants to make."""
+
+    tool_call_id: str
+    name: str
+    arguments: Any = None
+
+
 class MessageComplete(Struct, frozen=True, rename="camel"):
     message_id: str
     content: str
+    tool_requests: Sequence[CopilotCallWanted] | None = None
 
 
 class ThoughtComplete(Struct, frozen=True, rename="camel"):
@@ -115,6 +124,12 @@ class CopilotSessionFailed(Struct, frozen=True, rename="camel"):
     error_type: str = ""
 
 
+class CopilotSessionStarted(Struct, frozen=True, rename="camel"):
+    """A session begins."""
+
+    copilot_version: str = ""
+
+
 class SessionIdle(Struct, frozen=True, rename="camel"):
     """Nothing is left to do."""
 
@@ -135,6 +150,7 @@ Said: TypeAlias = (
     | ModelFailed
     | ReplyRetried
     | CopilotSessionFailed
+    | CopilotSessionStarted
     | SessionIdle
 )
 
@@ -152,6 +168,7 @@ _KINDS: Final[Mapping[str, type[Said]]] = {
     "model.call_failure": ModelFailed,
     "assistant.turn_retry": ReplyRetried,
     "session.error": CopilotSessionFailed,
+    "session.start": CopilotSessionStarted,
     "session.idle": SessionIdle,
 }
 

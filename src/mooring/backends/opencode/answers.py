@@ -7,18 +7,23 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.agents.local.ask_user import OTHER, AnswerOption, PersonQuestion, make_form, name_field
-from mooring.backends.bridge.bridge import AgentBridge, OwnTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.opencode.api import OpenCodeApi
 from mooring.backends.opencode.reading import ReadCall, TurnReading
+from mooring.backends.opencode.reports import is_aside, is_expected, read_report
 from mooring.backends.opencode.said import (
     AgentEvent,
     AgentQuestion,
+    Part,
+    PartChanged,
     PermissionReplied,
     PermissionWanted,
     QuestionsWanted,
 )
 from mooring.backends.opencode.servers import OpenCodeServers
 from mooring.core.question import Yes
+from mooring.discovery.untyped import as_mapping
+from mooring.display.text import safe
 from mooring.errors import ModelError
 
 
@@ -39,9 +44,9 @@ class TurnAnswers:
         self._reading = reading
         self._answering: set[asyncio.Task[None]] = set()
         self._undecided: dict[str, PermissionWanted] = {}
-        self._decisions: dict[str, asyncio.Task[str | None]] = {}
-        """By the call: some tools ask twice about one, and the person is asked once."""
         self._refused: list[tuple[str, _Refused]] = []
+        self._begun: set[str] = set()
+        """The calls that have wanted their own permission."""
 
     def take(self, event: AgentEvent) -> None:
         """Begin to answer an event that asks something."""
@@ -51,6 +56,8 @@ class TurnAnswers:
                 self._begin(self._answer_permission(event))
             case PermissionReplied(request=request):
                 self._undecided.pop(request, None)
+            case PartChanged(part) if part.tool == "bash" and self._reading.belongs(part.session):
+                self._check_asked(part)
             case QuestionsWanted() if self._reading.belongs(event.session):
                 self._begin(self._answer_questions(event))
             case _:
@@ -58,7 +65,7 @@ class TurnAnswers:
 
     async def close(self) -> None:
         """Drop the questions that are still open."""
-        tasks = {*self._answering, *self._decisions.values()}
+        tasks = set(self._answering)
         for task in tasks:
             task.cancel()
         if tasks:
@@ -92,14 +99,39 @@ class TurnAnswers:
             tool = OwnTool(wanted.permission)
             return await self._bridge.find_refusal(tool, wanted.metadata, call_id=wanted.id)
         call = await self._reading.wait_for_call(wanted.tool)
-        if call.id not in self._decisions:
-            self._decisions[call.id] = asyncio.get_running_loop().create_task(self._decide_call(call))
-        return await self._decisions[call.id]
+        if not is_expected(wanted, call):
+            # Whatever it is, it isn't what the call says.
+            return await self._bridge.find_refusal(OwnTool(wanted.permission), wanted.metadata, call_id=wanted.id)
+        if not is_aside(wanted):
+            self._begin_call(call.id)
+        return await self._decide_call(call, wanted)
 
-    async def _decide_call(self, call: ReadCall) -> str | None:
-        if isinstance(call.tool, OwnTool) and self._servers.is_served(call.tool):
+    def _begin_call(self, id: str) -> None:
+        """Note that a call wants its own permission, as it does once. OpenCode takes two with one id for the same."""
+        if id in self._begun:
+            self._bridge.begin_call(id)
+        self._begun.add(id)
+        self._bridge.begin_call(id)
+
+    def _check_asked(self, part: Part) -> None:
+        """End the turn if a command was run that nobody was asked about.
+
+        OpenCode wants no permission for a command line in which it finds no command: `> file`, `declare -p >> file`.
+        """
+        is_run = part.state is not None and part.state.status == "completed"
+        if not is_run or part.id in self._begun:
+            return
+        command = str(as_mapping(part.state.input if part.state else None).get("command", ""))
+        self._bridge.reporter.fail(f"OpenCode ran a command without asking: {safe(command)}")
+        self._bridge.reporter.stop("failed")
+
+    async def _decide_call(self, call: ReadCall, wanted: PermissionWanted) -> str | None:
+        if isinstance(call.tool, McpTool):
+            return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id)
+        if self._servers.is_served(call.tool):
             return None
-        return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id)
+        report = read_report(wanted, call)
+        return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id, report=report)
 
     async def _send_refusals(self, session: str) -> None:
         """Refuse what is to be refused, once nothing else of the session is undecided.

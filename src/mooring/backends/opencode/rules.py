@@ -1,7 +1,7 @@
 """OpenCode's permissions, written so that it asks about every call and nothing that the person configured answers.
 
-The last rule that matches decides, and a key that a person's own configuration has too keeps its place there. So the
-rule for everything is spelled in a way that nobody else spells it.
+The last rule that matches decides, and a key that a person's own configuration has too keeps its place there. So each
+rule is spelled in a way that nobody else spells it. Nothing is allowed here: a name that a server chooses could match.
 """
 
 from collections.abc import Mapping
@@ -9,21 +9,20 @@ from typing import Final
 
 EVERYTHING: Final = "**"
 
-# Steps of a plan are shown, not done. Paths outside the folder are judged with the call itself, and so is one that is
-# made for the third time: a second question about it would say less.
-_FREE: Final = {"todowrite*": "allow", "external_directory*": "allow", "doom_loop*": "allow", "question*": "allow"}
 
-ASK_ALWAYS: Final[Mapping[str, str]] = {EVERYTHING: "ask", **_FREE}
+def spell_exactly(name: str) -> str:
+    """A pattern for the permission of this name alone.
+
+    Its last letter is a wildcard for one. The name of a server's tool has a `_` with something behind it, so it would
+    have to be this very name; and servers are renamed that could come by it.
+    """
+    return f"{name[:-1]}?"
+
+
+ASK_ALWAYS: Final[Mapping[str, str]] = {EVERYTHING: "ask"}
+_EXPLORES: Final = ("grep", "glob", "list", "bash", "webfetch", "websearch", "read", "external_directory", "doom_loop")
 EXPLORE: Final[Mapping[str, str]] = {
     # Its sub-agent that only reads.
     EVERYTHING: "deny",
-    "grep*": "ask",
-    "glob*": "ask",
-    "list*": "ask",
-    "bash*": "ask",
-    "webfetch*": "ask",
-    "websearch*": "ask",
-    "read*": "ask",
-    "external_directory*": "allow",
-    "doom_loop*": "allow",
+    **{spell_exactly(name): "ask" for name in _EXPLORES},
 }

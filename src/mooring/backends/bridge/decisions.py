@@ -1,0 +1,81 @@
+"""What was decided about the calls of one turn: each by its id, its tool and its arguments, never by its id alone.
+
+A program may ask about one call several times, for each file that it touches. A model that gives two calls the same id
+would have the second one pass as the first: both are refused.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from mooring.agents.streak import normalize_arguments
+from mooring.backends.bridge.own_tools import identify
+from mooring.core.verdict import LocalAccess
+from mooring.errors import Denied
+
+DecisionKey: TypeAlias = tuple[str, str, bytes]
+"""The id of a call, its tool, and its arguments as they are written in exactly one way."""
+
+
+class CallDecision:
+    """What was decided about one call so far."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        """A program may ask twice at the same time, and the person is asked once."""
+        self.is_counted = False
+        """Whether it counts among the calls that were made in a row."""
+        self.is_permitted = False
+        self.refusal: Denied | None = None
+        self._permitted: set[tuple[Any, ...]] = set()
+
+    def list_new(self, accesses: tuple[LocalAccess, ...]) -> list[LocalAccess]:
+        """Those that nobody has decided about yet."""
+        return [access for access in accesses if identify(access) not in self._permitted]
+
+    def permit(self, accesses: list[LocalAccess]) -> None:
+        """Note what was permitted."""
+        self.is_permitted = True
+        self._permitted.update(map(identify, accesses))
+
+
+class CallDecisions:
+    """The calls of one turn."""
+
+    def __init__(self) -> None:
+        self._decisions: dict[DecisionKey, CallDecision] = {}
+        self._in_flight: set[str] = set()
+        self._doubled: set[str] = set()
+
+    def begin(self, id: str) -> None:
+        """Note that a call with this id is to be made. Once for each call."""
+        if id in self._in_flight:
+            self._doubled.add(id)
+        self._in_flight.add(id)
+
+    def check(self, id: str) -> None:
+        """Raises: Denied if two calls have this id."""
+        if id in self._doubled:
+            raise Denied(
+                "Not called: two calls have the same id, so it can't be told which of them was permitted.",
+                "This call was not made: another call has the same id. Make each call with an id of its own.",
+            )
+
+    def find(self, id: str, tool: object, arguments: Mapping[str, Any] | None) -> CallDecision:
+        """What was decided about a call; nothing yet if it is new, or has no id."""
+        if not id:
+            return CallDecision()
+        key = (id, repr(tool), normalize_arguments(arguments or {}))
+        return self._decisions.setdefault(key, CallDecision())
+
+    def finish(self, id: str) -> None:
+        """Forget a call that ended: an id may be used again."""
+        self._in_flight.discard(id)
+        for key in [key for key in self._decisions if key[0] == id]:
+            del self._decisions[key]
+
+    def clear(self) -> None:
+        """Forget everything: the turn ended."""
+        self._decisions.clear()
+        self._in_flight.clear()
+        self._doubled.clear()
