@@ -23,6 +23,7 @@ adapters: $(VENV)/.dev      ## each adapter beside its framework: behavior, type
 
 backends: $(VENV)/.dev      ## one scenario with the programs of Claude, Copilot and OpenCode; needs Node.js 20+
 	$(BIN)/python -m tests.backends.scenario
+	$(BIN)/python -m tests.backends.patches --patches 300
 
 backends-full: $(VENV)/.dev  ## all that is tried with each of these programs; some ten minutes
 	$(BIN)/python -c "from tests.peers import install; install.install_backends(print)"
@@ -58,6 +59,7 @@ attacks: $(VENV)/.dev       ## try every attack and print how often it got throu
 soak: $(VENV)/.dev          ## long use: nothing grows, nothing is left behind; some minutes
 	$(BIN)/python -m tests.soak
 	$(BIN)/python -m tests.soak.record
+	$(BIN)/python -m tests.backends.patches --patches 10000
 
 conformance: $(VENV)/.dev   ## the official suite against our client and our server; needs npm
 	$(BIN)/python tests/conformance/run.py
