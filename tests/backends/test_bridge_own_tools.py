@@ -395,7 +395,7 @@ async def test_a_search_above_mooring_s_own_folders_asks_in_every_mode(
 ) -> None:
     home.write("home/.local/state/mooring/secrets.json", "x")
     rules = (Rule("Read", "allow", "~/**"), Rule(name, "allow", "~/**"))
-    async with open_host(home, {}, policy="bypass") as host, talking(host, rules=rules) as talk:
+    async with open_host(home, {}, policy="bypass") as host, talking(host, program="claude", rules=rules) as talk:
         for folder in ("~", "~/.local", "~/.local/state"):
             assert await permit(talk, name, {"path": folder, **arguments}, id=folder) == 1
             assert "Mooring keeps its own settings" in last_question(talk).why

@@ -252,7 +252,7 @@ class OwnTools:
 
 def identify(access: LocalAccess) -> tuple[Any, ...]:
     """What of an access decides whether it may be made. Its preview may say the same in other words."""
-    return access.kind, access.subject, access.is_free, access.insists, access.refused
+    return access.kind, access.subject, access.is_free, access.insists, access.unless_named, access.refused
 
 
 def _read_arguments(tool: OwnToolSchema, arguments: Arguments) -> _Given:
