@@ -1,16 +1,18 @@
-"""Folders of other users above the person's own, and links that lead out of a project."""
+"""Folders of other users above the person's own, links that lead out of a project, and other ports of a host."""
 
 import asyncio
 import os
 from pathlib import Path
 from typing import Final
 
+from tests.attacks.local_tools import open_desk
 from tests.attacks.reach import make_victim, opened
 from tests.attacks.table import Attack, Tally, Victim
 
 from mooring.actions.deadline import Deadline
 from mooring.actions.mentions import expand_mentions
 from mooring.core.content import Text
+from mooring.core.verdict import Rule
 from mooring.errors import MooringError
 
 OTHER: Final = 65534
@@ -72,7 +74,22 @@ async def attach(victim: Victim, words: str) -> str:
     return "\n".join(part.text for part in said.attachments if isinstance(part, Text))
 
 
+def reach_another_port(folder: Path, tally: Tally) -> None:
+    """An agreement about a host is used for another program on it: on another port, or by another scheme."""
+    victim = make_victim(folder / "victim")
+    asyncio.run(_judge_pages(victim, tally))
+
+
+async def _judge_pages(victim: Victim, tally: Tally) -> None:
+    async with open_desk(victim, Rule("WebFetch", "allow", "domain:example.com")) as registry:
+        for place in ("https://example.com:8443", "http://example.com:6379", "https://example.com:80"):
+            tally.count(place, registry.may("WebFetch", {"url": f"{place}/"}).action == "allow")
+        usual = registry.may("WebFetch", {"url": "https://example.com/"})
+        assert usual.action == "allow", "the rule is in force"
+
+
 ATTACKS = (
+    Attack("A39", "an agreement about a host reaches another port", reach_another_port),
     Attack("A36", "a repository of another user becomes the project", become_project),
     Attack("A37", "a link in the project is attached when it is named", attach_by_link),
 )

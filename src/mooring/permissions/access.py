@@ -7,7 +7,9 @@
 | `Read`, `Edit`, … | `./src/**`, `src/**` | what is below that folder of the project |
 | | `*.md` | files of that name anywhere in the project |
 | | `~/notes/**`, `/srv/data/**`, `//srv/data/**` | what is below that folder of the home, or of the machine |
-| `WebFetch` | `domain:example.com`, `domain:*.example.com` | that host; hosts below it |
+| `WebFetch` | `domain:example.com`, `domain:*.example.com` | that host; hosts below it; on their default ports |
+| | `domain:example.com:8080` | that host on that port |
+| | `origin:https://example.com` | that scheme, host and port |
 
 As everywhere, an allow errs on the side of asking and a deny on the side of refusing: an allow is compared to the
 letter with where the path really leads, a deny also with the path as it was written, with each part of a command line,
@@ -54,7 +56,7 @@ class AccessPattern:
             case "path":
                 return any(glob.matches(access.subject) is True for glob in self._compile_paths(access).exact)
             case "domain":
-                return self._covers_host(access.subject)
+                return self._covers_origin(access) or self._covers_host(access.subject)
             case "text":
                 return Glob(self._text).matches(access.subject) is True
             case "nothing":
@@ -111,16 +113,28 @@ class AccessPattern:
 
     # --- hosts ----------------------------------------------------------------------------------------------------
 
-    def _covers_host(self, host: str) -> bool:
-        domain = self._text.removeprefix("domain:")
+    def _covers_origin(self, access: LocalAccess) -> bool:
+        return self._text.startswith("origin:") and any(
+            Glob(self._text).matches(spelling) is True
+            for spelling in access.spellings
+            if spelling.startswith("origin:")
+        )
+
+    def _covers_host(self, place: str) -> bool:
+        domain = self._text.removeprefix("domain:").lower()
+        host, port = _split_port(place)
+        wanted, wanted_port = _split_port(domain)
         # A glob over whole addresses would let a path such as `/x.example.com` pass for the host.
-        return domain != self._text and Glob(domain.lower()).matches(host) is True
+        is_domain = self._text.startswith("domain:")
+        # Without a port, a rule means those that every browser uses: another one is another program.
+        return is_domain and port == wanted_port and Glob(wanted).matches(host) is True
 
     def _touches_host(self, access: LocalAccess) -> bool:
         domain = self._text.removeprefix("domain:")
         if domain == self._text:
             return any(_may_match(self._text, spelling) for spelling in (access.subject, *access.spellings))
-        return _may_match(domain, access.subject) or _may_match(f"*.{domain}", access.subject)
+        places = (access.subject, _split_port(access.subject)[0])
+        return any(_may_match(glob, place) for glob in (domain, f"*.{domain}") for place in places)
 
 
 class _PathGlobs(Struct, frozen=True):
@@ -128,6 +142,14 @@ class _PathGlobs(Struct, frozen=True):
 
     exact: tuple[Glob, ...]
     loose: tuple[Glob, ...]
+
+
+def _split_port(place: str) -> tuple[str, str]:
+    """A host and its port, which is empty if it is not written."""
+    host, _, port = place.rpartition(":")
+    # An address of version 6 has colons of its own; with a port it is in brackets.
+    has_port = port.isdecimal() and (":" not in host or host.endswith("]"))
+    return (host.strip("[]"), port) if has_port else (place, "")
 
 
 def _may_match(glob: str, text: str) -> bool:

@@ -13,6 +13,7 @@ from desk import ONCE, Reader, allow, deny, desk_in, desk_with, host_in
 import mooring
 from mooring.agents.local.html_text import extract_text
 from mooring.agents.local.page import parse_web_address
+from mooring.agents.local.web_fetch import WebFetchArguments, WebFetchTool
 from mooring.core.content import Image
 from mooring.core.question import Form, No, Yes
 from mooring.core.turn import Todo
@@ -109,7 +110,7 @@ async def test_a_redirect_is_followed_on_its_host_and_told_of_beyond(home: Home)
         assert "Head" in await desk.text("WebFetch", url=f"{site.url}/here")
         site.pages["/there"] = answer(b"", status="302 Found", Location=f"http://localhost:{site.port}/")
         told = await desk.text("WebFetch", url=f"{site.url}/there")
-        assert told == f"It redirects to another host, which was not followed: http://localhost:{site.port}/"
+        assert told == f"It redirects to another origin, which was not followed: http://localhost:{site.port}/"
         site.pages["/round"] = answer(b"", status="302 Found", Location="/round")
         assert "redirects too often" in await desk.failure("WebFetch", url=f"{site.url}/round")
         site.pages["/file"] = answer(b"", status="302 Found", Location="file:///etc/passwd")
@@ -148,7 +149,7 @@ async def test_what_is_no_address_of_the_web_is_refused(home: Home, url: str) ->
 def test_a_rule_about_a_domain_means_that_host() -> None:
     def fetch(url: str) -> LocalAccess:
         address = parse_web_address(url)
-        return LocalAccess(kind="domain", subject=address.host, spellings=(address.url,))
+        return LocalAccess(kind="domain", subject=address.place, spellings=(address.url, f"origin:{address.origin}"))
 
     exact, below = AccessPattern("domain:example.com"), AccessPattern("domain:*.example.com")
     assert exact.covers(fetch("https://EXAMPLE.com./x"))
@@ -163,6 +164,34 @@ def test_a_rule_about_a_domain_means_that_host() -> None:
     assert not AccessPattern("https://*.example.com/*").covers(fetch("https://evil.org/x.example.com/y"))
     assert exact.touches(fetch("https://www.example.com/"))
     assert AccessPattern("https://evil.org/*").touches(fetch("https://evil.org/x"))
+
+
+def test_a_rule_and_an_answer_are_for_an_origin() -> None:
+    def fetch(url: str) -> LocalAccess:
+        tool = WebFetchTool.__new__(WebFetchTool)  # it fetches nothing here
+        return tool.assess(WebFetchArguments(url))
+
+    host = AccessPattern("domain:example.com")
+    for url in ("https://example.com", "http://example.com:80/", "https://example.com:443/x"):
+        assert host.covers(fetch(url))
+    elsewhere = ("https://example.com:8443/", "http://example.com:443/", "https://example.com:80")
+    for url in elsewhere:
+        assert not host.covers(fetch(url))
+        assert not AccessPattern("domain:*").covers(fetch(url))
+        assert host.touches(fetch(url))
+    assert AccessPattern("domain:example.com:8443").covers(fetch("https://example.com:8443"))
+    for url in ("https://example.com/a", "http://[::1]:8080/"):
+        granted = AccessPattern(fetch(url).grant)
+        assert granted.covers(fetch(url))
+        assert not any(granted.covers(fetch(other)) for other in (*elsewhere, "http://example.com", "http://[::1]/"))
+
+
+async def test_a_redirect_to_another_port_is_not_followed(home: Home) -> None:
+    async with open_site() as site, open_site() as inner, desk_in(home, answer=ONCE) as desk:
+        site.pages["/port"] = answer(b"", status="302 Found", Location=f"{inner.url}/")
+        told = await desk.text("WebFetch", url=f"{site.url}/port")
+        assert told == f"It redirects to another origin, which was not followed: {inner.url}/"
+        assert inner.asked == []
 
 
 async def test_a_rule_lets_a_page_be_fetched_unasked_and_a_deny_stands_against_it(home: Home) -> None:

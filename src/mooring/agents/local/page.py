@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SECONDS = 30.0
 MAX_BODY = 5 * 1024 * 1024
 _HOPS = 5
+_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {
     "User-Agent": "mooring",
@@ -43,6 +44,21 @@ class WebAddress(Struct, frozen=True):
     host: str
     kind: AddressKind | None
     """`None` for a name, whose addresses are not known yet."""
+    scheme: str = "https"
+    port: int | None = None
+    """`None` for that of its scheme."""
+
+    @property
+    def place(self) -> str:
+        """The host, with the port if it is not that of the scheme."""
+        if self.port is None:
+            return self.host
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """What an answer is about: the scheme, the host and the port."""
+        return f"{self.scheme}://{self.place}"
 
     @property
     def is_inside(self) -> bool:
@@ -58,21 +74,23 @@ class FetchedPage(Struct, frozen=True):
     headers: Mapping[str, str]
     body: bytes
     redirect: str = ""
-    """Where it leads, if that is another host: such an address is a decision of its own."""
+    """Where it leads, if that is another origin: such an address is a decision of its own."""
 
 
 def parse_web_address(url: str) -> WebAddress:
     """Read an address. Raises: ConfigError if it is none that may be fetched."""
     try:
         parts = urlsplit(url.strip())
-        host, _ = (parts.hostname or "").rstrip("."), parts.port
+        host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         raise ConfigError("WebFetch: that is not an address.") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError("WebFetch: the address must begin with http:// or https:// and name a host.")
     if parts.username or parts.password or "@" in parts.netloc:
         raise ConfigError("WebFetch: an address with a password in it is not fetched.")
-    return WebAddress(parts._replace(fragment="").geturl(), host.lower(), _find_kind(host.lower()))
+    url, host = parts._replace(fragment="").geturl(), host.lower()
+    own_port = None if port == _PORTS[parts.scheme] else port
+    return WebAddress(url, host, _find_kind(host), parts.scheme, own_port)
 
 
 def _find_kind(host: str) -> AddressKind | None:
@@ -117,7 +135,7 @@ class PageFetcher:
                 if page.status not in _REDIRECTS or not location:
                     return page
                 target = urljoin(url, location)
-                if parse_web_address(target).host != address.host:
+                if parse_web_address(target).origin != address.origin:
                     return FetchedPage(page.url, page.status, page.headers, b"", target)
                 url = target
         raise ConfigError(f"WebFetch: {address.host} redirects too often.")
