@@ -252,11 +252,18 @@ def _describe_lack(config: ServerConfig, lacks: Sequence[str]) -> str:
 def _list_inputs(config: ServerConfig) -> tuple[SecretForInput, ...]:
     """What Mooring could store for a server: its inputs, and what another tool's store has for it."""
     connection = config.written or config.connection
-    parts = [part for _, template in list_templates(connection, config.oauth) for part in template.all_parts]
-    foreign = [part for part in parts if isinstance(part, SecretPart) and part.keeper != OWN_KEEPER]
-    inputs = (*list_inputs(connection, config.oauth), *(InputPart(part.name, secret=True) for part in foreign))
-    found = (SecretForInput(config.name, name_secret(config.name, each.id), each) for each in inputs)
+    inputs = [*list_inputs(connection, config.oauth), *_list_foreign_secrets(config)]
+    found = [SecretForInput(config.name, name_secret(config.name, each.id), each) for each in inputs]
     return tuple(dict.fromkeys(found))
+
+
+def _list_foreign_secrets(config: ServerConfig) -> Iterator[InputPart]:
+    """The secrets of a server that another tool stores, as inputs."""
+    connection = config.written or config.connection
+    for _, template in list_templates(connection, config.oauth):
+        secrets = [part for part in template.all_parts if isinstance(part, SecretPart)]
+        foreign = [secret for secret in secrets if secret.keeper != OWN_KEEPER]
+        yield from (InputPart(secret.name, secret=True) for secret in foreign)
 
 
 def _keep_used(inputs: Iterable[SecretForInput], config: ServerConfig) -> tuple[SecretForInput, ...]:

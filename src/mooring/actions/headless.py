@@ -1,19 +1,18 @@
 """One turn without a person: a prompt goes in, events and one answer come out, and nothing is ever asked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mooring.actions.agent_options import AgentOptions, check_price
 from mooring.actions.agent_thread import refuse_unasked
 from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import check_model_options, choose_backend, restore_model
+from mooring.actions.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
 from mooring.actions.deadline import Deadline
-from mooring.actions.defined_agent import find_defined_agent
+from mooring.actions.defined_agent import DefinedAgent, find_defined_agent
 from mooring.actions.evidence import describe_missing
 from mooring.actions.mentions import expand_mentions
 from mooring.actions.opening import connect_servers, find_config_errors, find_waiting
@@ -22,7 +21,6 @@ from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import Agent, add_definition, open_kept_agent, restore_model_for
 from mooring.actions.written_command import make_command_turn
 from mooring.agents.commands.used import UsedCommand, find_used_command
-from mooring.agents.definition import AgentDefinition
 from mooring.agents.model import Model
 from mooring.core.backend_name import BackendName, is_program
 from mooring.core.config import ServerConfig
@@ -42,8 +40,9 @@ from mooring.core.turn import (
 )
 from mooring.display.lines import describe_end
 from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError
-from mooring.host.first_starts import follow_first_starts
+from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
+from mooring.tools.results.outcome import Media
 
 STATUS_TIMEOUT: Final = 5.0
 """Seconds in which another agent's program says which servers it lacks, after the answer."""
@@ -117,64 +116,146 @@ async def run_headless(
     Raises: ConfigError if nobody can answer, or there is no such agent; NeedsLogin, NotApproved if a required server
     can't be used for that reason; as `expand_mentions`.
     """
-    choice = choose_backend(request.backend, request.model, request.session, host.viewpoint, host.settings)
-    check_model_options(choice.backend, request.limits)
-    # Nobody is there to pick tools: without a model, it is said how to choose one.
-    name = choice.backend if is_program(choice.backend) else "api"
-    continued = choice.continued
-    request = replace(request, session=choice.session)
-    words = AgentWords(host.viewpoint, on_problem)
-    options = AgentOptions(limits=request.limits, local=True, words=words)
-    agent_model = None
-    defined = await find_defined_agent(host, request.agent, continued)
-    if defined is not None:
-        options, agent_model = add_definition(options, defined), defined.definition.model
-    is_agent_named = request.agent is not None
-    model = None
-    if is_program(name):
-        named_model = agent_model if is_agent_named else None
-        request = replace(request, model=restore_model(choice.remembers_model, request.model, named_model))
-    else:
-        model = await restore_model_for(
-            host, request.model, agent_model, choice.remembers_model, is_agent_named=is_agent_named
-        )
-        check_price(request.limits, model)  # before anything is waited for
-    starts_servers = not is_program(name) or host.settings["backendServers"] == "shared"
     starts = follow_first_starts(host, on_waiting)
-    options = replace(options, starts=starts)
-    failed: dict[str, MooringError] = {}
-    if starts_servers:
-        failed = await _require_servers(host, deadline)
-        await starts.wait()
-    # A program has its own words for tools, and says itself what it does not know.
-    lacking = defined.describe_missing(host) if defined and model else ()
-    on_missing(
-        MissingServers(waiting=find_waiting(host), problems=find_config_errors(host), tools=tuple(lacking)),
-    )
-    # A program has commands of its own, and reads them itself.
-    used = None if model is None else await find_used_command(words.commands, request.prompt)
+    words = AgentWords(host.viewpoint, on_problem)
+    responder = await _choose_responder(host, request, starts, words)
+    failed = await _start_servers(host, responder, deadline)
+    on_missing(_list_lacks(host, responder))
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
-    takes = () if model is None else model.takes
-    named = TurnInput("") if used else await expand_mentions(host, request.prompt, takes, deadline)
+    prompt = await _read_prompt(host, responder, request, words, deadline)
     outcome = _Outcome(on_event)
-    definition = None if defined is None else defined.definition
-    async with _open_backend(host, model, name, options, definition, request, on_problem) as answering:
-        backend: Backend
-        if isinstance(answering, Agent):
-            named = await _add_used(host, answering, request.prompt, used, named, deadline, on_problem)
-            backend = answering.backend
-        else:
-            backend = answering
-        said = TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
+    async with _open_backend(host, responder, on_problem) as opened:
+        said = await _make_input(host, opened, prompt, request, deadline, on_problem)
+        backend = opened.backend if isinstance(opened, Agent) else opened
         await backend.turn(said, outcome.take)
         answer = _make_answer(outcome.ends[-1], outcome.errors)
         on_answer(answer)
         await starts.finish()
         missing = _describe_failed(host, failed | starts.find_missing())
-        if not starts_servers and answer.reason != "failed":
+        if not responder.starts_servers and answer.reason != "failed":
             missing = await _ask_what_failed(backend)
         on_missing(MissingServers(failed=missing))
     return answer
+
+
+# --- who answers ------------------------------------------------------------------------------------------------------
+
+
+class _HeadlessResponder(Struct, frozen=True, kw_only=True):
+    """Who answers: an agent on a model, or another agent's program."""
+
+    name: BackendName
+    session: SessionStart
+    starts: FirstStarts
+    starts_servers: bool
+    """Whether Mooring starts the servers; in the native way, a program does."""
+    model: Model | None
+    """`None` for a program."""
+    model_name: str | None
+    """The model as the program names it."""
+    defined: DefinedAgent | None
+    options: AgentOptions
+
+    @property
+    def takes(self) -> Collection[Media]:
+        """What it takes besides text."""
+        return () if self.model is None else self.model.takes
+
+
+async def _choose_responder(
+    host: Host, request: HeadlessRequest, starts: FirstStarts, words: AgentWords
+) -> _HeadlessResponder:
+    """Raises: ConfigError if nobody can answer, or there is no such agent."""
+    choice = choose_backend(request.backend, request.model, request.session, host.viewpoint, host.settings)
+    check_model_options(choice.backend, request.limits)
+    # Nobody is there to pick tools: without a model, it is said how to choose one.
+    name = choice.backend if is_program(choice.backend) else "api"
+    options = AgentOptions(limits=request.limits, local=True, words=words, starts=starts)
+    defined = await find_defined_agent(host, request.agent, choice.continued)
+    if defined is not None:
+        options = add_definition(options, defined)
+    return _HeadlessResponder(
+        name=name,
+        session=choice.session,
+        starts=starts,
+        starts_servers=not is_program(name) or host.settings["backendServers"] == "shared",
+        model=None if is_program(name) else await _choose_model(host, request, choice, defined),
+        model_name=_name_program_model(request, choice, defined) if is_program(name) else None,
+        defined=defined,
+        options=options,
+    )
+
+
+async def _choose_model(
+    host: Host, request: HeadlessRequest, choice: BackendChoice, defined: DefinedAgent | None
+) -> Model:
+    agent_model = None if defined is None else defined.definition.model
+    is_named = request.agent is not None
+    past = choice.remembers_model
+    model = await restore_model_for(host, request.model, agent_model, past, is_agent_named=is_named)
+    check_price(request.limits, model)  # before anything is waited for
+    return model
+
+
+def _name_program_model(request: HeadlessRequest, choice: BackendChoice, defined: DefinedAgent | None) -> str | None:
+    # One that comes back with the conversation answered with the model that the conversation remembers.
+    agent_model = None if defined is None or request.agent is None else defined.definition.model
+    return restore_model(choice.remembers_model, request.model, agent_model)
+
+
+async def _start_servers(host: Host, responder: _HeadlessResponder, deadline: Deadline) -> dict[str, MooringError]:
+    """Wait for required servers and for those that are new; what failed. Raises: as `_require_servers`."""
+    if not responder.starts_servers:
+        return {}
+    failed = await _require_servers(host, deadline)
+    await responder.starts.wait()
+    return failed
+
+
+def _list_lacks(host: Host, responder: _HeadlessResponder) -> MissingServers:
+    """What is known to be missing before the model is asked."""
+    defined = responder.defined
+    # A program has its own words for tools, and says itself what it does not know.
+    tools = defined.describe_missing(host) if defined is not None and responder.model is not None else ()
+    return MissingServers(waiting=find_waiting(host), problems=find_config_errors(host), tools=tuple(tools))
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+class _ReadPrompt(Struct, frozen=True):
+    """What a prompt means, as far as that is known before the conversation is open."""
+
+    command: UsedCommand | None
+    """The command that it uses."""
+    named: TurnInput
+    """The prompt with what it names attached; nothing if it uses a command."""
+
+
+async def _read_prompt(
+    host: Host, responder: _HeadlessResponder, request: HeadlessRequest, words: AgentWords, deadline: Deadline
+) -> _ReadPrompt:
+    """Raises: as `expand_mentions`."""
+    # A program has commands of its own, and reads them itself.
+    command = None if responder.model is None else await find_used_command(words.commands, request.prompt)
+    if command is not None:
+        return _ReadPrompt(command, TurnInput(""))
+    return _ReadPrompt(None, await expand_mentions(host, request.prompt, responder.takes, deadline))
+
+
+async def _make_input(
+    host: Host,
+    opened: Agent | Backend,
+    prompt: _ReadPrompt,
+    request: HeadlessRequest,
+    deadline: Deadline,
+    on_problem: Callable[[Problem], None],
+) -> TurnInput:
+    """What is said, with what came on stdin behind it."""
+    named = prompt.named
+    if isinstance(opened, Agent):
+        named = await _add_used(host, opened, request.prompt, prompt.command, named, deadline, on_problem)
+    return TurnInput("\n\n".join(filter(None, (named.text, request.context))), named.attachments)
 
 
 class _Outcome:
@@ -218,27 +299,26 @@ async def _add_used(
 
 @asynccontextmanager
 async def _open_backend(
-    host: Host,
-    model: Model | None,
-    name: BackendName,
-    agent_options: AgentOptions,
-    definition: AgentDefinition | None,
-    request: HeadlessRequest,
-    on_problem: Callable[[Problem], None],
+    host: Host, responder: _HeadlessResponder, on_problem: Callable[[Problem], None]
 ) -> AsyncIterator[Agent | Backend]:
     """Whoever answers: an agent on a model, or another agent's program."""
-    if is_program(name):
-        from mooring.actions.agent_program import ProgramOptions, open_program  # few runs use one
-
-        options = ProgramOptions(
-            name=name, model=request.model, agent=definition, ask=refuse_unasked, limits=request.limits
-        )
-        async with open_program(host, options, request.session, on_problem=on_problem) as program:
-            yield program
+    options, session = responder.options, responder.session
+    if responder.model is not None:
+        async with open_kept_agent(host, responder.model, options, session, on_problem=on_problem) as agent:
+            yield agent
         return
-    assert model is not None
-    async with open_kept_agent(host, model, agent_options, request.session, on_problem=on_problem) as agent:
-        yield agent
+    from mooring.actions.agent_program import ProgramOptions, open_program  # few runs use one
+
+    assert is_program(responder.name)
+    program_options = ProgramOptions(
+        name=responder.name,
+        model=responder.model_name,
+        agent=None if responder.defined is None else responder.defined.definition,
+        ask=refuse_unasked,
+        limits=options.limits,
+    )
+    async with open_program(host, program_options, session, on_problem=on_problem) as program:
+        yield program
 
 
 def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:

@@ -50,15 +50,23 @@ class ToolScope(Struct, frozen=True, dict=True):
         They may if all of the server or one of its tools is in the scope. An agent that names no server reaches every
         one that it doesn't deny, as far as the scope around it does.
         """
-        entries = tuple(entries)
-        is_brought = name in self.brought
-        if self.outer is not None and not is_brought and not self.outer.allows_resources(name, entries):
+        tools = tuple(entries)
+        outer = None if name in self.brought else self.outer
+        if outer is not None and not outer.allows_resources(name, tools):
             return False
-        if not self.reads_everywhere:
-            pairs = ((entry.server, entry.tool, entry.name) for entry in entries)
-            return self._permits(*_spell_server(name)) or any(self._permits_pair(*pair) for pair in pairs)
+        if self.reads_everywhere:
+            return self._reads_server(name)
+        return self._permits(*_spell_server(name)) or self._permits_any(tools)
+
+    def _reads_server(self, name: str) -> bool:
+        """Whether an agent that names no server reaches this one."""
         # Whoever brings servers of its own names those.
-        return (is_brought or not self.brought) and self._denied.matches(*_spell_server(name)) is False
+        if self.brought and name not in self.brought:
+            return False
+        return self._denied.matches(*_spell_server(name)) is False
+
+    def _permits_any(self, entries: Iterable[CatalogEntry]) -> bool:
+        return any(self._permits_pair(entry.server, entry.tool, entry.name) for entry in entries)
 
     def allows_builtin(self, name: str) -> bool:
         """Whether a tool that belongs to no server is available. `allow` is about servers, so it takes none away."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from mooring.actions.copy_servers import Copied, CopyOptions, SkipKind, describe_copied
+from mooring.actions.copy_servers import Copied, CopyOptions, SkipKind, SkippedServer, describe_copied
 from mooring.actions.export_servers import export_servers
 from mooring.actions.import_servers import STDIN, ImportSource, import_servers, list_tools
 from mooring.cli.base import (
@@ -158,10 +158,19 @@ def _run(
 
 def _choose_code(copied: Copied, named: tuple[str, ...] | None) -> int:
     """The exit code for the servers that were named; what else was skipped is reported, and is no failure."""
-    wanted = None if named is None else {name.casefold() for name in named}
-    kinds = {each.kind for each in copied.skipped if wanted is None or each.name.casefold() in wanted}
-    fallback = UNHEALTHY if copied.unread else OK
-    return next((code for kind, code in _CODES.items() if kind in kinds), fallback)
+    kinds = {each.kind for each in _list_skipped(copied, named)}
+    for kind, code in _CODES.items():
+        if kind in kinds:
+            return code
+    return UNHEALTHY if copied.unread else OK
+
+
+def _list_skipped(copied: Copied, named: tuple[str, ...] | None) -> list[SkippedServer]:
+    """Those that were skipped of the servers that were named; all of them if none were."""
+    if named is None:
+        return list(copied.skipped)
+    wanted = {name.casefold() for name in named}
+    return [each for each in copied.skipped if each.name.casefold() in wanted]
 
 
 def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
