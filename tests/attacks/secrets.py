@@ -208,6 +208,37 @@ def show_arguments(folder: Path, tally: Tally) -> None:
         tally.count(f"test showed the arguments of {name}", "canary" in said or "Y2FuYXJ5" in said)
 
 
+LINES = (
+    ["-c", "echo seen; run --token canary-hidden && true"],
+    ["-c", "echo seen; API_KEY=canary-hidden exec run"],
+    ["-c", "echo seen; export A=b GH_TOKEN='canary-hidden'"],
+    ["-c", 'echo seen; curl -H "Authorization: Bearer canary-hidden" https://a.example'],
+    ["-c", "echo seen; curl -H 'X-Api-Key: canary-hidden' https://a.example"],
+    ["-lc", "echo seen\nrun --api-key=canary-hidden\n"],
+    ["-c", "echo seen; bash -c 'run --password canary-hidden'"],
+    ["-c", "echo seen; psql postgres://u:canary-hidden@db.example/x"],
+    ['{"seen": 1, "token": "canary-hidden"}'],
+    ['{"seen": 1, "env": {"GITHUB_TOKEN": "canary-hidden"}}'],
+    ['--config={"seen": 1, "auth":{"password":"canary-hidden"}}'],
+    ['["seen", "--token", "canary-hidden"]'],
+    ["-c", 'echo seen; run --config \'{"clientSecret": "canary-hidden"}\''],
+    ["-c", 'echo seen; echo "{\\"apiKey\\": \\"canary-hidden\\"}"'],
+)
+
+
+def show_lines(folder: Path, tally: Tally) -> None:
+    """Secrets inside the line of a shell, or inside JSON. What stands beside them shows that the line was listed."""
+    victim = Victim(folder)
+    _configure(victim, **{f"s{number}": {"command": "sh", "args": words} for number, words in enumerate(LINES)})
+    rows = {row["name"]: json.dumps(row) for row in json.loads(victim.run("mcp", "list", "--json").stdout)["servers"]}
+    for number, words in enumerate(LINES):
+        listed, got = rows[f"s{number}"], victim.run("mcp", "get", f"s{number}").stdout
+        assert "seen" in listed, f"{words} is not listed, so nothing would be seen"
+        assert "seen" in got, f"{words} is not shown, so nothing would be seen"
+        tally.count(f"list showed {words}", "canary" in listed)
+        tally.count(f"get showed {words}", "canary" in got)
+
+
 def repeat_command_output(folder: Path, tally: Tally) -> None:
     """What a command printed as a secret, on either stream, whether it worked or failed."""
     victim = Victim(folder)
@@ -537,5 +568,6 @@ ATTACKS = (
     Attack("A27", "set what is not a project's to set", set_a_projects_settings),
     Attack("A35", "repeat a token in every form", repeat_secrets),
     Attack("A35", "show secrets among arguments", show_arguments),
+    Attack("A35", "show secrets inside a shell's line or JSON", show_lines),
     Attack("A36", "write as another user", write_as_another_user),
 )

@@ -12,7 +12,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mooring
-from mooring.core.secret import HIDDEN, hide_in_url, is_secret, is_secret_name, list_secrets, redact, redact_error
+from mooring.core.secret import (
+    HIDDEN,
+    hide_in_arguments,
+    hide_in_url,
+    is_secret,
+    is_secret_name,
+    list_secrets,
+    redact,
+    redact_error,
+)
 from mooring.errors import RpcError
 
 
@@ -89,3 +98,24 @@ def test_nothing_else_in_the_package_defines_what_is_hidden() -> None:
         if isinstance(node, ast.Constant) and node.value == HIDDEN
     ]
     assert makers == ["core/secret.py"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("run --token s3cret-value && true", "run --token ••• && true"),
+        (
+            'curl -H "Authorization: Bearer abcd1234" https://a.example',
+            'curl -H "Authorization: •••" https://a.example',
+        ),
+        ("export GH_TOKEN='abcd1234'; run", "export GH_TOKEN='•••'; run"),
+        ('{"apiKey": "abcd1234", "mode": "fast"}', '{"apiKey": "•••", "mode": "fast"}'),
+        ('["--token", "abcd1234"]', '["--token", "•••"]'),
+        # Names of variables, and ordinary words.
+        ('run --token "$TOKEN" --key {env:KEY}', 'run --token "$TOKEN" --key {env:KEY}'),
+        ("import os; print(os.environ['TOKEN'])", "import os; print(os.environ['TOKEN'])"),
+        ("two words: and more", "two words: and more"),
+    ],
+)
+def test_secrets_inside_a_line_or_json_are_hidden(argument: str, shown: str) -> None:
+    assert hide_in_arguments([argument]) == (shown,)

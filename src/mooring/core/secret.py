@@ -284,7 +284,37 @@ def _hide_argument(before: str, argument: str) -> str:
     return argument
 
 
-def _find_in_argument(before: str, argument: str) -> Iterator[str]:
+_QUOTED_OR_WORD = r"""\"[^"]*\"|'[^']*'|[^\s"'`;|&()<>,]+"""
+_JSON_PAIR = r"""\"([^"\\]{1,200})\"\s*+:\s*+\"((?>(?:[^"\\]|\\.)*))\""""
+_REFERENCE = r"\$|\{\w+:"
+"""How `$TOKEN` and `{env:TOKEN}` begin: what is written there is only a name."""
+_DEEPEST = 3
+"""How often a line may be quoted inside another."""
+
+
+def _find_in_argument(before: str, argument: str, depth: int = _DEEPEST) -> Iterator[str]:
+    yield from _find_in_word(before, argument)
+    holds_words = " " in argument or "\n" in argument or '"' in argument
+    if holds_words and depth:
+        # What is shorter is not struck out inside a line: it may be part of any other word.
+        yield from (secret for secret in _find_in_line(argument, depth) if len(secret) >= SHORTEST)
+
+
+def _find_in_line(line: str, depth: int) -> Iterator[str]:
+    """The secrets in the line of a `sh -c`, or in JSON: those among its words, and the texts under names of secrets."""
+    for name, value in re.findall(_JSON_PAIR, line.replace('\\"', '"')):
+        if is_secret(name, value):
+            yield value
+    words = [word.strip("\"'") for word in re.findall(_QUOTED_OR_WORD, line)]
+    for before, word in pairwise(("", *words)):
+        if word.lower() not in _SWITCHES:
+            # `TOKEN='x'` is a name, and a text in quotes.
+            whole = before + word if before.endswith("=") else word
+            found = _find_in_argument(before, whole, depth - 1)
+            yield from (secret for secret in found if not re.match(_REFERENCE, secret))
+
+
+def _find_in_word(before: str, argument: str, depth: int = _DEEPEST) -> Iterator[str]:
     if "://" in argument:
         yield from find_in_url(argument)
     elif _is_secret_option(before) and not argument.startswith("-"):
@@ -292,17 +322,17 @@ def _find_in_argument(before: str, argument: str) -> Iterator[str]:
     elif before in _LOGIN_OPTIONS and ":" in argument:
         yield argument.partition(":")[2]
     else:
-        yield from _find_in_assignment(argument)
+        yield from _find_in_assignment(argument, depth)
 
 
-def _find_in_assignment(argument: str) -> Iterator[str]:
+def _find_in_assignment(argument: str, depth: int) -> Iterator[str]:
     name, value = _split_assignment(argument)
     if name and is_secret(name.lstrip("-"), value):
         yield value
     elif is_secret_value(argument):
         yield argument
-    elif name:
-        yield from _find_in_argument(name, value)  # `--header=Authorization: …`
+    elif name and depth:
+        yield from _find_in_word(name, value, depth - 1)  # `--header=Authorization: …`
 
 
 def _split_assignment(argument: str) -> tuple[str, str]:
