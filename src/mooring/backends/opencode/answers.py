@@ -45,8 +45,10 @@ class TurnAnswers:
         self._answering: set[asyncio.Task[None]] = set()
         self._undecided: dict[str, PermissionWanted] = {}
         self._refused: list[tuple[str, _Refused]] = []
+        self._asked: set[str] = set()
+        """The calls that OpenCode has asked about in any way."""
         self._begun: set[str] = set()
-        """The calls that have wanted their own permission."""
+        """Those that have wanted their own permission."""
 
     def take(self, event: AgentEvent) -> None:
         """Begin to answer an event that asks something."""
@@ -99,6 +101,7 @@ class TurnAnswers:
             tool = OwnTool(wanted.permission)
             return await self._bridge.find_refusal(tool, wanted.metadata, call_id=wanted.id)
         call = await self._reading.wait_for_call(wanted.tool)
+        self._asked.add(call.id)
         if not is_expected(wanted, call):
             # Whatever it is, it isn't what the call says.
             return await self._bridge.find_refusal(OwnTool(wanted.permission), wanted.metadata, call_id=wanted.id)
@@ -119,7 +122,7 @@ class TurnAnswers:
         OpenCode wants no permission for a command line in which it finds no command: `> file`, `declare -p >> file`.
         """
         is_run = part.state is not None and part.state.status == "completed"
-        if not is_run or part.id in self._begun:
+        if not is_run or part.id in self._asked:
             return
         command = str(as_mapping(part.state.input if part.state else None).get("command", ""))
         self._bridge.reporter.fail(f"OpenCode ran a command without asking: {safe(command)}")

@@ -166,6 +166,7 @@ class OpenCodeBackend:
         if model is not None:
             check_model(model, running.models)
         session = await self._find_session(running)
+        self._bridge.note_version(running.version)
         await running.servers.update()
         reading = TurnReading(session, self._bridge.reporter, running, self._prompts)
         answers = TurnAnswers(self._bridge, running.api, running.servers, reading)

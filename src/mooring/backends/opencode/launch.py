@@ -39,6 +39,7 @@ class RunningAgent:
         """Receives every event."""
         self.models: ModelWindows = {}
         """What it can ask."""
+        self.version = ""
         self._stack = stack
         self._following: asyncio.Task[None] | None = None
 
@@ -108,6 +109,7 @@ async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, 
         # An organization's servers are merged over what we say. Until here nothing was started.
         await running.servers.disconnect(sorted(missed.servers))
         running.models = await read_models(running.api)
+        running.version = str(as_mapping(await running.api.get("/global/health")).get("version", ""))
         await running.follow()
     except BaseException:
         await running.close()
