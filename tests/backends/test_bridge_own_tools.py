@@ -365,6 +365,14 @@ async def test_a_program_that_is_newer_than_what_is_known_says_so_once(home: Hom
         assert await permit(talk, "read", {"filePath": "a"}) == 0
 
 
+async def test_folders_that_a_setting_opens_are_written_as_the_project_is(home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", {"writableFolders": ["~/drafts"]})
+    async with open_host(home, {}, policy="bypass") as host, talking(host) as talk:
+        for folder, questions in (("drafts", 0), ("elsewhere", 1)):
+            written = {"filePath": str(home.home / folder / "a.txt"), "content": "x"}
+            assert await permit(talk, "write", written) == questions
+
+
 async def test_a_path_that_is_none_is_refused(home: Home) -> None:
     async with open_host(home, {}) as host, talking(host) as talk:
         with pytest.raises(Denied, match="not a usable path"):

@@ -158,7 +158,7 @@ class AgentBridge:
         self._grants = CallGrants()
         self._streak = CallStreak()
         self._decisions = CallDecisions()
-        self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard, program)
+        self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard, program, host.settings)
         self._record = AgentRecord(host._parts.permissions.audit)
         self._is_version_told = False
         self._urls: dict[str, str] = {}

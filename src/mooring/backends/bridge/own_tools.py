@@ -24,6 +24,7 @@ from mooring.core.verdict import LocalAccess
 from mooring.core.where import Where
 from mooring.errors import FileError
 from mooring.process.programs import Guard
+from mooring.settings import Settings
 from mooring.tools.local_tool import LocalTool
 
 _FREE: Final[Mapping[str, str]] = {
@@ -91,10 +92,11 @@ class _Given(Struct, frozen=True):
 class OwnTools:
     """Assesses calls of one agent's own tools in one folder."""
 
-    def __init__(self, where: Where, cwd: str, guard: Guard, schema: ProgramSchema) -> None:
+    def __init__(self, where: Where, cwd: str, guard: Guard, schema: ProgramSchema, settings: Settings) -> None:
         self._schema = schema
-        self._workspace = Workspace(where, cwd)
-        self._local: Mapping[str, LocalTool] = {tool.label: tool for tool in local_tools(where, cwd, guard)}
+        self._workspace = Workspace(where, cwd, settings["writableFolders"])
+        tools = local_tools(where, cwd, guard, settings=settings)
+        self._local: Mapping[str, LocalTool] = {tool.label: tool for tool in tools}
         self._assessors: Mapping[str, Callable[[_Given], Sequence[LocalAccess]]] = {
             "Bash": self._assess_command,
             "Read": self._assess_reading,
