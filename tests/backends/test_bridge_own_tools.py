@@ -373,6 +373,14 @@ async def test_folders_that_a_setting_opens_are_written_as_the_project_is(home: 
             assert await permit(talk, "write", written) == questions
 
 
+async def test_a_package_is_asked_about_only_if_what_runs_at_its_installation_changes(home: Home) -> None:
+    home.write("project/package.json", '{"scripts": {"test": "x"}}')
+    async with open_host(home, {}, policy="bypass") as host, talking(host) as talk:
+        for content, questions in (('{"scripts": {"test": "y"}}', 0), ('{"scripts": {"prepare": "y"}}', 1)):
+            written = {"filePath": str(home.cwd / "package.json"), "content": content}
+            assert await permit(talk, "write", written) == questions
+
+
 async def test_a_path_that_is_none_is_refused(home: Home) -> None:
     async with open_host(home, {}) as host, talking(host) as talk:
         with pytest.raises(Denied, match="not a usable path"):

@@ -220,7 +220,8 @@ class OwnTools:
         except FileError:
             # Too large to compare, or no file at all: the agent's own tool finds out.
             return replace(access, preview=content)
-        return replace(access, preview=show_change(path.real, before, content.encode(errors="replace")))
+        after = content.encode(errors="replace")
+        return self._workspace.assess_writing(path, show_change(path.real, before, after), before, after)
 
     def _assess_page(self, given: _Given) -> Sequence[LocalAccess]:
         return [self._assess_as("WebFetch", {"url": url}) for url in given.list_texts("url")]
