@@ -140,7 +140,11 @@ def test_a_repositorys_command_attaches_nothing_of_the_persons_but_their_own_may
     assert done.code == 0
     assert "The command names a file that is not attached: " in done.err
     assert CANARY not in str(asked.fake.requests[-1].body)
-    assert CANARY in asked.sent("/mine").last_user_text
+    if named == "@link":
+        # Where it leads is the repository's choice, whoever names it.
+        assert "it is a link that leads out of the project, to " in asked.refused("/mine", 4)
+    else:
+        assert CANARY in asked.sent("/mine").last_user_text
 
 
 def test_a_command_line_runs_only_if_bash_may_and_then_its_output_is_in_its_place(asked: Asked, home: Home) -> None:
