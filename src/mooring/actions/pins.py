@@ -13,6 +13,8 @@ from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import HeldTools
 
+INSTRUCTIONS = "what it tells models"
+
 
 class PinnedServer(Struct, frozen=True, kw_only=True):
     """One server: how many of its tools were approved, when, and which are held back."""
@@ -41,14 +43,14 @@ def list_pinned(host: Host, where: Where, server: str | None = None) -> tuple[Pi
 
 
 def approve_tools(host: Host, server: str) -> tuple[str, ...]:
-    """Let a server's tools be called as they are known now; returns the names of those that were held back.
+    """Let a server's tools be called, and models be told what it says, as known now; returns what was held back.
 
     Raises: as `Host.server`; FileError if it cannot be recorded.
     """
     name = host.find_name(server)
     held = host.held().get(name, HeldTools())
     host.approve(name, held)
-    return tuple(sorted(held.names))
+    return (*sorted(held.names), *([INSTRUCTIONS] if held.instructions else []))
 
 
 def describe_pin(row: PinnedServer) -> str:

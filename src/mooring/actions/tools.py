@@ -149,7 +149,7 @@ def _explain_missing_tools(server: Server) -> str:
 
 
 def _count_held(host: Host, names: Container[str]) -> dict[str, int]:
-    return {name: len(held.names) for name, held in host.held().items() if name in names}
+    return {name: len(held.names) for name, held in host.held().items() if name in names and held.names}
 
 
 def _list_entries(host: Host, server: Server) -> tuple[CatalogEntry, ...]:

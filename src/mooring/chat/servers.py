@@ -129,7 +129,8 @@ def _describe_offer(host: Host, server: Server) -> Iterator[str]:
     yield f"  tools: {', '.join(tools) or 'none that are known'}"
     held = host.held().get(server.name)
     if held is not None:
-        yield f"  {describe_held_back(len(held.names))}; `/pins {quote_argument(server.name)}` shows them"
+        what = describe_held_back(len(held.names), instructions=held.instructions is not None)
+        yield f"  {what}; `/pins {quote_argument(server.name)}` shows them"
 
 
 def choose_symbol(status: Status) -> str:

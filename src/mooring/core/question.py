@@ -136,7 +136,8 @@ class ChangedTool(Struct, frozen=True):
     """A tool that is not what was approved. The name and the diff are the server's words: make them safe."""
 
     tool: str
-    kind: Literal["new", "changed"]
+    """Its name; empty for what the server says about how to use it."""
+    kind: Literal["new", "changed", "instructions"]
     diff: str
     """What is different, line by line; all of it if the tool is new."""
 

@@ -48,6 +48,7 @@ from mooring.display.text import (
     columns,
     count_noun,
     describe_base64_size,
+    describe_held_back,
     exact_text,
     mark_server,
     problem_line,
@@ -358,10 +359,17 @@ def _describe_login(question: Login) -> tuple[str, ...]:
 
 
 def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:
-    yield f"{safe(question.server)} has {count_noun(len(question.tools), 'tool')} held back:"
+    instructions = [tool for tool in question.tools if tool.kind == "instructions"]
+    count = len(question.tools) - len(instructions)
+    yield f"{safe(question.server)}: {describe_held_back(count, instructions=bool(instructions))}"
     for tool in question.tools:
-        kind = "changed since you approved it" if tool.kind == "changed" else "new since you approved its server"
-        yield f"  {safe(tool.tool)} is {kind}:"
+        match tool.kind:
+            case "changed":
+                yield f"  {safe(tool.tool)} is changed since you approved it:"
+            case "new":
+                yield f"  {safe(tool.tool)} is new since you approved its server:"
+            case "instructions":
+                yield "  What it tells models about its use has changed:"
         yield from (f"    {safe(line)}" for line in tool.diff.splitlines())
 
 

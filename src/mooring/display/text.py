@@ -245,9 +245,12 @@ def count_noun(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def describe_held_back(count: int) -> str:
-    """How many tools are held back, and why."""
-    return f"{count_noun(count, 'tool')} held back: changed or new since your approval"
+def describe_held_back(count: int, *, instructions: bool = False) -> str:
+    """How many tools of a server are held back, and why; and whether what it says about their use is, too."""
+    if instructions and not count:
+        return "what it tells models is held back: changed since your approval"
+    also = ", and what it tells models" if instructions else ""
+    return f"{count_noun(count, 'tool')} held back{also}: changed or new since your approval"
 
 
 def advise_on_held_back(server: str) -> str:

@@ -231,7 +231,7 @@ class Calls:
     async def _pin(self, server: Server, name: str, tools: tuple[Tool, ...]) -> None:
         """Pin these tools, with the first call that is allowed under a name."""
         self._pinned.add((server, name))
-        await self._permissions.pins.pin(self._lookup.find_approved(name), tools)
+        await self._permissions.pins.pin(self._lookup.find_approved(name), tools, server.instructions)
         if server.tools is not tools:
             # A catalog that was brought up to date meanwhile knows nothing of the pin.
             self._lookup.invalidate(server.name)

@@ -105,12 +105,12 @@ class Consent:
         if await self._pins.reread():
             self._lookup.invalidate()
         approved, server = self._lookup.find_approved(name), self._lookup.server(name)
-        held = self._pins.find_held(approved, server.tools)
+        held = self._pins.find_held(approved, server.tools, server.instructions)
         if held and self._ask is not None and not server.is_connected:
             # What is remembered may be out of date, and a yes to that would not help. Connecting lists the tools again.
             with suppress(ServerError):
                 await server.session()
-            held = self._pins.find_held(approved, server.tools)
+            held = self._pins.find_held(approved, server.tools, server.instructions)
         if not held:
             # Whoever was refused went by what was known before.
             self._lookup.invalidate(server.name)
@@ -152,7 +152,8 @@ class _Turn:
 
 
 def list_changed_tools(held: HeldTools) -> tuple[ChangedTool, ...]:
-    """The tools that are held back, as they are shown to a person: those that changed first."""
+    """What is held back, as it is shown to a person: the tools that changed first, the instructions last."""
     changed = [ChangedTool(change.tool, "changed", change.diff) for change in held.changed]
     new = [ChangedTool(change.tool, "new", change.diff) for change in held.new]
-    return (*changed, *new)
+    said = [ChangedTool("", "instructions", held.instructions.diff)] if held.instructions else []
+    return (*changed, *new, *said)

@@ -475,9 +475,9 @@ class Host:
     # --- tools as they were approved ------------------------------------------------------------------------------
 
     def held(self) -> dict[str, HeldTools]:
-        """The tools that are held back, by server, because they differ from what was approved."""
+        """What is held back, by server, because it differs from what was approved: tools, and how to use them."""
         found = {
-            name: self._parts.permissions.pins.find_held(self.approved(name), server.tools)
+            name: self._parts.permissions.pins.find_held(self.approved(name), server.tools, server.instructions)
             for name, server in self.servers.items()
         }
         return {name: held for name, held in found.items() if held}

@@ -135,11 +135,16 @@ class ServedClient:
         servers = self._servers
         if len(servers) == 1:
             await self._parts.fleet.ready(servers, SHORT_PATIENCE, trusted=LATELY, era=self._client.era)
-        known = {server.name: server.instructions for server in servers if server.instructions.strip()}
+        known = {server.name: server.instructions for server in servers if self._may_tell(server)}
         if len(servers) == 1 and self._names == "raw":
             # Then this stands for that one server, in all that it says.
             return "".join(known.values())
         return join_instructions(known)
+
+    def _may_tell(self, server: Server) -> bool:
+        """Whether a server says something about how to use it, and all that it offers is what was approved."""
+        said, pins = server.instructions, self._parts.permissions.pins
+        return bool(said.strip()) and not pins.find_held(server.approved, server.tools, said)
 
     @property
     def _servers(self) -> list[Server]:

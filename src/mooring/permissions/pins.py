@@ -1,9 +1,9 @@
 """Tools pinned as they were when the person allowed them; what changes later, or is new, is held back and shown.
 
 A server can describe its tools harmlessly when it is approved and differently afterwards. So all that a model or a
-person goes by is pinned: name, title, description, schemas, hints. What is compared is what it means: mcp-shell-server
-and cli-mcp-server, for two, list the same commands in another order at each start. A tool that is gone is not missed,
-and has to come back as it was.
+person goes by is pinned: name, title, description, schemas, hints, and what the server says about how to use them. What
+is compared is what it means: mcp-shell-server and cli-mcp-server, for two, list the same commands in another order at
+each start. A tool that is gone is not missed, and has to come back as it was.
 
 A pin belongs to a server's definition: the project's folder, or `user` for the person's own, with the name and the
 digest of the definition. Another definition of that name is another server, and starts without a pin. Each server has a
@@ -36,6 +36,8 @@ USER = "user"
 MAX_TEXT = MIB
 """How much of a server's definitions is kept to show what changed; beyond that, only digests are kept."""
 MAX_BYTES = 16 * MIB
+MAX_INSTRUCTIONS = 64 * 1024
+"""How much of what a server says about itself is kept for that."""
 MAX_LINES = 400
 """How many lines are compared, and how many are shown of each side."""
 
@@ -66,12 +68,15 @@ class Pin(Struct, frozen=True):
     version: int = 1
     off: bool = False
     """The person turned pinning off for this server: whatever it lists may be called."""
+    instructions: PinnedTool | None = None
+    """What it said about how to use it; `None` if it said nothing, or in records from before this was kept."""
 
 
 class ToolChange(Struct, frozen=True):
     """A tool that is not what was approved; `old` is `None` if it is new, or if its text was not kept."""
 
     tool: str
+    """Its name; empty for the instructions of the server."""
     new: str
     old: str | None = None
 
@@ -87,6 +92,8 @@ class HeldTools(Struct, frozen=True):
 
     changed: tuple[ToolChange, ...] = ()
     new: tuple[ToolChange, ...] = ()
+    instructions: ToolChange | None = None
+    """What the server says about how to use it, if that has changed: no model is told, and its tools go on."""
 
     @property
     def changes(self) -> tuple[ToolChange, ...]:
@@ -97,7 +104,7 @@ class HeldTools(Struct, frozen=True):
         return frozenset(change.tool for change in self.changes)
 
     def __bool__(self) -> bool:
-        return bool(self.changed or self.new)
+        return bool(self.changed or self.new or self.instructions)
 
 
 def make_key(approved: Approved) -> PinKey | None:
@@ -110,8 +117,8 @@ def make_key(approved: Approved) -> PinKey | None:
     return PinKey(scope, config.name, digest(config))
 
 
-def compare(pin: Pin | None, tools: Iterable[Tool]) -> HeldTools:
-    """Which of these tools are not as they were approved; none if nothing was approved yet."""
+def compare(pin: Pin | None, tools: Iterable[Tool], instructions: str = "") -> HeldTools:
+    """Which of these tools, and of these instructions, are not as they were approved; none if nothing was yet."""
     if pin is None or pin.off:
         return HeldTools()
     changed, new = [], []
@@ -122,7 +129,19 @@ def compare(pin: Pin | None, tools: Iterable[Tool]) -> HeldTools:
             new.append(ToolChange(tool.name, text))
         elif not _means_the_same(pinned, text):
             changed.append(ToolChange(tool.name, text, pinned.text))
-    return HeldTools(tuple(changed), tuple(new))
+    return HeldTools(tuple(changed), tuple(new), _compare_instructions(pin, instructions))
+
+
+def _compare_instructions(pin: Pin, instructions: str) -> ToolChange | None:
+    # One that says nothing misleads nobody.
+    if pin.instructions is None or not instructions.strip():
+        return None
+    text = _write_instructions(instructions)
+    return None if _means_the_same(pin.instructions, text) else ToolChange("", text, pin.instructions.text)
+
+
+def _write_instructions(instructions: str) -> str:
+    return json.dumps({"description": instructions})
 
 
 def _means_the_same(pinned: PinnedTool, text: str) -> bool:
@@ -159,8 +178,8 @@ def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     return pin, None
 
 
-def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool]) -> Pin:
-    """Pin these tools, unless the server's tools are pinned already: then nothing changes.
+def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool], instructions: str = "") -> Pin:
+    """Pin these tools and instructions, unless the server's tools are pinned already: then nothing changes.
 
     Raises:
         FileError: the record cannot be read or written.
@@ -171,7 +190,26 @@ def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool]) -> Pin:
         pin = read_own_record(path, Pin, MAX_BYTES)
         if pin is not None and pin.key == key:
             return pin
-        return _write(path, Pin(key), {tool.name: canonicalize(tool) for tool in tools})
+        return _write(
+            path, _pin_instructions(Pin(key), instructions), {each.name: canonicalize(each) for each in tools}
+        )
+
+
+def adopt_instructions(where: Where, key: PinKey, instructions: str) -> Pin | None:
+    """Add what a server says about itself to a pin that has nothing of that; the pin as it is then.
+
+    Raises:
+        FileError: the record cannot be read or written.
+    """
+    path = _record_path(where, key)
+    with files.locked(path):
+        pin = read_own_record(path, Pin, MAX_BYTES)
+        if pin is None or pin.key != key:
+            return None
+        if pin.instructions is None:
+            pin = _pin_instructions(pin, instructions)
+            write_own_record(path, pin)
+        return pin
 
 
 def switch(where: Where, key: PinKey, *, off: bool) -> Pin | None:
@@ -189,8 +227,8 @@ def switch(where: Where, key: PinKey, *, off: bool) -> Pin | None:
         return None
 
 
-def approve(where: Where, key: PinKey, changes: Iterable[ToolChange]) -> Pin:
-    """Pin the tools as they were shown, even if the server describes them differently by now.
+def approve(where: Where, key: PinKey, changes: Iterable[ToolChange], instructions: ToolChange | None = None) -> Pin:
+    """Pin the tools and instructions as they were shown, even if the server describes them differently by now.
 
     A record that cannot be read is replaced: all tools were held back, so all of them were shown.
 
@@ -200,7 +238,10 @@ def approve(where: Where, key: PinKey, changes: Iterable[ToolChange]) -> Pin:
     path = _record_path(where, key)
     with files.locked(path):
         pin, _ = load(where, key)
-        return _write(path, pin or Pin(key), {change.tool: change.new for change in changes})
+        pin = pin or Pin(key)
+        if instructions is not None:
+            pin = replace(pin, instructions=_pin_text(instructions.new, MAX_INSTRUCTIONS))
+        return _write(path, pin, {change.tool: change.new for change in changes})
 
 
 def find_folder(where: Where) -> str:
@@ -221,14 +262,20 @@ def _write(path: str, pin: Pin, texts: Mapping[str, str]) -> Pin:
     added = {name: _pin_text(text) for name, text in texts.items()}
     tools = _drop_texts_beyond_limit({**pin.tools, **added})
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    updated = Pin(pin.key, tools, at, off=pin.off)
+    updated = replace(pin, tools=tools, at=at)
     write_own_record(path, updated)
     return updated
 
 
-def _pin_text(text: str) -> PinnedTool:
+def _pin_text(text: str, most: int = MAX_TEXT) -> PinnedTool:
     meaning = find_meaning(text)
-    return PinnedTool(_digest_text(text), text, _digest_text(meaning))
+    return PinnedTool(_digest_text(text), text if len(text) <= most else None, _digest_text(meaning))
+
+
+def _pin_instructions(pin: Pin, instructions: str) -> Pin:
+    if not instructions.strip():
+        return pin
+    return replace(pin, instructions=_pin_text(_write_instructions(instructions), MAX_INSTRUCTIONS))
 
 
 def _drop_texts_beyond_limit(tools: Mapping[str, PinnedTool]) -> dict[str, PinnedTool]:
@@ -252,10 +299,10 @@ def _to_lines(text: str) -> list[str]:
     try:
         data = json.loads(text)
         description = find_lines(str(data.pop("description", "")))
-        schema = json.dumps(simplify(data), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
+        rest = json.dumps(simplify(data), indent=2, sort_keys=True, ensure_ascii=False).splitlines() if data else ()
     except RecursionError:  # a schema may be nested deeper than Python can follow
         return [text]
-    return [*(f"description: {line}" for line in description), *schema]
+    return [*(f"description: {line}" for line in description), *rest]
 
 
 def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from mooring.core.approved import Approved
 from mooring.core.problem import Problem
@@ -24,8 +25,8 @@ class ToolPins:
         """Read every pin again when it is next needed."""
         self._pins.clear()
 
-    def find_held(self, approved: Approved, tools: Iterable[Tool]) -> HeldTools:
-        """Which of a server's tools are not as they were approved."""
+    def find_held(self, approved: Approved, tools: Iterable[Tool], instructions: str = "") -> HeldTools:
+        """Which of a server's tools, and of what it says about itself, are not as they were approved."""
         key = pins.make_key(approved)
         if key is None:
             return HeldTools()
@@ -33,14 +34,17 @@ class ToolPins:
         # its tools are pinned with the first call that is allowed.
         if not approved.own and self._find_pin(key) is None:
             tools = tuple(tools)
-            self._pin(key, tools)
-        return pins.compare(self._find_pin(key), tools)
+            self._pin(key, tools, instructions)
+        pin = self._find_pin(key)
+        if pin is not None and pin.tools and pin.instructions is None and instructions.strip():
+            self._adopt(key, instructions)
+        return pins.compare(self._find_pin(key), tools, instructions)
 
-    async def pin(self, approved: Approved, tools: Iterable[Tool]) -> None:
+    async def pin(self, approved: Approved, tools: Iterable[Tool], instructions: str = "") -> None:
         """Pin a server's tools as they are, now that one of them was allowed; does nothing if they are pinned."""
         key = pins.make_key(approved)
         if key is not None and self._find_pin(key) is None:
-            await asyncio.to_thread(self._pin, key, tuple(tools))
+            await asyncio.to_thread(self._pin, key, tuple(tools), instructions)
 
     def approve(self, approved: Approved, held: HeldTools) -> None:
         """Accept the tools as they were shown.
@@ -50,7 +54,7 @@ class ToolPins:
         """
         key = pins.make_key(approved)
         if key is not None:
-            self._pins[key] = pins.approve(self._where, key, held.changes)
+            self._pins[key] = pins.approve(self._where, key, held.changes, held.instructions)
 
     def switch(self, approved: Approved, *, off: bool) -> None:
         """Turn pinning off for a server, or on again.
@@ -91,12 +95,17 @@ class ToolPins:
                 self._on_problem(problem)
         return self._pins[key]
 
-    def _pin(self, key: PinKey, tools: tuple[Tool, ...]) -> None:
+    def _adopt(self, key: PinKey, instructions: str) -> None:
+        # A record that cannot be read or written was named already.
+        with suppress(FileError):
+            self._pins[key] = pins.adopt_instructions(self._where, key, instructions)
+
+    def _pin(self, key: PinKey, tools: tuple[Tool, ...], instructions: str) -> None:
         # A record of no tools would hold back every tool that the server lists once it is ready.
         if not tools:
             return
         try:
-            self._pins[key] = pins.pin_tools(self._where, key, tools)
+            self._pins[key] = pins.pin_tools(self._where, key, tools, instructions)
         except FileError as error:
             message = f"has tools that could not be pinned, so changes to them go unnoticed: {error.reason}"
             self._on_problem(Problem(error.path, message, "make room, or make the folder writable", key.server))

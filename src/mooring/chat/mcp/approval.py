@@ -41,7 +41,7 @@ async def reject(chat: CommandFace, name: str) -> None:
 async def pins(chat: CommandFace, name: str) -> None:
     """Show which tools are as they were approved, and ask about the others. Raises: MooringError."""
     # Loaded here: few chats look at pins.
-    from mooring.actions.pins import describe_pin, list_pinned
+    from mooring.actions.pins import INSTRUCTIONS, describe_pin, list_pinned
 
     host, where = chat.conversation.host, chat.conversation.viewpoint.where
     rows = list_pinned(host, where, find_server(chat, name) if name else None)
@@ -53,5 +53,5 @@ async def pins(chat: CommandFace, name: str) -> None:
             chat.say(f"  {row.problem}")
         if row.held:
             agreed = await chat.conversation.approve_tools(row.server)
-            names = safe(", ".join(tool.tool for tool in row.held))
+            names = safe(", ".join(tool.tool or INSTRUCTIONS for tool in row.held))
             chat.say(f"{'Approved' if agreed else 'Not approved'}: {names}")

@@ -201,8 +201,8 @@ class Chat:
             if name in self.conversation.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
                 self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
-            advice = f"`/pins {quote_argument(name)}` shows them"
-            self.notice(f"{safe(name)}: {describe_held_back(len(held.names))}; {advice}")
+            what = describe_held_back(len(held.names), instructions=held.instructions is not None)
+            self.notice(f"{safe(name)}: {what}; `/pins {quote_argument(name)}` shows them")
         for problem in find_idle_denies(host, self.conversation.permissions.rules):
             self.notice(safe(f"{problem.message}; {problem.hint}"))
         for problem in host.problems:

@@ -122,6 +122,8 @@ class Questions:
             case Approval():
                 return await self._ask_approval("Let it be started?")
             case ChangedTools(tools=tools):
+                if all(tool.kind == "instructions" for tool in tools):
+                    return await self._ask_approval("Let models be told what is shown?")
                 these = "it" if len(tools) == 1 else "them"
                 return await self._ask_approval(f"Let {these} be called as shown?")
             case KeepServer():

@@ -70,7 +70,8 @@ def _print_row(row: PinnedServer, err: bool) -> None:
         return
     for line in describe_question(ChangedTools(row.server, row.held))[1:]:
         say(line, err=err)
-    say(f"  To let them be called: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
+    what = "models be told this" if all(tool.kind == "instructions" for tool in row.held) else "them be called"
+    say(f"  To let {what}: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
 
 
 def _describe_state(row: PinnedServer) -> str:
