@@ -20,7 +20,7 @@ INSTALLED = CACHE / "clients" / "package.json"
 FIRST, JUNE, SECOND = "@modelcontextprotocol/sdk", "sdk-of-june-2025", "@modelcontextprotocol/client"
 VERSIONS = {JUNE: "2025-06-18", FIRST: "2025-11-25", SECOND: "2026-07-28"}
 ASKED = ["everything.get-sum", "tides.slow", "everything.trigger-elicitation-request", "tides.slow"]
-FORM = "Please provide inputs for the following fields:"
+FORM = "everything │ Please provide inputs for the following fields:"
 
 
 @pytest.fixture(scope="module")
