@@ -14,12 +14,13 @@ from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.actions.agent_program import KeptProgram
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, PersonMessage, ResultsMessage, TextBlock
-from mooring.agents.sessions.handover import BYTES_PER_TOKEN, UNKNOWN_WINDOW_TOKENS, Handover, make_handover
+from mooring.agents.sessions.handover import UNKNOWN_WINDOW_TOKENS, Handover, make_handover
 from mooring.agents.sessions.store import SessionStore, SessionSummary
 from mooring.agents.sessions.told import ToldConversation
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.core.content import Text
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, TextPiece, TurnDone, TurnInput, TurnStarted
+from mooring.core.units import BYTES_PER_TOKEN
 from support import Home, Result, run_beside
 
 pytestmark = [

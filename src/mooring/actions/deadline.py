@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from math import inf
 from typing import TypeVar
 
-from mooring.core.limits import Timeout
+from mooring.core.limits import Timeout, choose_look, measure_stop
 from mooring.errors import MooringError, TimedOut
 
 E = TypeVar("E", bound=MooringError)
@@ -18,13 +18,6 @@ CONNECTING = ""
 
 SLACK = 0.2
 """Seconds that a part with a deadline of its own gets on top: its error says more about what went wrong than ours."""
-
-
-_LOOKS = 8
-"""In how many parts a wait is divided, each measured: a stop that is shorter than one of them is not noticed."""
-_SHORTEST_LOOK = 0.25
-_NOTICEABLE = 0.5
-"""Seconds by which a wait has to be too long to count as a stop."""
 
 
 class StopAwareLoop(asyncio.SelectorEventLoop):
@@ -50,12 +43,10 @@ class _StopMeter(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if not timeout or timeout < 0:
             return super().select(timeout)
-        seconds = min(timeout, max(timeout / _LOOKS, _SHORTEST_LOOK))
+        seconds = choose_look(timeout)
         began = time.monotonic()
         ready = super().select(seconds)
-        late = time.monotonic() - began - seconds
-        if late > _NOTICEABLE:
-            self.stopped += late
+        self.stopped += measure_stop(time.monotonic() - began - seconds)
         return ready
 
 

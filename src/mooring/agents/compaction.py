@@ -16,6 +16,8 @@ from mooring.agents.history import (
     PersonMessage,
     ResultsMessage,
     SummaryMessage,
+    join_texts,
+    shorten_result,
 )
 from mooring.agents.limits import check_limits
 from mooring.agents.model import ModelRequest, ReplyFinished
@@ -23,6 +25,7 @@ from mooring.agents.thread import AgentThread
 from mooring.core.content import Text
 from mooring.core.outcome import Part
 from mooring.core.turn import Todo
+from mooring.core.units import BYTES_PER_TOKEN
 from mooring.errors import ContextOverflow, ModelError
 
 FULL_SHARE = 0.8
@@ -31,10 +34,7 @@ KEPT_SHARE = 0.25
 """How much of the window, or of the history where the window is unknown, is kept as it is."""
 VERBATIM_SHARE = 0.25
 """How much of it the person's own words may take. The oldest are left out if they take more."""
-BYTES_PER_TOKEN = 4
 IMAGE_TOKENS = 1_600
-LONGEST_RESULT = 2_000
-"""How many characters of a result a summary is made from."""
 MOST_SHORTENINGS = 6
 """How often the history is halved for a model that has no room even to summarize it."""
 
@@ -132,7 +132,7 @@ def _list_said(head: Sequence[Message], tokens: int) -> list[str]:
 def _find_own_words(message: Message) -> str:
     match message:
         case PersonMessage(parts, synthetic=False):
-            return f"> {_join_texts(parts)}"
+            return f"> {join_texts(parts)}"
         case SummaryMessage(text):
             # An earlier summary holds the words from before it.
             return text.partition(_SAID_BEFORE)[2].partition(_PLAN)[0].strip()
@@ -189,11 +189,10 @@ def _shorten_message(message: Message) -> Message:
 
 
 def _shorten_result(result: CallResult) -> CallResult:
-    text = _join_texts(result.parts)
-    if len(text) <= LONGEST_RESULT and len(result.parts) == 1:
+    text = join_texts(result.parts)
+    shortened = shorten_result(text)
+    if shortened == text and len(result.parts) == 1:
         return result
-    half = LONGEST_RESULT // 2
-    shortened = text if len(text) <= LONGEST_RESULT else f"{text[:half]}\n[…]\n{text[-half:]}"
     return replace(result, parts=(Text(shortened),))
 
 
@@ -228,8 +227,3 @@ def _measure_parts(parts: Iterable[Part]) -> int:
         # Base64 says nothing about what an image takes.
         tokens += len(part.text.encode()) // BYTES_PER_TOKEN + 1 if isinstance(part, Text) else IMAGE_TOKENS
     return tokens
-
-
-def _join_texts(parts: Iterable[Part]) -> str:
-    texts = [part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in parts]
-    return "\n".join(texts)

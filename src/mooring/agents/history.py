@@ -1,12 +1,15 @@
 """What was said and done in a conversation, in a form that no provider owns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.content import Text
 from mooring.core.outcome import Part
+
+LONGEST_RESULT = 2_000
+"""How many characters of a result are told to whoever reads about a conversation: a summary, or another agent."""
 
 
 class PersonMessage(Struct, frozen=True, tag="person"):
@@ -93,3 +96,19 @@ class SummaryMessage(Struct, frozen=True, tag="summary"):
 
 
 Message: TypeAlias = PersonMessage | ModelMessage | ResultsMessage | SummaryMessage
+
+
+# --- as text ----------------------------------------------------------------------------------------------------------
+
+
+def join_texts(parts: Iterable[Part]) -> str:
+    """What parts say, one below the other; of an image or a sound, what it is."""
+    return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in parts)
+
+
+def shorten_result(text: str) -> str:
+    """A result, or the arguments of a call, for whoever reads about a conversation: the two ends of a long one."""
+    if len(text) <= LONGEST_RESULT:
+        return text
+    half = LONGEST_RESULT // 2
+    return f"{text[:half]}\n[…]\n{text[-half:]}"

@@ -36,6 +36,23 @@ def find_seconds(timeout: float | Timeout | None) -> float | None:
     return min(limit.idle, limit.total)
 
 
+_LOOKS = 8
+"""In how many parts a wait is divided, each measured: a stop of this process that is shorter than one isn't noticed."""
+_SHORTEST_LOOK = 0.25
+_NOTICEABLE = 0.5
+"""Seconds by which a part has to be too long to count as a stop."""
+
+
+def choose_look(seconds: float) -> float:
+    """How much of a wait to take at once, so that a stop of this process is noticed by the part that it prolongs."""
+    return min(seconds, max(seconds / _LOOKS, _SHORTEST_LOOK))
+
+
+def measure_stop(late: float) -> float:
+    """How long this process was stopped, if a part of a wait ended so many seconds too late."""
+    return late if late > _NOTICEABLE else 0.0
+
+
 UNHURRIED = Timeout(None, None)
 """For a call that goes on in the background if it takes long: only its server's definition can set a timeout."""
 

@@ -32,6 +32,7 @@ from mooring.core.extras import CallExtras, make_extras
 from mooring.core.outcome import Outcome
 from mooring.core.result import Result
 from mooring.core.tool import Hints
+from mooring.core.units import BYTES_PER_TOKEN
 from mooring.core.verdict import HELD_BACK, LocalAccess, Verdict
 from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.written import loads
@@ -42,7 +43,7 @@ from mooring.tools.manage import MAX_PORTION, ResourceTools, make_result_tool
 from mooring.tools.news import WatchReporter
 from mooring.tools.options import RegistryOptions
 from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.outcome import BYTES_PER_TOKEN, find_budget
+from mooring.tools.results.outcome import find_budget
 from mooring.tools.results.store import ResultStore
 from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
 from mooring.tools.scope import ToolScope

@@ -18,9 +18,11 @@ from mooring.agents.history import (
     SummaryMessage,
     TextBlock,
     ThinkingBlock,
+    join_texts,
+    shorten_result,
 )
 from mooring.core.content import Text
-from mooring.core.outcome import Part
+from mooring.core.units import BYTES_PER_TOKEN
 from mooring.display.marked import escape_marks, write_marked
 from mooring.display.text import count_noun, safe
 
@@ -30,9 +32,6 @@ MOST_TOKENS = 50_000
 """How long it may be, however large the window is."""
 UNKNOWN_WINDOW_TOKENS = 16_000
 """How long it may be where the window is unknown, as it is for other agents' programs before they answer."""
-LONGEST_RESULT = 2_000
-"""How many characters of a call or a result are in it."""
-BYTES_PER_TOKEN = 4
 BEGINNING_SHARE = 0.25
 """How much of an exchange that is too long is kept of its beginning; the rest is kept of its end."""
 MARGIN = "  "
@@ -135,7 +134,7 @@ def _list_exchanges(messages: Sequence[Message]) -> Iterator[_Exchange]:
 def _list_paragraphs(message: Message) -> Iterator[str]:
     match message:
         case PersonMessage(parts, synthetic):
-            yield _write_paragraph("News" if synthetic else "User", _join_parts(parts))
+            yield _write_paragraph("News" if synthetic else "User", join_texts(parts))
         case ModelMessage(blocks):
             for block in blocks:
                 yield from _list_block(block)
@@ -152,12 +151,12 @@ def _list_block(block: ReplyBlock) -> Iterator[str]:
         case ThinkingBlock():
             return  # nobody was told
         case _:
-            yield _write_paragraph(f"Agent calls {_write_name(block.name)}", _shorten(block.arguments))
+            yield _write_paragraph(f"Agent calls {_write_name(block.name)}", shorten_result(block.arguments))
 
 
 def _write_result(result: CallResult) -> str:
     how = "failed" if result.is_error else "returned"
-    return _write_paragraph(f"{_write_name(result.name)} {how}", _shorten(_join_parts(result.parts)))
+    return _write_paragraph(f"{_write_name(result.name)} {how}", shorten_result(join_texts(result.parts)))
 
 
 def _write_paragraph(heading: str, text: str) -> str:
@@ -168,14 +167,3 @@ def _write_paragraph(heading: str, text: str) -> str:
 
 def _write_name(name: str) -> str:
     return safe(escape_marks(name))
-
-
-def _join_parts(parts: Sequence[Part]) -> str:
-    return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in parts)
-
-
-def _shorten(text: str) -> str:
-    if len(text) <= LONGEST_RESULT:
-        return text
-    half = LONGEST_RESULT // 2
-    return f"{text[:half]}\n[…]\n{text[-half:]}"

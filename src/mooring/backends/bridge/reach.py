@@ -64,9 +64,14 @@ def _find_start(pattern: str) -> str | None:
         return None
     parts = pattern.split("/")
     wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
-    if ".." in parts[wild:] or any(_DOTS.fullmatch(part) for part in parts[wild:]):
+    fixed, rest = parts[:wild], parts[wild:]
+    if any(map(_may_lead_up, rest)):
         # What a wildcard stands for may be a link, and then `..` leads anywhere.
         return None
-    fixed = "/".join(parts[:wild]) or ("/" if pattern.startswith("/") else "")
-    leads_out = pattern.startswith(("/", "~")) or ".." in parts[:wild]
-    return fixed if leads_out else ""
+    if pattern.startswith(("/", "~")) or ".." in fixed:
+        return "/".join(fixed) or ("/" if pattern.startswith("/") else "")
+    return ""
+
+
+def _may_lead_up(part: str) -> bool:
+    return part == ".." or _DOTS.fullmatch(part) is not None

@@ -33,6 +33,7 @@ from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
 from mooring.core.status import NeedsAuth, NeedsInput, Unapproved
 from mooring.core.turn import ToolFinished, TurnEvent, TurnInput
+from mooring.core.units import BYTES_PER_TOKEN
 from mooring.core.verdict import CommandPermissions
 from mooring.core.where import Viewpoint
 from mooring.display.lines import (
@@ -55,7 +56,6 @@ from mooring.display.text import (
 )
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
 from mooring.process.programs import Guard
-from mooring.tools.results.outcome import BYTES_PER_TOKEN
 
 PROMPT = "> "
 SHORTEST_TITLE = 30

@@ -1,7 +1,7 @@
 """One description of what a definition does when its server starts: what it reads, runs, asks and sends, and where to.
 
 It is made once, by `describe_act`. An approval question shows it, an approval remembers what was shown, and a start
-fetches through a `Fetcher`, which knows nothing but what is described here.
+fetches through an `ActFetcher`, which knows nothing but what is described here.
 """
 
 from collections.abc import Iterable, Iterator

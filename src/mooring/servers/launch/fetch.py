@@ -25,7 +25,7 @@ MAX_VALUE_FILE = 64 * 1024
 RunCommand: TypeAlias = Callable[[str], Awaitable[str | CommandFailed]]
 
 
-class Fetcher:
+class ActFetcher:
     """Reads and runs what the act of one definition describes.
 
     Each method says where the value will go, its `slot`, and raises `NotApproved` if the act has no such use.

@@ -30,7 +30,7 @@ from mooring.errors import FileError, SecretMissing, StoreUnavailable, Unresolve
 from mooring.servers.launch.act import TOKEN_HEADER, TOKEN_VARIABLE, name_slot
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
-from mooring.servers.launch.fetch import Fetcher, resolve_path
+from mooring.servers.launch.fetch import ActFetcher, resolve_path
 from mooring.servers.launch.shell import CommandFailed
 
 
@@ -41,7 +41,7 @@ class Placeholders:
     stops the start. Values that must not be shown are collected in `secrets`.
     """
 
-    def __init__(self, approved: Approved, where: Where, fetcher: Fetcher) -> None:
+    def __init__(self, approved: Approved, where: Where, fetcher: ActFetcher) -> None:
         self._approved = approved
         self._where = where
         self._fetcher = fetcher

@@ -24,7 +24,7 @@ from mooring.servers.launch import shell
 from mooring.servers.launch.act import describe_act
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
-from mooring.servers.launch.fetch import Fetcher
+from mooring.servers.launch.fetch import ActFetcher
 from mooring.servers.launch.inputs import find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching
@@ -94,7 +94,7 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
     """
     # First of all: no secret is fetched for a program that nobody approved.
     check_approval(approved, context.where, context.env)
-    fetcher = Fetcher(
+    fetcher = ActFetcher(
         describe_act(approved.config, own=approved.own),
         approved,
         context.where,
@@ -130,7 +130,7 @@ def _run_command(line: str, context: LaunchContext, approved: Approved, **more: 
 
 
 async def _prepare_program(
-    approved: Approved, stdio: Stdio, context: LaunchContext, placeholders: Placeholders, fetcher: Fetcher
+    approved: Approved, stdio: Stdio, context: LaunchContext, placeholders: Placeholders, fetcher: ActFetcher
 ) -> Launch:
     command = placeholders.resolve_path(await placeholders.fill("command", stdio.command), "")
     if not command:
@@ -168,7 +168,7 @@ async def _prepare_program(
 
 
 async def _read_env_file(
-    approved: Approved, template: Template, context: LaunchContext, placeholders: Placeholders, fetcher: Fetcher
+    approved: Approved, template: Template, context: LaunchContext, placeholders: Placeholders, fetcher: ActFetcher
 ) -> dict[str, str]:
     """The variables in the file that a definition names."""
     path = await placeholders.fill_or_omit("envFile", template)
@@ -196,7 +196,7 @@ async def _read_env_file(
 
 
 async def _prepare_endpoint(
-    approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders, fetcher: Fetcher
+    approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders, fetcher: ActFetcher
 ) -> Endpoint:
     url = await placeholders.fill("url", http.url)
     for variable in find_unset(http.url, context.where.env):
@@ -257,7 +257,7 @@ async def _run_headers_helper(
     url: str,
     context: LaunchContext,
     placeholders: Placeholders,
-    fetcher: Fetcher,
+    fetcher: ActFetcher,
 ) -> Mapping[str, str]:
     """The headers that a command prints."""
     line = await placeholders.fill_or_omit("headersHelper", helper)

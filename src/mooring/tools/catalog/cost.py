@@ -5,17 +5,16 @@ from typing import TypeAlias
 
 from mooring.core.glob import GlobSet
 from mooring.core.tool import Pair, Tool
+from mooring.core.units import BYTES_PER_TOKEN
 
 Tools: TypeAlias = Mapping[Pair, Tool]
-
-_BYTES_PER_TOKEN = 4
 
 
 def estimate_tokens(text: str | bytes) -> int:
     """About how many tokens a text is: a quarter of its bytes, rounded up, whatever the model."""
     # JSON may hold lone surrogates, which UTF-8 can't encode.
     data = text.encode(errors="replace") if isinstance(text, str) else text
-    return -(-len(data) // _BYTES_PER_TOKEN)
+    return -(-len(data) // BYTES_PER_TOKEN)
 
 
 def estimate_tool(tool: Tool) -> int:

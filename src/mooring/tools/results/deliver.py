@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from mooring.core.content import Text
 from mooring.core.outcome import CallRefusal, Excerpt, Outcome
 from mooring.core.result import Result
+from mooring.core.units import BYTES_PER_TOKEN
 from mooring.errors import Denied, FileError, MooringError, ProtocolError
 from mooring.tools.results.outcome import (
-    BYTES_PER_TOKEN,
     DEFAULT_TOKENS,
     Blob,
     Media,

@@ -22,7 +22,6 @@ Media: TypeAlias = Literal["image", "audio"]
 
 DEFAULT_TOKENS = 25_000
 """How many tokens of text, by estimate, are given at once unless a setting says otherwise."""
-BYTES_PER_TOKEN = 4
 MAX_MEDIA = 20
 """How many pictures and sounds of one result are given; the others are kept in files."""
 MAX_MEDIA_BYTES = 5 * 1024 * 1024

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from mooring.core.failure import Ending
-from mooring.core.limits import Limits, Timeout
+from mooring.core.limits import Limits, Timeout, choose_look, measure_stop
 from mooring.core.raw import ABSENT
 from mooring.core.result import Progress
 from mooring.errors import (
@@ -39,11 +39,6 @@ _UNCANCELLABLE = ("initialize", "server/discover")
 """The protocol forbids cancelling `initialize`; `server/discover` takes its place in the revision 2026-07-28."""
 _SWEEP = 0.01
 """Deadlines are kept to within this many seconds, so that many of them cost one look."""
-_LOOKS = 8
-"""In how many parts the wait for a deadline is divided, each measured: a shorter stop than one is not noticed."""
-_SHORTEST_LOOK = 0.25
-_NOTICEABLE = 0.5
-"""Seconds by which a look has to be late to count as a stop of this process."""
 
 
 class PendingRequest(Struct):
@@ -275,14 +270,14 @@ class Outbound:
             self._sweeper.cancel()
         # Earlier than the deadline, again and again: a long stop of this process is noticed by the sweep it delays.
         now = self._loop.time()
-        self._sweep_at = min(due, now + max((due - now) / _LOOKS, _SHORTEST_LOOK))
+        self._sweep_at = now + choose_look(due - now)
         self._sweeper = self._loop.call_at(self._sweep_at, self._sweep)
 
     def _sweep(self) -> None:
         now = self._loop.time()
-        late = now - self._sweep_at
-        if late > _NOTICEABLE:
-            self._postpone(late)
+        stopped = measure_stop(now - self._sweep_at)
+        if stopped:
+            self._postpone(stopped)
         self._sweep_at, self._sweeper = inf, None
         expired = [pending for pending in self._unsettled() if pending.due <= now]
         for pending in expired:
