@@ -86,9 +86,10 @@ stay()
 """Each leaves its session and its environment, and has the guard killed."""
 
 STOPPERS = {
-    "a daemon stops the guard": 'daemonize("os.kill(GUARD, 19); stay()"); ready(); stay()',
-    "the server stops the guard": 'daemonize("stay()"); ready(); os.kill(GUARD, 19); stay()',
+    "a daemon stops the guard": 'input(); daemonize("os.kill(GUARD, 19); stay()"); ready(); stay()',
+    "the server stops the guard": 'input(); daemonize("stay()"); ready(); os.kill(GUARD, 19); stay()',
 }
+"""Each waits until the host knows of it: a guard that is stopped before it has said so leaves the host waiting."""
 
 LEAVERS = {
     "a daemon that would kill the guard later": 'daemonize("time.sleep(2); os.kill(GUARD, 9); stay()"); ready()',
@@ -97,7 +98,7 @@ LEAVERS = {
 }
 
 HOST = """
-import asyncio, os, subprocess, sys
+import asyncio, contextlib, os, subprocess, sys
 from mooring.process.programs import Guard
 
 async def wait_for_exec(pid, nonce):
@@ -123,8 +124,10 @@ async def main(nonce, server):
         child = await guard.spawn([sys.executable, "-I", "-S", "-c", server, nonce])
         await wait_for_exec(child.pid, nonce)
         print(guard.pid, child.pid, flush=True)
+        with contextlib.suppress(OSError):
+            os.write(child.stdin, b"\\n")
         if "close" in sys.argv:
-            await asyncio.sleep(1)
+            await asyncio.to_thread(sys.stdin.read)
         else:
             await asyncio.Event().wait()
 
@@ -139,12 +142,16 @@ except BaseException as error:
 
 
 class EscapeHost:
-    """A host process with one server; what is left of either is killed at the end."""
+    """A host process with one server; what is left of either is killed at the end.
+
+    With "close" it closes its guard by itself, once its stdin ends.
+    """
 
     def __init__(self, server: str, *how: str) -> None:
         self.nonce = os.urandom(8).hex()
         self.process = subprocess.Popen(
             [sys.executable, "-c", HOST, self.nonce, PRELUDE + server, *how],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -158,7 +165,9 @@ class EscapeHost:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
+        assert self.process.stdin
         assert self.process.stdout
+        self.process.stdin.close()
         self.process.stdout.close()
         # Again and again: one that forks and exits is not hit at once.
         while left := find_processes(self.nonce):

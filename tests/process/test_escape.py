@@ -58,9 +58,11 @@ def test_a_guard_that_was_stopped_still_ends_everything(name: str, way: str, nei
         assert wait_until(lambda: _state(host.guard) == "T")
         if way == "kill":
             host.process.kill()
+        assert host.process.stdin
+        host.process.stdin.close()
         host.process.wait(30)
         assert wait_until(lambda: not host.servers)
-        assert is_gone(host.guard)
+        assert wait_until(lambda: is_gone(host.guard))
         assert len(host.bystanders) == 2
     assert len(neighbor.servers) == 2
 
