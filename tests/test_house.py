@@ -99,8 +99,11 @@ def _find_starts(path: Path) -> Iterator[ast.AST]:
 
 
 def test_only_the_fetcher_reads_and_runs_what_a_definition_names() -> None:
-    root = Path(mooring.__file__).parent / "servers/launch"
-    reads = re.compile(r"_store\.get\(|\bfind_login_token\(|(?<!def )\bfind_stored_secret\(|(?<!def )\bfind_input\(")
+    root = Path(mooring.__file__).parent / "servers"
+    reads = re.compile(
+        r"_store\.get\(|\bfind_login_token\(|(?<!def )\bfind_stored_secret\(|(?<!def )\bfind_input\("
+        r"|logins\.find_\w+\("
+    )
     readers = {path.name for path in root.rglob("*.py") if reads.search(path.read_text())}
     # Whether an input was answered is looked up before anything starts; only the fetcher hands its value on.
     assert readers == {"fetch.py", "inputs.py"}

@@ -146,4 +146,55 @@ class _Refusal(BaseHTTPRequestHandler):
         pass
 
 
-ATTACKS = (Attack("A41", "a clone's programs in a relative folder of PATH", plant_programs),)
+# --- a clone's settings and code for commands of the person's own -----------------------------------------------------
+
+COMMANDS = {
+    "git, by its settings": "printf 'url=https://git.example\\n\\n' | GIT_TERMINAL_PROMPT=0 git credential fill",
+    "git, by a program that watches files": "git status",
+    "python, by a module": f"{sys.executable} -m keeper",
+    "a file of the folder": "test -e keeper.py && : > MARK",
+}
+"""Commands that a person may have for a secret, and that take something from the folder they run in."""
+
+
+def use_a_clones_folder(folder: Path, tally: Tally) -> None:
+    """Definitions that are the person's own, but are kept for one project, or in a file that one command names."""
+    victim = Victim(folder)
+    _plant_settings(victim)
+    for what, line in COMMANDS.items():
+        command = line.replace("MARK", str(victim.marker))
+        entry = {"command": sys.executable, "args": ["-c", SERVER], "env": {"TOKEN": f"!{command}"}}
+        servers = {"mcpServers": {"x": entry}}
+        # Claude Code knows no commands in values, but a helper that prints headers.
+        helped = {"mcpServers": {"x": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headersHelper": command}}}
+        local = {"projects": {str(victim.project): helped}}
+        for kind, path, content, options in (
+            ("Claude Code's local scope", victim.home / ".claude.json", local, ()),
+            ("a file named with --config", folder / "named.json", servers, ("--config", str(folder / "named.json"))),
+            ("the person's own file", victim.home / ".config/mooring/mcp.json", servers, ()),
+        ):
+            written = victim.write(path, content)
+            victim.run(*options, "tools", "x")
+            written.unlink()
+            tally.count(f"{what}, of {kind}", victim.was_hit())
+        for approved in (servers, helped):
+            project_file = victim.write(victim.project / ".mooring/mcp.json", approved)
+            approve_server(victim)
+            victim.run("tools", "x")
+            assert victim.was_hit(), f"{what} does not show that it ran in the clone"
+            project_file.unlink()
+
+
+def _plant_settings(victim: Victim) -> None:
+    subprocess.run(["git", "init", "-q", victim.project], env=victim.env, timeout=30, check=True)
+    helper = f"!touch {victim.marker}; false"
+    for name, value in (("credential.helper", helper), ("core.fsmonitor", f"touch {victim.marker}; false")):
+        words = ["git", "-C", victim.project, "config", name, value]
+        subprocess.run(words, env=victim.env, timeout=30, check=True)
+    victim.write(victim.project / "keeper.py", f"open({str(victim.marker)!r}, 'w')")
+
+
+ATTACKS = (
+    Attack("A41", "a clone's programs in a relative folder of PATH", plant_programs),
+    Attack("A41", "a clone's settings and code for commands of the person's own", use_a_clones_folder),
+)

@@ -11,7 +11,9 @@ import pytest
 from msgspec.structs import replace
 from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found, reached, started, until
 
+from mooring.auth.logins import Logins
 from mooring.auth.store import SecretStore
+from mooring.auth.target import LoginTarget
 from mooring.core.approved import Approved
 from mooring.core.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
@@ -20,7 +22,7 @@ from mooring.process.programs import Guard
 from mooring.servers.dial import dial
 from mooring.servers.launch.prepare import LaunchContext, OmittedEntry, Secrets, prepare
 from mooring.servers.launch.target import UNRESOLVED
-from support import Home
+from support import Home, run_beside
 
 LOUD = "echo canary-stderr >&2; echo canary-stdout; "
 
@@ -98,6 +100,41 @@ async def test_a_command_runs_in_the_projects_folder_with_the_persons_whole_envi
         made = await started(approved, given)
     assert made.env["TOKEN"] == f"{home.project} canary-environment extra word"
     assert "GITHUB_TOKEN" not in made.env
+
+
+@pytest.mark.parametrize(
+    ("kept", "line", "runs_in"),
+    [
+        ("for one project", "pwd > FILE", "home"),
+        ("for one project", "A=x/y pwd > FILE", "home"),
+        ("for one project", "./note FILE", "project"),
+        ("for one project", "tools/note FILE", "project"),
+        ("named, elsewhere", "pwd > FILE", "home"),
+        ("named, elsewhere", "'./note' FILE", "project"),
+        ("named, in the project", "pwd > FILE", "project"),
+        ("for all projects", "./note FILE", "home"),
+    ],
+)
+def test_a_command_runs_in_the_project_only_if_it_is_the_projects_or_means_a_file_of_it(
+    home: Home, kept: str, line: str, runs_in: str
+) -> None:
+    for folder in (home.project, home.project / "tools", home.home):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "note").write_text('#!/bin/sh\npwd > "$1"\n')
+        (folder / "note").chmod(0o755)
+    helper = line.replace("FILE", str(home.folder / "folder"))
+    servers = {"mcpServers": {"x": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headersHelper": helper}}}
+    options: list[str] = []
+    match kept:
+        case "for one project":
+            home.write("home/.claude.json", {"projects": {str(home.project): servers}})
+        case "for all projects":
+            home.write("home/.claude.json", servers)
+        case _:
+            file = "project/named.json" if "in the project" in kept else "named.json"
+            options = ["--config", str(home.write(file, servers))]
+    run_beside(home, *options, "tools", "x")
+    assert written(home, "folder").strip() == str(home.home if runs_in == "home" else home.project)
 
 
 FAILURES = {
@@ -344,6 +381,20 @@ def program(home: Home, path: str) -> Path:
     made = home.write(path, "#!/bin/sh\n")
     made.chmod(0o755)
     return made
+
+
+@pytest.mark.parametrize("oauth", [{}, {"oauth": {"clientId": "me"}}, {"oauth": False}])
+async def test_a_login_that_the_description_does_not_have_is_not_looked_up(
+    home: Home, oauth: Mapping[str, Any]
+) -> None:
+    entry = {"type": "http", "url": "https://a.example/mcp", **oauth}
+    endpoint = await reached(defined(home, OWN, entry), context(home))
+    found = endpoint.fetcher.find_own_login(Logins(SecretStore(home.where)), LoginTarget("x", endpoint.url))
+    if oauth.get("oauth") is not False:
+        assert await found is None
+        return
+    with pytest.raises(NotApproved, match="x would use the login for address, which its description does not have"):
+        await found
 
 
 async def test_a_command_that_is_another_program_now_is_not_started_and_nothing_is_fetched_for_it(home: Home) -> None:

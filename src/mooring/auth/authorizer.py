@@ -1,10 +1,10 @@
 """Adds a stored login to the requests of one connection, and keeps it fresh while the connection lives."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
-from mooring.auth.logins import LoginRecord, Logins
+from mooring.auth.logins import LoginRecord, Logins, StoredLogin
 from mooring.auth.target import LoginTarget
 from mooring.core.secret import list_secrets
 from mooring.errors import ConfigError, ConnectError, LoginFailed
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _PROOF_HEADER = "DPoP"
 _NONCE_HEADER = "dpop-nonce"
 
+FindLogin: TypeAlias = Callable[[Logins, LoginTarget], Awaitable[StoredLogin | None]]
+"""Finds the login that is stored for a server. Raises: NotApproved if the server may not have it; as the store."""
+
 
 class LoginAuthorizer:
     """The login of one connection. Made with what is stored; what is stored later is found when a request is refused.
@@ -31,10 +34,15 @@ class LoginAuthorizer:
         target: LoginTarget,
         logins: Logins,
         network: Network,
+        find: FindLogin,
         on_secrets: Callable[[tuple[str, ...]], None] = lambda secrets: None,
     ) -> None:
-        """`on_secrets` is called with what must not be shown from now on, whoever repeats it."""
+        """`find` is the only way to what is stored.
+
+        `on_secrets` is called with what must not be shown from now on, whoever repeats it.
+        """
         self.in_use = False
+        self._find = find
         self._on_secrets = on_secrets
         self._target = target
         self._logins = logins
@@ -46,11 +54,10 @@ class LoginAuthorizer:
         self._renewing: asyncio.Task[bool] | None = None
 
     async def load(self) -> None:
-        """Take up what is stored. Raises: FileError, StoreUnavailable."""
-        record = await self._logins.find_record(self._target.url, self._target.options.client_id)
-        token = await self._logins.find_token(record) if record else None
-        self._record = record
-        await self._take(token)
+        """Take up what is stored. Raises: NotApproved, FileError, StoreUnavailable."""
+        stored = await self._find(self._logins, self._target)
+        self._record = stored.record if stored else None
+        await self._take(stored.token if stored else None)
 
     async def authorize(self, method: str, url: str) -> Mapping[str, str]:
         """The headers with the token in them. Raises: ConnectError if it has ended and cannot be refreshed now."""

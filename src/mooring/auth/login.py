@@ -81,8 +81,8 @@ async def log_out_at(target: LoginTarget, logins: Logins, network: Network) -> L
 
 
 async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...]) -> LoginPlan:
-    record = await logins.find_record(target.url, target.options.client_id)
-    token = await logins.find_token(record) if record else None
+    stored = await logins.find_login(target.url, target.options.client_id)
+    token = stored.token if stored else None
     return LoginPlan(
         target.server,
         target.url,
@@ -90,6 +90,6 @@ async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...
         scopes=scopes,
         # More rights keep the old ones; a plain login asks for what the server wants now.
         held=token.scopes if token and scopes else (),
-        former_issuer=record.issuer if record else "",
+        former_issuer=stored.record.issuer if stored else "",
         clock=logins.clock,
     )

@@ -39,6 +39,13 @@ class LoginRecord(Struct, frozen=True):
         return f"token {self.issuer} {self.resource} {self.client_id}"
 
 
+class StoredLogin(Struct, frozen=True):
+    """What is stored for a server: whom its token is from, and the token unless it was dropped."""
+
+    record: LoginRecord
+    token: "Token | None"
+
+
 class Logins:
     """What is stored about logins, in the person's store of secrets. Each method may raise what the store raises."""
 
@@ -60,6 +67,11 @@ class Logins:
         # What is sent must be what was stored for this server: whoever mixed up names gets nothing.
         is_same = token is not None and (token.issuer, token.resource) == (record.issuer, record.resource)
         return token if is_same else None
+
+    async def find_login(self, url: str, client_id: str) -> StoredLogin | None:
+        """The record of a server's login and its token."""
+        record = await self.find_record(url, client_id)
+        return StoredLogin(record, await self.find_token(record)) if record else None
 
     async def find_client(self, issuer: str) -> "OAuthClient | None":
         """The client that was registered with an issuer."""

@@ -165,7 +165,10 @@ async def _open_endpoint(
 
 
 async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAuthorizer | None":
-    """What adds the stored login to requests; `None` for a server that is sent a token by its definition."""
+    """What adds the stored login to requests; `None` for a server that is sent a token by its definition.
+
+    Raises: NotApproved if the login is not in the description of what its definition does.
+    """
     if not may_log_in(endpoint):
         return None
     from mooring.auth.authorizer import LoginAuthorizer
@@ -174,7 +177,7 @@ async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAut
         shared.login_secrets[name] = secrets
 
     target = make_login_target(endpoint, name, shared)
-    authorizer = LoginAuthorizer(target, shared.logins, shared.network, note_secrets)
+    authorizer = LoginAuthorizer(target, shared.logins, shared.network, endpoint.fetcher.find_own_login, note_secrets)
     try:
         await authorizer.load()
     except ConfigError as error:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mooring import files
 from mooring.auth.store import SecretStore
@@ -12,12 +12,16 @@ from mooring.core.template import CommandPart, InputPart, SecretPart, Template
 from mooring.core.where import Where
 from mooring.display.text import safe
 from mooring.errors import FileError, NotApproved
-from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, Act, Use
+from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, OWN_ADDRESS, Act, Use
 from mooring.servers.launch.expand import Gap
 from mooring.servers.launch.inputs import find_input
 from mooring.servers.launch.secrets import Fetch, Secrets
 from mooring.servers.launch.shell import CommandFailed
 from mooring.servers.launch.stores import find_stored_secret
+
+if TYPE_CHECKING:
+    from mooring.auth.logins import Logins, StoredLogin
+    from mooring.auth.target import LoginTarget
 
 MAX_VALUE_FILE = 64 * 1024
 """The largest file that can be a value, in bytes."""
@@ -86,6 +90,11 @@ class ActFetcher:
             return found.token if found else None
         return await self.read_own_secret(credential, slot)
 
+    async def find_own_login(self, logins: "Logins", target: "LoginTarget") -> "StoredLogin | None":
+        """What is stored of a login at the server's own address. Raises: as the store."""
+        self._require(Use("login", "", OWN_ADDRESS))
+        return await logins.find_login(target.url, target.options.client_id)
+
     async def run_command(self, command: CommandPart, line: str, slot: str) -> str | Gap:
         """What a command prints; each line is run once. `line` is the command's with its placeholders filled in."""
         self._require(Use("command", command.written_line, slot))
@@ -109,7 +118,7 @@ class ActFetcher:
 
     def _require(self, use: Use) -> None:
         if not self._has(use):
-            what = f"the {use.kind} {safe(use.what)} for {safe(use.slot)}"
+            what = f"the {use.kind} {safe(use.what)}".rstrip() + f" for {safe(use.slot)}"
             raise NotApproved(self._approved.name, f"would use {what}, which its description does not have")
 
 

@@ -4,6 +4,7 @@ Placeholders are filled in, secrets fetched, and the environment made here, and 
 reads and asks nothing.
 """
 
+import re
 from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from mooring.core.approved import Approved
 from mooring.core.config import LOGIN_SECRETS, Http, InProcess, OAuth, Stdio, find_input_variables
 from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.core.template import Template, find_unset, is_bare_name
-from mooring.core.where import Where
+from mooring.core.where import Where, is_below
 from mooring.display.text import short_path
 from mooring.errors import InputMissing, Unresolved
 from mooring.process.surroundings import surround
@@ -65,6 +66,8 @@ class Endpoint(Struct, frozen=True):
 
     url: str
     headers: Mapping[str, str]
+    fetcher: ActFetcher
+    """The only way to the login that is stored for its address."""
     transport: "TransportKind" = "auto"
     secrets: tuple[str, ...] = ()
     """Values it was given that must not be shown, whoever repeats them."""
@@ -119,11 +122,27 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
 def _run_command(line: str, context: LaunchContext, approved: Approved, **more: str) -> Awaitable[str | CommandFailed]:
     """Run a command with the person's whole environment, secrets too."""
     env = {**context.where.env, **context.env, "PATH": context.path, **more}
-    # A person's own command means the same wherever they work: in a project, git, npx or python would take the
-    # project's settings and code.
-    is_about_project = approved.config.origin.scope in ("project", "cli")
-    cwd = approved.folder if is_about_project else context.where.home
+    cwd = find_command_folder(approved, line, context.where.home)
     return shell.run_command(line, context.guard, surround(env, cwd), timeout=context.seconds)
+
+
+_RELATIVE_PROGRAM = re.compile(r"""\s*["']?[\w.+-]+/""")
+
+
+def find_command_folder(approved: Approved, line: str, home: str) -> str:
+    """Where a command that prints a secret or headers runs: in the project if it is the project's, or means its file.
+
+    A person's own command means the same wherever they work: in a project, git, npx or python would take the project's
+    settings and code.
+    """
+    origin = approved.config.origin
+    is_projects = not approved.own or origin.typed
+    # A file of the project may be named with --config.
+    if is_projects or (origin.scope == "cli" and is_below(origin.path or "", approved.folder)):
+        return approved.folder
+    # Of what is kept for one project, or named for one command, `./token.sh` is a file of the project.
+    is_for_project = origin.scope in ("project", "cli")
+    return approved.folder if is_for_project and _RELATIVE_PROGRAM.match(line) else home
 
 
 # --- programs -----------------------------------------------------------------------------------------------
@@ -214,7 +233,7 @@ async def _prepare_endpoint(
     secrets = list_secrets((*placeholders.secrets, *in_headers, *_secrets_in_url(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
     unset = _list_unset((http.url, *http.headers.values()), context.where.env)
-    return Endpoint(url, headers, transport, secrets, tuple(placeholders.omitted), login, unset)
+    return Endpoint(url, headers, fetcher, transport, secrets, tuple(placeholders.omitted), login, unset)
 
 
 async def _fill_login(oauth: OAuth, placeholders: Placeholders) -> "LoginOptions":
