@@ -386,8 +386,11 @@ class Writes(Struct, frozen=True, kw_only=True):
     """Turns the common shape into the tool's: the opposite of the format's `prepare`."""
 
 
-ObeyedKind: TypeAlias = Literal["agents", "commands", "hooks", "paths", "prompts", "rules", "settings", "skills"]
-"""`paths` are commands whose folders are named with a slash."""
+ObeyedKind: TypeAlias = Literal[
+    "agents", "commands", "hooks", "instructions", "paths", "prompts", "rules", "settings", "skills",
+]  # fmt: skip
+"""`instructions` are files that Mooring gives to its own agent too; `rules` are texts that only their tool reads.
+`paths` are commands whose folders are named with a slash."""
 
 
 class Obeyed(Struct, frozen=True):

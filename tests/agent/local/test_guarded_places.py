@@ -11,6 +11,7 @@ from mooring.agents.files.places import list_agent_folders
 from mooring.agents.instructions.places import list_places
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.where import Viewpoint
+from mooring.discovery.format import Obeyed
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.known_places import list_obeyed, locate_obeyed
 from support import Home
@@ -19,6 +20,15 @@ OBEY_NOTHING = {
     "atomic", "claude-desktop", "generic", "lmstudio", "magenta", "mcpm", "mcporter", "vscode",
 }  # fmt: skip
 """Tools that are no agents, or whose texts are those of another."""
+
+
+LOADED = [
+    *((tool, "agents") for tool in ("mooring", "opencode", "copilot-cli", "claude-code")),
+    *((tool, "skills") for tool in ("mooring", "opencode", "copilot-cli", "claude-code", "shared")),
+    ("mooring", "commands"), ("opencode", "paths"), ("copilot-cli", "prompts"), ("claude-code", "commands"),
+    *((tool, "instructions") for tool in ("mooring", "opencode", "codex", "claude-code")),
+]  # fmt: skip
+"""The tools whose texts Mooring's own agent goes by, and which of their rows those are."""
 
 
 def test_every_format_says_what_its_tool_obeys() -> None:
@@ -46,6 +56,19 @@ def test_whatever_a_loader_reads_is_guarded(home: Home) -> None:
         assert guarded.find_reason(path) or guarded.find_refusal(path), path
 
 
+def test_the_loaders_read_what_the_rows_say_and_nothing_else(home: Home) -> None:
+    viewpoint = Viewpoint(home.where, str(home.project))
+    loaded: set[str] = set()
+    for tool, kind in LOADED:
+        rows = [obeyed for obeyed in list_obeyed(tool) if obeyed.kind == kind]
+        assert rows, (tool, kind)
+        loaded |= {path for obeyed in rows for path in _list_paths(home, obeyed)}
+    for path in _list_rows(home):
+        # One at a time: of some, only the first is read that is there.
+        assert path not in loaded or path in _read_alone(home, viewpoint, path), path
+        assert loaded.issuperset(_read_alone(home, viewpoint, path)), path
+
+
 @pytest.mark.parametrize("mode", ["ask", "bypass"])
 async def test_no_mode_and_no_rule_writes_to_what_agents_obey(home: Home, mode: str) -> None:
     home.write("home/.config/mooring/settings.json", {"permissionMode": mode})
@@ -58,8 +81,23 @@ async def test_no_mode_and_no_rule_writes_to_what_agents_obey(home: Home, mode: 
         await desk.text("Write", file_path=".github/workflows/x.yml", content="x")
 
 
+def _read_alone(home: Home, viewpoint: Viewpoint, path: str) -> list[str]:
+    """What the loaders read if only this one is there."""
+    written = home.write(os.path.relpath(path, home.folder) + ("" if path.endswith(".md") else "/x.md"), "x")
+    found = [folder.path for folder in (*list_agent_folders(viewpoint), *list_folders(viewpoint))]
+    found += [place.path for place in list_places(viewpoint)]
+    written.unlink()
+    if not path.endswith(".md"):
+        written.parent.rmdir()
+    return found
+
+
 def _list_rows(home: Home) -> Iterator[str]:
     for obeyed in list_obeyed():
-        if obeyed.project:
-            yield f"{home.project}/{obeyed.project}"
-        yield from locate_obeyed(obeyed, home.where)
+        yield from _list_paths(home, obeyed)
+
+
+def _list_paths(home: Home, obeyed: Obeyed) -> Iterator[str]:
+    if obeyed.project:
+        yield f"{home.project}/{obeyed.project}"
+    yield from locate_obeyed(obeyed, home.where)

@@ -1,28 +1,26 @@
 """Where people write down how an agent should work: for all of their projects, and in each folder of one."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from mooring import files
 from mooring.core.where import Viewpoint, Where
-from mooring.discovery.format import locate, user_file
+from mooring.discovery.format import Obeyed, locate, user_file
+from mooring.discovery.known_places import list_obeyed
 
 InstructionScope: TypeAlias = Literal["user", "project"]
 
-_USER = ("{mooring}/AGENTS.md", "${CLAUDE_CONFIG_DIR:-~/.claude}/CLAUDE.md")
-_USER_OTHERWISE = (
-    "{xdg}/opencode/AGENTS.md",
-    "${CODEX_HOME:-~/.codex}/AGENTS.override.md",
-    "${CODEX_HOME:-~/.codex}/AGENTS.md",
-)
-"""The first of these is read where there is none of the others, as OpenCode reads Claude's: it was written for one
+_USER = ("mooring", "claude-code")
+_USER_OTHERWISE = ("opencode", "codex")
+"""The first file of these is read where there is none of the others, as OpenCode reads Claude's: it was written for one
 tool, but says what the person wants."""
-_FOLDER = (("AGENTS.override.md", "AGENTS.md"), ("CLAUDE.md",), (".claude/CLAUDE.md",), ("CLAUDE.local.md",))
-"""In each folder of a project, of each group the first that is there. What Codex, OpenCode and Copilot read comes
-before what Claude reads: the later one wins, as it does for Claude."""
+_PROJECT_FIRST = ("codex",)
+_PROJECT_EACH = ("claude-code",)
+"""In each folder of a project, the first file of the former and all of the latter. What Codex, OpenCode and Copilot
+read comes before what Claude reads: the later one wins, as it does for Claude."""
 
 
 class InstructionPlace(Struct, frozen=True):
@@ -40,24 +38,27 @@ def list_places(viewpoint: Viewpoint) -> Iterator[InstructionPlace]:
     if not viewpoint.project:
         return
     for folder in reversed(files.project_folders(viewpoint.cwd)):
-        for group in _FOLDER:
-            found = _find_first([os.path.join(folder, name) for name in group])
-            if found is not None:
-                yield InstructionPlace(found, "project", folder)
+        either = _list_there(os.path.join(folder, row.project) for row in _list_rows(_PROJECT_FIRST) if row.project)
+        each = _list_there(os.path.join(folder, row.project) for row in _list_rows(_PROJECT_EACH) if row.project)
+        for path in (*either[:1], *each):
+            yield InstructionPlace(path, "project", folder)
 
 
 def _list_user(where: Where) -> Iterator[InstructionPlace]:
-    found = list(filter(os.path.lexists, _locate_all(_USER, where)))
-    if not found and (other := _find_first(_locate_all(_USER_OTHERWISE, where))) is not None:
-        found.append(other)
+    found = _list_there(_locate_all(_USER, where)) or _list_there(_locate_all(_USER_OTHERWISE, where))[:1]
     for path in found:
         yield InstructionPlace(path, "user")
 
 
-def _locate_all(paths: tuple[str, ...], where: Where) -> list[str]:
-    located = (locate(user_file(path), where) for path in paths)
-    return [path for path in located if path is not None]
+def _locate_all(tools: tuple[str, ...], where: Where) -> Iterator[str]:
+    located = (locate(user_file(row.user), where) for row in _list_rows(tools) if row.user)
+    return (path for path in located if path is not None)
 
 
-def _find_first(paths: list[str]) -> str | None:
-    return next(filter(os.path.lexists, paths), None)
+def _list_rows(tools: tuple[str, ...]) -> Iterator[Obeyed]:
+    for tool in tools:
+        yield from (row for row in list_obeyed(tool) if row.kind == "instructions")
+
+
+def _list_there(paths: Iterable[str]) -> list[str]:
+    return list(filter(os.path.lexists, paths))

@@ -69,6 +69,6 @@ FORMAT = Format(
         Obeyed("agents", ".mooring/agents", "{mooring}/agents"),
         Obeyed("skills", ".mooring/skills", "{mooring}/skills"),
         Obeyed("commands", ".mooring/commands", "{mooring}/commands"),
-        Obeyed("rules", "", "{mooring}/AGENTS.md"),
+        Obeyed("instructions", "", "{mooring}/AGENTS.md"),
     ),
 )

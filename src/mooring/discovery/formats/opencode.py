@@ -310,6 +310,6 @@ FORMAT = Format(
         Obeyed("hooks", ".opencode/plugin", "{xdg}/opencode/plugin"),
         Obeyed("hooks", ".opencode/tools", "{xdg}/opencode/tools"),
         Obeyed("hooks", ".opencode/tool", "{xdg}/opencode/tool"),
-        Obeyed("rules", "AGENTS.md", "{xdg}/opencode/AGENTS.md"),
+        Obeyed("instructions", "AGENTS.md", "{xdg}/opencode/AGENTS.md"),
     ),
 )
