@@ -93,6 +93,7 @@ def learn_what_may_not_be_read(folder: Path, tally: Tally) -> None:
     """Edits as guesses, listings, attachments, skills: each on files that a rule denies to `Read`."""
     victim = Victim(folder)
     asyncio.run(_guess_by_edits(victim, tally))
+    asyncio.run(_guess_outside(victim, tally))
     asyncio.run(_list_denied_names(victim, tally))
     asyncio.run(_attach_denied_files(victim, tally))
 
@@ -107,6 +108,25 @@ async def _guess_by_edits(victim: Victim, tally: Tally) -> None:
                     tally.count(f"a guess at {path} by {options}", await _can_tell(registry, path))
                 right = await registry.call("Edit", _edit("open.txt", HARMLESS))
                 assert not right.is_error, f"no edit works at all ({number}): {right.text}"
+
+
+async def _guess_outside(victim: Victim, tally: Tally) -> None:
+    """The same outside of the project, where reading is asked about: by no rule, by wide ones, and in every mode."""
+    victim.write(victim.home / ".ssh" / "id_rsa", CANARY)
+    victim.write(victim.home / "notes" / "a.txt", HARMLESS)
+    (victim.project / "out").symlink_to(victim.home)
+    wide = tuple(Rule(tool, "allow") for tool in (*CHANGES, "Read"))
+    for rules in ((), wide, (Rule("Edit", "allow", "./**"), Rule("Edit", "allow", "~/notes/**"))):
+        for options in ({}, {"policy": "accept-reads"}, {"policy": "bypass"}, {"policy": "plan"}):
+            async with open_desk(victim, *rules, **options) as registry:
+                for path in ("~/.ssh/id_rsa", "../home/.ssh/id_rsa", "out/.ssh/id_rsa", f"{victim.home}/.ssh/id_rsa"):
+                    missing = await registry.call("Edit", _edit(f"{path}.old", CANARY))
+                    wrong = await registry.call("Edit", _edit(path, "no-such-text"))
+                    exists = missing.text.replace("id_rsa.old", "id_rsa") != wrong.text
+                    tally.count(f"a guess at {path} by {options}", exists or await _can_tell(registry, path))
+    async with open_desk(victim, Rule("Edit", "allow", "~/notes/**")) as registry:
+        right = await registry.call("Edit", _edit("~/notes/a.txt", HARMLESS))
+        assert not right.is_error, f"no edit works at all: {right.text}"
 
 
 def _write_secrets(victim: Victim) -> None:
