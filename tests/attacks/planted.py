@@ -10,6 +10,8 @@ from typing import Any
 
 from tests.attacks.local_tools import CANARY, open_desk
 from tests.attacks.table import Attack, Tally, Victim
+from tests.attacks.words import MODEL, make_model_env
+from tests.models import FakeModel, Say
 
 import mooring
 from mooring.agents.commands.find import CommandFiles
@@ -137,6 +139,28 @@ def import_configuration(folder: Path, tally: Tally) -> None:
         tally.count(f"@{named}", CANARY in _collect(victim))
     victim.write(victim.project / "AGENTS.md", "See @.claude/rules.md")
     assert "harmless-rules" in _collect(victim), "nothing is imported at all"
+    _import_in_chats(victim, spellings, tally)
+
+
+def _import_in_chats(victim: Victim, spellings: list[str], tally: Tally) -> None:
+    """All of it at once, in texts that a chat reads by itself and in texts that the person sends by name."""
+    named = "\n".join(f"See @{each}" for each in (*spellings, "notes.md", ".claude/rules.md"))
+    victim.write(victim.project / "AGENTS.md", named)
+    victim.write(victim.project / "sub" / "CLAUDE.md", named)
+    victim.write(victim.project / ".claude" / "commands" / "bring.md", named)
+    victim.write(victim.project / ".agents" / "skills" / "carry" / "SKILL.md", named)
+    for prompt in ("Go", "/bring", "/carry", "/bring @.claude/rules.md"):
+        sent = _send_in_chat(victim, prompt)
+        assert "harmless-rules" in sent, "nothing is imported at all"
+        tally.count(f"a chat that is told {prompt}", CANARY in sent)
+
+
+def _send_in_chat(victim: Victim, prompt: str) -> str:
+    """Everything that a model is sent for a prompt."""
+    with FakeModel(lambda _: Say("Done.")) as fake:
+        done = victim.run("chat", "-m", MODEL, "-p", prompt, env=make_model_env(fake), seconds=120)
+        assert fake.requests, done.stderr
+        return "\n".join(json.dumps(request.body) for request in fake.requests)
 
 
 def _collect(victim: Victim) -> str:

@@ -25,10 +25,9 @@ def work_in_a_hostile_clone(folder: Path, tally: Tally) -> None:
         # One of them is enough for all that a model can do; what the others try happens before it is asked.
         script = _Obedient(victim) if prompt == commands[0] else (lambda _: Say("Done."))
         with FakeModel(script) as fake:
-            env = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": fake.anthropic_url}
             # The clone has an agent of this name, in place of the one that comes with Mooring.
             agent = ("--agent", "general-purpose") if prompt == commands[0] else ()
-            done = victim.run("chat", "-m", MODEL, *agent, "-p", prompt, env=env, seconds=120)
+            done = victim.run("chat", "-m", MODEL, *agent, "-p", prompt, env=make_model_env(fake), seconds=120)
             assert fake.requests or done.returncode in (2, 4), done.stderr
             tally.count(f"{prompt!r} ran something", victim.was_hit())
             sent = [json.dumps(request.body) for request in fake.requests]
@@ -39,6 +38,11 @@ def work_in_a_hostile_clone(folder: Path, tally: Tally) -> None:
             tally.count(f"{prompt!r} chose the model", bool(others))
             tally.count(f"{prompt!r} failed without a sentence", "Traceback" in done.stderr)
     _check_trap(victim)
+
+
+def make_model_env(fake: FakeModel) -> dict[str, str]:
+    """The variables with which a chat asks this model."""
+    return {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": fake.anthropic_url}
 
 
 class _Obedient:
