@@ -16,6 +16,7 @@ from mooring.errors import FileError
 from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.load import load
 from mooring.permissions import trust
+from mooring.settings import find_project_folders
 from support import DEMO, Cli, Home, umask
 
 OTHER = 65534
@@ -245,7 +246,7 @@ def test_a_repository_of_another_user_above_is_not_the_project_and_is_named(home
     (problem,) = [problem for problem in found.problems if problem.path == str(above)]
     assert "nobody" in problem.message
     assert "what you decided there about planted" in problem.message
-    assert f"cd {above}" in (problem.hint or "")
+    assert problem.hint.endswith(f"mooring settings trustedFolders --add {above}")
     # Whoever goes there has chosen it.
     assert load(home.request(cwd=str(above))).root == str(above)
 
@@ -256,11 +257,64 @@ def test_for_root_a_repository_of_the_user_who_ran_sudo_is_the_project(
 ) -> None:
     above, work = put_repository_above(home)
     os.chown(above, OTHER, OTHER)
-    assert files.project_folders(str(work)) == [str(work)]
+    assert find_project_folders(home.where, str(work)) == [str(work)]
     monkeypatch.setenv("SUDO_UID", str(OTHER))
-    assert files.project_folders(str(work)) == [str(work), str(above)]
+    assert find_project_folders(home.where, str(work)) == [str(work), str(above)]
     monkeypatch.setenv("SUDO_UID", "1")
-    assert files.project_folders(str(work)) == [str(work)]
+    assert find_project_folders(home.where, str(work)) == [str(work)]
+
+
+@needs_root
+@pytest.mark.processes
+def test_the_command_in_the_message_makes_the_repository_of_another_user_the_project(cli: Cli, home: Home) -> None:
+    above, work = put_repository_above(home)
+    home.write("home/.config/mooring/settings.json", '{\n  // mine\n  "maxTurns": 7\n}\n')
+    found = load(home.request(cwd=str(work)))
+    decide(found, list_questions(found, ["planted"], home.where), home.where, True)
+    os.chown(above, OTHER, OTHER)
+    listed = cli("--cwd", str(work), "mcp", "list")
+    assert "planted" not in listed.out
+    assert listed.err.count("belongs to another user (nobody)") == 1
+    assert "what you decided there about planted is not used here" in listed.err
+    doctor = cli("--cwd", str(work), "mcp", "doctor")
+    command = f"mooring settings trustedFolders --add {above}"
+    assert f"fix: {command}  (if you trust who owns it)" in doctor.out
+    assert command in listed.err
+    assert cli(*command.split()[1:]).code == 0
+    # Every byte that the change is not about stays, and the approval that was kept under the repository holds again.
+    assert "// mine" in (home.home / ".config/mooring/settings.json").read_text()
+    again = cli("--cwd", str(work), "mcp", "list")
+    assert "planted" in again.out
+    assert "unapproved" not in again.out
+    assert "another user" not in again.err
+
+
+@needs_root
+def test_a_repository_of_another_user_is_trusted_by_its_own_name_in_the_persons_settings_alone(
+    cli: Cli, home: Home
+) -> None:
+    above, work = put_repository_above(home)
+    os.chown(above, OTHER, OTHER)
+    (home.folder / "alias").symlink_to(above)
+    own = "home/.config/mooring/settings.json"
+    alone = [str(work)]
+    untrusted: list[tuple[str, list[str]]] = [
+        (own, [str(work)]), (own, [str(above.parent)]), (own, ["*"]), (own, ["/*"]), (own, [f"{above}/*"]),
+        (own, [f"{above}x"]), (own, ["shared"]), (own, [str(home.folder / "alias")]),
+        ("shared/.mooring/settings.json", [str(above)]), ("shared/work/.mooring/settings.json", [str(above)]),
+    ]  # fmt: skip
+    for path, named in untrusted:
+        written = home.write(path, {"trustedFolders": named})
+        assert find_project_folders(home.where, str(work)) == alone, (path, named)
+        written.unlink()
+    for path in (own, "system/etc/mooring/settings.json"):
+        for named in ([str(above)], [f"{above}/"], [f"~/../{above.name}"]):
+            written = home.write(path, {"trustedFolders": named})
+            assert find_project_folders(home.where, str(work)) == [str(work), str(above)], (path, named)
+            written.unlink()
+    for bad in ("*", "shared", "~nobody/shared", ""):
+        assert "cannot be added to trustedFolders" in cli("settings", "trustedFolders", "--add", bad).err
+    assert not (home.folder / own).exists()
 
 
 @needs_root
@@ -271,7 +325,9 @@ def test_a_user_does_not_share_a_project_with_another_and_does_with_root() -> No
         (shared / ".git").mkdir(parents=True)
         work.mkdir()
         os.chmod(made, 0o755)
-        code = f"from mooring.files.paths import project_folders; print(len(project_folders({str(work)!r})))"
+        find = f"find_project_folders(Where('/nowhere'), {str(work)!r})"
+        names = "from mooring.core.where import Where; from mooring.settings import find_project_folders"
+        code = f"{names}; print(len({find}))"
         words = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups", sys.executable, "-c", code]
 
         def count(owner: int) -> str:

@@ -1,5 +1,6 @@
 """Settings, each value with its origin. A repository may propose but not grant, and the person's own files win."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, islice
 from math import inf
@@ -135,6 +136,15 @@ def _are_texts(value: Any) -> bool:
 
 def _are_names(value: Any) -> bool:
     return _is_list_of(_is_text, value)
+
+
+def _are_folders(value: Any) -> bool:
+    return _is_list_of(_is_folder, value)
+
+
+def _is_folder(value: Any) -> bool:
+    # Git's `*` would be every repository of everybody: each has to be named.
+    return isinstance(value, str) and value.startswith(("/", "~/"))
 
 
 def _are_rules(value: Any) -> bool:
@@ -300,6 +310,10 @@ SETTINGS: Mapping[str, Setting] = {
         [], "a list of folders", _are_names, False,
         "folders outside of the project in which an agent's file tools write as inside; the temporary folder is one",
     ),
+    "trustedFolders": Setting(
+        [], "a list of folders, each written from / or from ~/", _are_folders, False,
+        "repositories of other users that are the project of the folders in them, as safe.directory of git",
+    ),
     "env": Setting({}, "an object of names and texts", _are_texts, False, "environment for what mooring starts"),
 }  # fmt: skip
 
@@ -326,6 +340,31 @@ def load(where: Where, root: str | None) -> Settings:
         values |= layer.accepted
         layers.insert(0, layer.accepted)
     return Settings(values, tuple(problems), tuple(layers), tuple(doubts), tuple(path for _, path in places))
+
+
+def find_project_folders(where: Where, cwd: str) -> list[str]:
+    """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does.
+
+    A repository above that belongs to another user of the machine is not the project, because its files would be
+    theirs, unless the person's settings, or the machine's, name it.
+    """
+    folders = files.repository_folders(cwd)
+    is_foreign = files.find_foreign_owner(cwd, folders[-1]) is not None
+    return [cwd] if is_foreign and not _is_trusted_folder(where, folders[-1]) else folders
+
+
+def _is_trusted_folder(where: Where, folder: str) -> bool:
+    """Whether a setting names this very folder. Links in what it names are not followed: others may have made them."""
+    home = os.path.realpath(where.home)
+    named = load(where, None)["trustedFolders"]
+    paths = [f"{home}{path[1:]}" if path.startswith("~/") else path for path in named]
+    return os.path.realpath(folder) in map(os.path.normpath, paths)
+
+
+def update_settings(where: Where, path: str, change: Callable[[bytes], bytes]) -> None:
+    """Change the person's settings; what an editor saves at the same moment is not lost. Raises: FileError."""
+    files.read_own(path)  # others who can write to it would have a say
+    files.update(path, change, f"{where.state}/locks")
 
 
 def _find_layers(where: Where, root: str | None) -> list[tuple[Level, str]]:

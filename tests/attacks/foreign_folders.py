@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,42 @@ def become_project(folder: Path, tally: Tally) -> None:
     assert "planted" in control.run("mcp", "list", "--json").stdout, "a repository of the person's own is the project"
 
 
+def become_trusted(folder: Path, tally: Tally) -> None:
+    """A repository of another user has itself named as trusted, or takes the place of one that is."""
+    own = ".config/mooring/settings.json"
+    above = "shared"
+
+    def write(file: str, *named: str) -> Callable[[Victim, Path], object]:
+        def plant_settings(victim: Victim, shared: Path) -> None:
+            place = victim.home / file if file == own else shared / file
+            victim.write(place, {"trustedFolders": [name.format(above=shared) for name in named]})
+
+        return plant_settings
+
+    def take_place(victim: Victim, shared: Path) -> None:
+        (shared.parent / "good").symlink_to(shared)
+        victim.write(victim.home / own, {"trustedFolders": [str(shared.parent / "good")]})
+
+    ways = {
+        "the repository's settings": write(".mooring/settings.json", "{above}"),
+        "the settings of the folder": write("work/.mooring/settings.json", "{above}"),
+        "a glob": write(own, "*", "/*", "{above}/*", "/**"),
+        "the folder above is trusted": write(own, "{above}/.."),
+        "the folder below is trusted": write(own, "{above}/work"),
+        "a name that begins like it": write(own, "{above}x", "{above}/../shar"),
+        "a relative name": write(own, above, "./shared", ".."),
+        "a link in the place of a trusted one": take_place,
+    }
+    for number, (way, set_up) in enumerate(ways.items()):
+        victim = plant(folder / str(number), folder_owner=OTHER, git_owner=OTHER)
+        set_up(victim, folder / str(number) / above)
+        tally.count(way, "planted" in victim.run("mcp", "list", "--json").stdout)
+    control = plant(folder / "named", folder_owner=OTHER, git_owner=OTHER)
+    added = control.run("settings", "trustedFolders", "--add", str(folder / "named" / above))
+    assert added.returncode == 0, added.stderr
+    assert "planted" in control.run("mcp", "list", "--json").stdout, "what the person names is the project"
+
+
 def attach_by_link(folder: Path, tally: Tally) -> None:
     """The person names a file of the project that is a link to one of their secrets."""
     victim = make_victim(folder / "victim")
@@ -91,5 +128,6 @@ async def _judge_pages(victim: Victim, tally: Tally) -> None:
 ATTACKS = (
     Attack("A39", "an agreement about a host reaches another port", reach_another_port),
     Attack("A36", "a repository of another user becomes the project", become_project),
+    Attack("A36", "a repository of another user is trusted without being named", become_trusted),
     Attack("A37", "a link in the project is attached when it is named", attach_by_link),
 )

@@ -7,7 +7,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring import files
 from mooring.core.approved import Standing
 from mooring.core.question import Ask, Yes
 from mooring.core.where import Viewpoint
@@ -17,6 +16,7 @@ from mooring.errors import ConfigError
 from mooring.inventory.approval import ApprovalQuestion, decide, list_definitions, list_questions
 from mooring.inventory.approval_rows import describe_approval
 from mooring.inventory.load import Inventory
+from mooring.settings import find_project_folders
 
 _NOT_APPROVED = "it comes from the project and is not approved"
 _WHY: dict[Standing, str] = {
@@ -120,7 +120,7 @@ def is_of_project(path: str, request: Viewpoint) -> bool:
 
     A folder that holds the person's home is no project: whatever is in it is their own.
     """
-    root = files.project_folders(request.cwd)[-1]
+    root = find_project_folders(request.where, request.cwd)[-1]
     return _is_inside(path, root) and not _is_inside(request.where.home, root)
 
 

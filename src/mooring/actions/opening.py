@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mooring import files
 from mooring.actions.deadline import CONNECTING, SLACK, Deadline
 from mooring.core.approved import Approved
 from mooring.core.config import Http, Origin, ServerConfig, Stdio
@@ -30,7 +29,7 @@ from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
 from mooring.process.programs import Guard
 from mooring.servers.connect import derive_server_name, split_command
-from mooring.settings import load
+from mooring.settings import find_project_folders, load
 from mooring.tools.catalog.catalog import Catalog, ToolSource
 
 T = TypeVar("T")
@@ -329,7 +328,7 @@ def _apply_project_rules(admitted: Admitted, request: Viewpoint) -> Admitted:
     """The same with the project's settings: its rules hold for an ad hoc server that is called inside it, too."""
     if not request.project:
         return admitted
-    root = files.project_folders(request.cwd)[-1]
+    root = find_project_folders(request.where, request.cwd)[-1]
     return replace(admitted, root=root, settings=load(request.where, root))
 
 

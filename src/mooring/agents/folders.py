@@ -6,12 +6,12 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.core.problem import Problem
 from mooring.core.where import Viewpoint
 from mooring.discovery.format import locate, user_file
 from mooring.errors import FileError
 from mooring.files.listing import list_folder
+from mooring.settings import find_project_folders
 
 FolderScope: TypeAlias = Literal["project", "user"]
 
@@ -53,7 +53,7 @@ def find_folders(viewpoint: Viewpoint, rows: Sequence[R]) -> Iterator[FoundFolde
 
 
 def _find_project_folders(viewpoint: Viewpoint, rows: Sequence[R], own: set[str]) -> Iterator[FoundFolder[R]]:
-    above = files.project_folders(viewpoint.cwd)
+    above = find_project_folders(viewpoint.where, viewpoint.cwd)
     fence = os.path.realpath(above[-1])
     for row in rows:
         for base in above:

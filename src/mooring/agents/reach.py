@@ -7,6 +7,7 @@ from msgspec import Struct
 from mooring import files
 from mooring.agents.local.guarded import GuardedFiles, list_hidden_folders
 from mooring.core.where import Viewpoint, is_below
+from mooring.settings import find_project_folders
 
 
 class Reach(Struct, frozen=True):
@@ -57,7 +58,7 @@ class Reach(Struct, frozen=True):
 def make_reach(viewpoint: Viewpoint) -> Reach:
     """What texts may name from this folder. Looks at the disk."""
     where = viewpoint.where
-    project = os.path.realpath(files.project_folders(os.path.realpath(viewpoint.cwd))[-1])
+    project = os.path.realpath(find_project_folders(where, os.path.realpath(viewpoint.cwd))[-1])
     return Reach(project, os.path.realpath(where.home), GuardedFiles(where))
 
 

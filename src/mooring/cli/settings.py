@@ -31,20 +31,23 @@ def _complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 @click.command("settings", cls=Command)
 @click.argument("key", required=False, shell_complete=_complete_key)
+@click.option("--add", "added", metavar="VALUE", help="Add a value to a list in your own settings.")
 @click.pass_context
-def command(ctx: click.Context, key: str | None) -> None:
+def command(ctx: click.Context, key: str | None, added: str | None) -> None:
     """Show each setting with its value and the file that set it. Values of env are not shown, only their names.
 
     Without a key, it also shows where your secrets are stored, and why there.
+
+    \b
+    mooring settings trustedFolders --add /srv/shared
     """
     options = get_globals(ctx)
     request = options.request()
+    if added is not None:
+        _add(request, key, added)
     root = _find_root(request)
     settings = load(request.where, root)
-    if key is not None and key not in settings.values:
-        near = nearest(key, SETTINGS, 1)
-        guess = f"Did you mean {near[0]}?" if near else f"The settings are: {', '.join(SETTINGS)}."
-        raise ConfigError(f"{key} is not a setting. {guess}")
+    _check_key(key)
     values = settings.values if key is None else {key: settings.values[key]}
     policy = _load_policy(settings, request, root)
     store = _find_store(request) if key is None else None
@@ -58,6 +61,22 @@ def command(ctx: click.Context, key: str | None) -> None:
         print_columns([*rows, _make_store_cells(store, request.where.home)] if store else rows)
     for problem in settings.problems:
         say(f"  {problem_line(problem, request.where.home)}", err=True)
+
+
+def _check_key(key: str | None) -> None:
+    if key is not None and key not in SETTINGS:
+        near = nearest(key, SETTINGS, 1)
+        guess = f"Did you mean {near[0]}?" if near else f"The settings are: {', '.join(SETTINGS)}."
+        raise ConfigError(f"{key} is not a setting. {guess}")
+
+
+def _add(request: Viewpoint, key: str | None, value: str) -> None:
+    from mooring.actions.change_setting import add_to_setting  # few runs change anything
+
+    _check_key(key)
+    if key is None:
+        raise ConfigError("Which setting? Write: mooring settings KEY --add VALUE")
+    add_to_setting(request.where, key, value)
 
 
 def _find_root(request: Viewpoint) -> str | None:

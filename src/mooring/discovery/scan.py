@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring import files
 from mooring.core.config import Broken, Origin, Scope, ServerConfig
 from mooring.core.near import nearest, suggest_key
 from mooring.core.problem import Problem
@@ -21,6 +20,7 @@ from mooring.discovery.mentions import find_mentions, read_switch
 from mooring.discovery.sheets import SheetFinder
 from mooring.discovery.untyped import as_mapping, as_mappings, look_up, text_or_none
 from mooring.discovery.values import describe_kind
+from mooring.settings import find_project_folders
 
 if TYPE_CHECKING:
     from mooring.discovery.policy import StartPolicies
@@ -70,7 +70,7 @@ def make_context(where: Where, cwd: str, with_project: bool = True) -> ScanConte
     """The folders to search from `cwd`: up to the nearest that holds `.git`, else `cwd` alone."""
     if not with_project:
         return ScanContext(where, cwd, ())
-    folders = files.project_folders(cwd)
+    folders = find_project_folders(where, cwd)
     return ScanContext(where, cwd, tuple(folders), tuple(map(os.path.realpath, folders)))
 
 

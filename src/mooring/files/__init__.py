@@ -6,7 +6,7 @@ Reads never block and never follow a surprise: a FIFO, a device, a folder or a f
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.files.paths import find_foreign_owner, match_paths, project_folders, repository_folders, which
+from mooring.files.paths import find_foreign_owner, match_paths, repository_folders, which
 from mooring.files.reading import LIMIT, read, read_own, read_part, reserve_database
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ __all__ = [
     "make_own",
     "make_private_folder",
     "match_paths",
-    "project_folders",
     "read",
     "read_own",
     "read_part",

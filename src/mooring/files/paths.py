@@ -21,17 +21,11 @@ def match_paths(pattern: str, most: int) -> list[str]:
     return list(islice(filter(os.path.lexists, paths), most))
 
 
-def project_folders(cwd: str) -> list[str]:
-    """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does.
-
-    A repository above that belongs to another user of the machine is not the project: its files would be theirs.
-    """
-    folders = repository_folders(cwd)
-    return [cwd] if find_foreign_owner(cwd, folders[-1]) is not None else folders
-
-
 def repository_folders(cwd: str) -> list[str]:
-    """The same, whoever the repository belongs to: for what is kept away from repositories."""
+    """The folders of a repository, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does.
+
+    Whoever it belongs to: `settings.find_project_folders` knows whether it is the project.
+    """
     folders = [cwd]
     while not os.path.lexists(os.path.join(folders[-1], ".git")):
         parent = os.path.dirname(folders[-1])

@@ -34,6 +34,9 @@ from mooring.settings import Settings
 from mooring.settings import load as load_settings
 from mooring.syntax.parse import parse
 
+IF_TRUSTED = "if you trust who owns it: "
+"""Comes before the command that makes a repository of another user the project."""
+
 
 class Inventory(Struct, frozen=True):
     """Everything configured for one folder: which definition of each name wins, and what is wrong."""
@@ -113,7 +116,7 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
     if overlay_damage is not None:
         problems.append(overlay_damage)
     if request.project:
-        problems.extend(_name_foreign_root(request.cwd, approvals))
+        problems.extend(_name_foreign_root(request, place.root, approvals))
     if damage is not None:
         problems.append(damage)
     elif remember:
@@ -129,16 +132,17 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
 
 
-def _name_foreign_root(cwd: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
-    """What a repository of another user above this folder means: it is not the project."""
-    repository = files.repository_folders(cwd)[-1]
-    owner = files.find_foreign_owner(cwd, repository)
-    if owner is None:
+def _name_foreign_root(request: Viewpoint, root: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
+    """What a repository of another user above this folder means: it is not the project, unless a setting names it."""
+    repository = files.repository_folders(request.cwd)[-1]
+    owner = files.find_foreign_owner(request.cwd, repository)
+    if owner is None or repository == root:
         return
     kept = {each.name for each in approvals.decisions if each.project == trust.identify_project(repository)}
     unused = f"; what you decided there about {', '.join(sorted(kept))} is not used here" if kept else ""
-    message = f"is a repository of another user ({name_user(owner)}), so it is not this folder's project{unused}"
-    yield Problem(repository, message, f"if you trust it, run this there: cd {quote_argument(repository)}")
+    message = f"The repository above belongs to another user ({name_user(owner)}), so it is not the project{unused}"
+    command = f"mooring settings trustedFolders --add {quote_argument(os.path.realpath(repository))}"
+    yield Problem(repository, message, f"{IF_TRUSTED}{command}")
 
 
 def _list_records(where: Where) -> tuple[str, ...]:

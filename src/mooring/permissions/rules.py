@@ -11,7 +11,7 @@ An answer "always, in this project" goes into the person's state folder: nothing
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -29,7 +29,7 @@ from mooring.files.record import read_own_record, write_own_record
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, spell_exactly, spell_rule
 from mooring.permissions.trust import identify_project
-from mooring.settings import MAX_RULES, MODES, Settings
+from mooring.settings import MAX_RULES, MODES, Settings, update_settings
 from mooring.syntax.parse import parse
 
 RuleLocation: TypeAlias = Literal["user", "project-local"]
@@ -221,14 +221,8 @@ def _remove_from_settings(where: Where, path: str, tool: str) -> list[Rule]:
         except ParseError as error:
             raise ConfigError(f"{path} {error.reason}; remove the rule from its `permissions` by hand.") from None
 
-    _update_settings(where, path, change)
+    update_settings(where, path, change)
     return removed
-
-
-def _update_settings(where: Where, path: str, change: Callable[[bytes], bytes]) -> None:
-    """Change the person's settings; what an editor saves at the same moment is not lost. Raises: FileError."""
-    files.read_own(path)  # others who can write to it would have a say
-    files.update(path, change, f"{where.state}/locks")
 
 
 def _remove_rules(text: str, tool: str, removed: list[Rule]) -> str:
@@ -273,7 +267,7 @@ def _save_in_settings(where: Where, server: ServerName, tool: str, pattern: str)
             by_hand = json.dumps(msgspec.to_builtins(rule))
             raise ConfigError(f"{path} {error.reason}; add to its `permissions` by hand: {by_hand}") from None
 
-    _update_settings(where, path, change)
+    update_settings(where, path, change)
 
 
 def _insert_rule(text: str, rule: Rule, server: ServerName, tool: str) -> str:

@@ -25,7 +25,7 @@ from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe
 from mooring.inventory.admit import Admitted
 from mooring.inventory.approval import find_replaced, list_definitions, list_undecided
-from mooring.inventory.load import Inventory
+from mooring.inventory.load import IF_TRUSTED, Inventory
 from mooring.permissions import rules
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.explain import explain_isolation
@@ -63,6 +63,8 @@ def _suggest_edit(problem: Problem, where: Where, config: ServerConfig | Broken 
     # An editor would be refused, too.
     if problem.hint.startswith(LET_IN):
         return problem.hint.removeprefix(LET_IN)
+    if problem.hint.startswith(IF_TRUSTED):
+        return make_fix(problem.hint.removeprefix(IF_TRUSTED), IF_TRUSTED.removesuffix(": "))
     edit = suggest_editor(problem.path) if config is None else suggest_edit(config)
     return make_fix(edit, problem.hint)
 

@@ -6,10 +6,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.core.where import Viewpoint, Where
 from mooring.discovery.format import Obeyed, locate, user_file
 from mooring.discovery.known_places import list_obeyed
+from mooring.settings import find_project_folders
 
 InstructionScope: TypeAlias = Literal["user", "project"]
 
@@ -37,7 +37,7 @@ def list_places(viewpoint: Viewpoint) -> Iterator[InstructionPlace]:
     yield from _list_user(viewpoint.where)
     if not viewpoint.project:
         return
-    for folder in reversed(files.project_folders(viewpoint.cwd)):
+    for folder in reversed(find_project_folders(viewpoint.where, viewpoint.cwd)):
         either = _list_there(os.path.join(folder, row.project) for row in _list_rows(_PROJECT_FIRST) if row.project)
         each = _list_there(os.path.join(folder, row.project) for row in _list_rows(_PROJECT_EACH) if row.project)
         for path in (*either[:1], *each):

@@ -6,7 +6,6 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.agents.local.executed import find_executed
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.glob import literal
@@ -14,6 +13,7 @@ from mooring.core.verdict import LocalAccess
 from mooring.core.where import Where, is_below
 from mooring.errors import FileError
 from mooring.files.exact import read_exact
+from mooring.settings import find_project_folders
 
 MAX_FILE = 16 * 1024 * 1024
 """How large a file may be that is read or written as a whole."""
@@ -38,7 +38,7 @@ class Workspace:
         """`writable` are folders outside of the project in which files are written as inside."""
         self.where = where
         self.cwd = os.path.realpath(cwd)
-        self.project = os.path.realpath(files.project_folders(self.cwd)[-1])
+        self.project = os.path.realpath(find_project_folders(where, self.cwd)[-1])
         self.home = os.path.realpath(where.home)
         self.guarded = GuardedFiles(where)
         self._writable = [*self._resolve_folders([where.env.get("TMPDIR") or "/tmp", *writable])]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json
 
-from mooring import files
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, ResultsMessage
 from mooring.agents.sessions.database import (
     ADD_ENTRY,
@@ -39,6 +38,7 @@ from mooring.core.turn import TokenUsage
 from mooring.core.where import Where
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.audit import new_session_id
+from mooring.settings import find_project_folders
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -129,6 +129,7 @@ class SessionStore:
     ) -> None:
         """`secrets` are struck out of whatever is written. `on_problem` is told when sessions cannot be written."""
         self.path = find_database(where)
+        self._where = where
         self._database = SessionDatabase(self.path, on_problem)
         self._secrets = secrets
         self._clock = clock
@@ -148,7 +149,7 @@ class SessionStore:
         return SessionJournal(
             self._database,
             new_session_id(),
-            folder=find_session_folder(cwd),
+            folder=self._find_folder(cwd),
             cwd=cwd,
             model=model,
             agent=agent,
@@ -202,8 +203,12 @@ class SessionStore:
         if not newest:
             with_whom = "" if backend is None else f" with {backend}"
             hint = "`mooring sessions --all` shows those of other folders."
-            raise ConfigError(f"There is no session of {find_session_folder(cwd)}{with_whom} to continue.", hint)
+            raise ConfigError(f"There is no session of {self._find_folder(cwd)}{with_whom} to continue.", hint)
         return newest[0]
+
+    def _find_folder(self, cwd: str) -> str:
+        """The folder that a session belongs to: the root of the project, or `cwd` if that is in none."""
+        return find_project_folders(self._where, cwd)[-1]
 
     def _claim(self, connection: "Connection", id: str) -> "tuple[ResumedSession, list[SqlStatement]]":
         """A session to go on with, which is this process's from now on; nothing is left to be written."""
@@ -276,7 +281,7 @@ class SessionStore:
         """
         wanted: dict[str, str] = {}
         if cwd is not None:
-            wanted["folder = ?"] = find_session_folder(cwd)
+            wanted["folder = ?"] = self._find_folder(cwd)
         if backend is not None:
             wanted["backend = ?"] = backend
         with self._database.read() as connection:
@@ -387,11 +392,6 @@ class SessionStore:
                 if connection is not None:
                     _empty_log(connection)
         return removed
-
-
-def find_session_folder(cwd: str) -> str:
-    """The folder that a session belongs to: the root of the project, or `cwd` if that is in none."""
-    return files.project_folders(cwd)[-1]
 
 
 _SELECT = (

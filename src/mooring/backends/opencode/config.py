@@ -14,7 +14,8 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import MAIN_AGENT, KnownTools, split_model, write_agent
 from mooring.backends.opencode.own_config import OwnNames
 from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
-from mooring.files import project_folders
+from mooring.core.where import Where, here, is_below
+from mooring.settings import find_project_folders
 
 SWITCHES: Final = {
     # A repository's opencode.json and .opencode would start its servers.
@@ -60,7 +61,7 @@ def write_config(options: BackendOptions, own: OwnNames, known: KnownTools) -> d
         # Both run programs that a repository brings with it.
         "lsp": False,
         "formatter": False,
-        "instructions": find_instruction_files(options.cwd),
+        "instructions": find_instruction_files(here(options.env), options.cwd),
         # A refused call ends that call, not the turn.
         "experimental": {"continue_loop_on_deny": True},
     }
@@ -101,12 +102,16 @@ def find_model(options: BackendOptions) -> str | None:
     return options.model or (None if named is None else "/".join(named))
 
 
-def find_instruction_files(cwd: str) -> list[str]:
-    """The files that OpenCode would have read by itself if a repository's configuration were not switched off."""
-    folders = project_folders(cwd)
+def find_instruction_files(where: Where, cwd: str) -> list[str]:
+    """The files that OpenCode would have read by itself if a repository's configuration were not switched off.
+
+    Links that lead out of the project are left out: OpenCode would follow them.
+    """
+    folders = find_project_folders(where, cwd)
+    root = os.path.realpath(folders[-1])
     for name in INSTRUCTION_FILES:
         paths = [os.path.join(folder, name) for folder in folders]
-        found = [path for path in paths if os.path.isfile(path)]
+        found = [path for path in paths if os.path.isfile(path) and is_below(os.path.realpath(path), root)]
         if found:
             return found
     return []
