@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from chat.terminal import Person
 from mooring.servers.launch.target import may_replace_program
-from support import Cli, Home
+from support import Cli, Home, run_beside
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 QUESTION = "Let it be started? [y/N]: "
@@ -481,3 +482,62 @@ def test_servers_and_answers_are_completed_for_a_reset(home: Home) -> None:
     env = {**home.env, "_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring mcp reset ", "COMP_CWORD": "3"}
     done = subprocess.run([MOORING], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
     assert [line.rpartition(",")[2] for line in done.stdout.splitlines()] == ["x", "mcp__demo__echo"]
+
+
+OUTSIDE = {
+    "-v ~/.ssh:/x": "~/.ssh, which is HOME/.ssh  (argument -v)",
+    "-v~/.ssh:/x:ro": "~/.ssh, which is HOME/.ssh  (argument -v)",
+    "--volume=HOME/.ssh:/x": "HOME/.ssh  (argument --volume)",
+    "--mount type=bind,source=/srv/x,target=/y": "/srv/x  (argument --mount)",
+    "--env-file ~/.x": "~/.x, which is HOME/.x  (argument --env-file)",
+    "--env-file=../.env": "../.env, which is ABOVE/.env  (argument --env-file)",
+    "--config /srv/x.toml": "/srv/x.toml  (argument --config)",
+    "inner/../../other": "inner/../../other, which is ABOVE/other  (argument)",
+    "..": ".., which is ABOVE  (argument)",
+    "/": "/  (argument)",
+    "-d@/srv/x": "/srv/x  (argument -d)",
+    "--data @/srv/x": "/srv/x  (argument --data)",
+    "file:///srv/a%20b": "/srv/a b  (argument)",
+    "sqlite:////srv/x.db": "/srv/x.db  (argument)",
+    "${HOME}/.kube/config": "HOME/.kube/config  (argument)",
+    "-c cat<$HOME/.netrc": "~/.netrc, which is HOME/.netrc  (argument -c)",
+    '{"paths":["/srv/x"]}': "/srv/x  (argument)",
+    "--path /srv/x:/srv/y": "/srv/y  (argument --path)",
+    "keys/id": "keys/id, a link that leads out of the project to HOME/.ssh/id  (argument)",
+    "--key=./keys/id": "./keys/id, a link that leads out of the project to HOME/.ssh/id  (argument --key)",
+}
+INSIDE = (
+    "-y",
+    "@scope/name",
+    "https://a.example/b",
+    ".",
+    ".env",
+    "--env-file=.env",
+    "PROJECT/x",
+    "x/../y",
+    "a:b",
+    "1/2",
+)
+
+
+def _list_named_paths(home: Home, args: list[str]) -> list[str]:
+    (home.project / "keys").symlink_to(home.home / ".ssh")
+    home.write("home/.ssh/id", "key")
+    home.write("project/.env", "A=b")
+    define(home, x={"command": "sh", "args": args})
+    asked = run_beside(home, "mcp", "approve", "x")
+    lines = [line.strip().partition(" ") for line in asked.err.splitlines()]
+    return [text.strip() for label, _, text in lines if label == "names"]
+
+
+@pytest.mark.parametrize("words", OUTSIDE)
+def test_each_path_outside_the_project_that_an_argument_names_has_a_line(home: Home, words: str) -> None:
+    def fill(text: str) -> str:
+        text = re.sub(r"(?<![${])HOME", str(home.home), text)
+        return text.replace("ABOVE", str(home.project.parent))
+
+    assert fill(OUTSIDE[words]) in _list_named_paths(home, fill(words).split())
+
+
+def test_what_is_in_the_project_or_is_no_path_has_none(home: Home) -> None:
+    assert _list_named_paths(home, [word.replace("PROJECT", str(home.project)) for word in INSIDE]) == []

@@ -25,6 +25,7 @@ from mooring.permissions import trust
 from mooring.permissions.rule import parse_pair
 from mooring.permissions.rules import load_project_rules
 from mooring.servers.launch.act import OWN_ADDRESS, describe_act
+from mooring.servers.launch.argument_paths import ArgumentPath, find_argument_paths
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.named_files import NamedFile, bind_files, find_named_files
@@ -83,6 +84,8 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     steering: tuple[SteeringVariable, ...] = ()
     files: tuple[NamedFile, ...] = ()
     """The files that would be read; of the person's own, no value is shown."""
+    paths: tuple[ArgumentPath, ...] = ()
+    """What the arguments of its program name outside the project."""
     files_digest: str
     """Of what the approval is bound to in these files."""
     source: RowSource
@@ -200,6 +203,7 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
     act = describe_act(config, own=False)
     found = find_named_files(config, inventory.root, where)
     files = tuple(map(_hide_own_values, found))
+    paths = find_argument_paths(config, inventory.root, where)
     choice = inventory.find(config.name)
     approved = trust.admit(inventory.approvals, inventory.root, config)
     outdated = _find_difference(approved, inventory, where) if approved else ""
@@ -218,7 +222,8 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
         shown=tuple(use.mark for use in act.uses),
         steering=tuple(_find_steering(config.connection, files)),
         files=files,
-        files_digest=bind_files(found),
+        paths=paths,
+        files_digest=bind_files((*found, *(path.file for path in paths))),
         source=describe_source(config.origin),
         merged=config.origin.layers,
         target=target,
@@ -234,7 +239,7 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
 def _digest_question(question: ApprovalQuestion) -> str:
     shown = msgspec.to_builtins(replace(question, digest="", still_approved=False))
     # They follow from the rest. Without them, a digest that was printed before there were any still fits.
-    for derived in ("outdated", "sendsLogin", "shown"):
+    for derived in ("outdated", "sendsLogin", "shown", "paths"):
         del shown[derived]
     text = json.dumps(shown, sort_keys=True)
     return sha256(text.encode(errors="surrogatepass")).hexdigest()

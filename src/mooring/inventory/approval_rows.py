@@ -7,6 +7,7 @@ from mooring.core.question import Approval
 from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
 from mooring.inventory.approval import ApprovalQuestion, SteeringVariable
 from mooring.inventory.effects import Effect
+from mooring.servers.launch.argument_paths import ArgumentPath
 from mooring.servers.launch.target import UNRESOLVED
 
 # Whatever shows as nothing, from the space to the Hangul filler.
@@ -42,6 +43,7 @@ def _list_lines(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, st
         yield "sends", "your login at that address, if you have one"
     yield from _list_values(question)
     yield from map(_describe_effect, question.effects)
+    yield from (("names", _describe_path(path)) for path in question.paths)
     for variable in question.steering:
         yield "careful", _describe_steering(variable)
     yield "defined in", short_path(question.source.path or "", home)
@@ -115,6 +117,15 @@ def _describe_effect(effect: Effect) -> tuple[str, str]:
             return "sends", f"your login {what}  (its token goes to {goes_to})"
         case "variable" | "secret":
             return "reads", f"the {effect.kind} {what}  (its value goes to {goes_to})"
+
+
+def _describe_path(path: ArgumentPath) -> str:
+    file = path.file
+    argument = f"argument {_show(path.option)}" if path.option else "argument"
+    if file.escapes:
+        return f"{_show(file.written)}, a link that leads out of the project to {_show(file.path)}  ({argument})"
+    leads_to = "" if file.path == file.written else f", which is {_show(file.path)}"
+    return f"{_show(file.written)}{leads_to}  ({argument})"
 
 
 def _describe_steering(variable: SteeringVariable) -> str:

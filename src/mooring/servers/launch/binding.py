@@ -45,9 +45,13 @@ def _check_uses(approved: Approved) -> None:
 
 def _check_files(approved: Approved, where: Where) -> None:
     """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
-    from mooring.servers.launch.named_files import bind_files, describe_bound, find_named_files  # a project's alone
+    # Lazy: a project's alone.
+    from mooring.servers.launch.argument_paths import find_argument_paths
+    from mooring.servers.launch.named_files import bind_files, describe_bound, find_named_files
 
-    named = find_named_files(approved.config, approved.folder, where)
+    in_arguments = find_argument_paths(approved.config, approved.folder, where)
+    read = find_named_files(approved.config, approved.folder, where)
+    named = (*read, *(path.file for path in in_arguments))
     if bind_files(named) != approved.files:
         now = describe_bound(named) or "its files no longer set what they did"
         raise NotApproved(approved.name, f"now loads or reads something different from when it was approved: {now}")

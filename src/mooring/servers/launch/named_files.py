@@ -23,7 +23,7 @@ from mooring.servers.launch.target import is_search_path, may_replace_program
 
 
 class NamedFile(Struct, frozen=True):
-    """A file that a start would read."""
+    """A file that a start would read, or that an argument names."""
 
     written: str
     path: str
@@ -66,17 +66,18 @@ def _iterate_files(config: ServerConfig, folder: str, where: Where) -> Iterator[
     for use in describe_act(config, own=False).uses:
         if use.kind == "file" and use.slot != ENV_FILE_CONTENT:
             path = resolve_path(use.what, value_file_folder(config, folder), where.home)
-            yield _make_file(use.what, path, folder)
+            yield locate_file(use.what, path, folder)
     env_file = config.connection.env_file if isinstance(config.connection, Stdio) else None
     if env_file is None:
         return
     filled = fill_without_fetching(env_file, where, folder)
     if isinstance(filled, Expanded) and filled.text:
         path = resolve_path(filled.text, folder, where.home)
-        yield _make_file(env_file.text, path, folder, _find_steering(path))
+        yield locate_file(env_file.text, path, folder, _find_steering(path))
 
 
-def _make_file(written: str, path: str, folder: str, steering: Mapping[str, str] | None = None) -> NamedFile:
+def locate_file(written: str, path: str, folder: str, steering: Mapping[str, str] | None = None) -> NamedFile:
+    """The file at a path, with where its links lead; `folder` is the project's."""
     real, project = os.path.realpath(path), os.path.realpath(folder)
     # By where each folder on the way leads, since the project itself may have been reached by a link.
     folders = map(os.path.realpath, _list_parents(os.path.normpath(path)))
