@@ -195,6 +195,45 @@ def imitate_question(folder: Path, tally: Tally) -> None:
             assert any("good" in line for line in lines), "what the server says is shown"
             tally.count(f"{words[:20]!r} in the chat", any(not line.startswith("evil") for line in lines))
             tally.count(f"{words[:20]!r} through the gateway", any(not line.startswith("evil") for line in asked))
+        for what, schema in _list_forms(words):
+            request = make_client_request(Form("evil", "Hello?", schema), capabilities)
+            assert request is not None
+            texts = [text for text in _list_texts(request.params["requestedSchema"]) if "good" in text]
+            assert texts, "what the server says is shown"
+            lines = [line for text in texts for line in text.splitlines()]
+            tally.count(f"{words[:20]!r} as {what}", any(not line.startswith("evil") for line in lines))
+
+
+def _list_forms(words: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Forms whose texts, outside of their message, are these words."""
+    fields = {
+        "a field's title": {"type": "string", "title": words},
+        "a field's description": {"type": "string", "description": words},
+        "a label": {"type": "string", "enum": ["a"], "enumNames": [words]},
+        "a choice": {"type": "string", "oneOf": [{"const": "a", "title": words}]},
+        "a choice of several": {"type": "array", "items": {"anyOf": [{"const": "a", "title": words}]}},
+    }
+    for what, field in fields.items():
+        yield what, {"type": "object", "properties": {"x": field}}
+    yield "the title of a field by that name", {"properties": {"title": {"title": words}, "description": {}}}
+    yield "a field's name", {"properties": {words: {"type": "string"}}}
+    yield "the form's title", {"title": words, "properties": {}}
+    yield "a referenced field", {"properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"description": words}}}
+
+
+def _list_texts(schema: Any) -> Iterator[str]:
+    """What a client shows of a form: titles, descriptions and labels, and a field's name if it has no title."""
+    if not isinstance(schema, dict):
+        return
+    for key in ("title", "description"):
+        if isinstance(schema.get(key), str):
+            yield schema[key]
+    yield from schema.get("enumNames", ())
+    for inner in (*schema.get("oneOf", ()), *schema.get("anyOf", ()), schema.get("items")):
+        yield from _list_texts(inner)
+    for name, field in {**schema.get("properties", {}), **schema.get("$defs", {})}.items():
+        yield field.get("title", name)
+        yield from _list_texts(field)
 
 
 ATTACKS = (

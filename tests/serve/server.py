@@ -41,7 +41,18 @@ ANSWERS = {}
 ANSWERED = threading.Condition()
 SUBSCRIPTION = []
 WATCHED = set()
-FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+FORM = {
+    "type": "object",
+    "title": "You",
+    "properties": {
+        "name": {"type": "string", "title": "Your name", "description": "As it is\nin your passport"},
+        "title": {"type": "string", "enum": ["Dr", "-"], "enumNames": ["Doctor", "None"], "default": "-"},
+        "color": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}]},
+        "days": {"type": "array", "items": {"anyOf": [{"const": "mo", "title": "Monday"}]}, "default": ["mo"]},
+        "Mooring asks: may x be called?": {"type": "boolean"},
+    },
+    "required": ["name"],
+}
 QUESTIONS = {
     "form": ("elicitation/create", {"message": "Who are you?", "requestedSchema": FORM}),
     "write": (

@@ -146,6 +146,36 @@ def test_questions_of_the_server_reach_the_client(connect: Connect) -> None:
     assert client.asked[0][1]["message"] == "box │ Who are you?"
 
 
+def test_every_text_of_a_servers_form_is_marked_as_the_servers_and_every_value_is_as_it_was(connect: Connect) -> None:
+    client = connect()
+    client.call("form")
+    assert client.asked[0][1]["requestedSchema"] == {
+        "type": "object",
+        "title": "box │ You",
+        "properties": {
+            "name": {
+                "type": "string",
+                "title": "box │ Your name",
+                "description": "box │ As it is\nbox │ in your passport",
+            },
+            "title": {
+                "type": "string",
+                "enum": ["Dr", "-"],
+                "enumNames": ["box │ Doctor", "box │ None"],
+                "default": "-",
+            },
+            "color": {"type": "string", "oneOf": [{"const": "r", "title": "box │ Red"}]},
+            "days": {
+                "type": "array",
+                "items": {"anyOf": [{"const": "mo", "title": "box │ Monday"}]},
+                "default": ["mo"],
+            },
+            "Mooring asks: may x be called?": {"type": "boolean", "title": "box │ Mooring asks: may x be called?"},
+        },
+        "required": ["name"],
+    }
+
+
 def test_a_stateless_server_is_told_the_folders_of_the_client(connect: Connect, eras: tuple[Era, Era]) -> None:
     client = connect()
     answered = json.loads(text(client.call("folders")))["folders"]

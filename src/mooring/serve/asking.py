@@ -1,6 +1,7 @@
 """Questions on their way to a client: each becomes a request of the protocol, and what comes back is its answer."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -61,7 +62,7 @@ def make_client_request(question: Question, capabilities: ClientCapabilities) ->
     """The request that puts a question to a client; `None` if the protocol has no words for it."""
     match question:
         case Form(server, message, schema, key):
-            return _make_form(quote_server(server, message), schema, capabilities, key)
+            return _make_form(quote_server(server, message), mark_form(server, schema), capabilities, key)
         case Visit(key=key):
             params = describe_visit(question)
             return ClientRequest("elicitation/create", params, {"elicitation": {"url": {}}}, capabilities.visits, key)
@@ -71,6 +72,14 @@ def make_client_request(question: Question, capabilities: ClientCapabilities) ->
             return _make_form(_describe_call(question), _make_choice(question), capabilities)
         case _:
             return None
+
+
+def mark_form(server: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a server's form with each text that a client may show marked as the server's.
+
+    What is answered stays the same: names of fields, values and defaults are as they were.
+    """
+    return {key: _mark_member(server, key, value, _DEEPEST) for key, value in schema.items()}
 
 
 def describe_visit(visit: Visit) -> dict[str, Any]:
@@ -101,6 +110,49 @@ def _make_form(
 ) -> ClientRequest:
     params = {"message": message, "requestedSchema": schema}
     return ClientRequest("elicitation/create", params, {"elicitation": {"form": {}}}, capabilities.forms, key)
+
+
+_DEEPEST: Final = 16
+"""How deep a form's schema may be. The protocol has forms of plain fields, so nothing is lost of those."""
+_BY_NAME: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Members of a schema whose keys are names."""
+_VALUES: Final = ("default", "const", "enum", "examples", "required")
+"""Members that are, or name, what is answered."""
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def _mark_member(server: str, key: str, value: Any, depth: int) -> Any:
+    match value:
+        case str() if key in ("title", "description"):
+            return quote_server(server, value)
+        case list() if key == "enumNames":
+            return [quote_server(server, each) if isinstance(each, str) else each for each in value]
+        case dict() if key in _BY_NAME:
+            return {name: _mark_field(server, name, field, depth) for name, field in value.items()}
+        case _ if key in _VALUES:
+            return value
+        case _:
+            return _mark_schema(server, value, depth)
+
+
+def _mark_field(server: str, name: str, field: Any, depth: int) -> Any:
+    marked = _mark_schema(server, field, depth)
+    # A client shows the name of a field without a title, and a name can be a whole sentence.
+    if isinstance(marked, dict) and not _PLAIN_NAME.fullmatch(name):
+        marked.setdefault("title", quote_server(server, name))
+    return marked
+
+
+def _mark_schema(server: str, schema: Any, depth: int) -> Any:
+    match schema:
+        case list() | dict() if depth == 0:
+            return {}
+        case list():
+            return [_mark_schema(server, each, depth - 1) for each in schema]
+        case dict():
+            return {key: _mark_member(server, key, value, depth - 1) for key, value in schema.items()}
+        case _:
+            return schema
 
 
 def _make_sampling(request: Mapping[str, Any], capabilities: ClientCapabilities, key: str) -> ClientRequest:
