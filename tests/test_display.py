@@ -27,6 +27,7 @@ from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChang
 from mooring.core.outcome import Outcome
 from mooring.core.problem import Problem
 from mooring.core.question import (
+    ApplyRules,
     Approval,
     ChangedIssuer,
     ChangedTool,
@@ -108,6 +109,7 @@ QUESTIONS: list[Question] = [
     MissingValue(EVIL, EVIL, EVIL, options=(EVIL,)),
     Permission(EVIL, EVIL, {EVIL: EVIL}, EVIL, EVIL, EVIL, Hints(read_only_hint=True)),
     Approval(EVIL, (("runs", "sh"),), ""),
+    ApplyRules(EVIL, (EVIL, EVIL)),
     ChangedTools(EVIL, (ChangedTool(EVIL, "new", f"+{EVIL}"),)),
     KeepServer(EVIL, EVIL, failed=True),
     ServerDetail(EVIL, EVIL, (EVIL,), EVIL, (EVIL,)),

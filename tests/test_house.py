@@ -12,7 +12,7 @@ from mooring import errors
 
 def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
-        "Agent", "AgentDefinition", "AgentOrigin", "Allow", "Answer", "Approval", "Approved", "Ask", "Audio", "BadArguments", "Block", "BlockFinished",
+        "Agent", "AgentDefinition", "AgentOrigin", "Allow", "Answer", "ApplyRules", "Approval", "Approved", "Ask", "Audio", "BadArguments", "Block", "BlockFinished",
         "Broken", "CallBlock", "CallChanged", "CallDone", "CallFailed", "CallPending", "CallPolicy", "CallProcessing",
         "CallRefusal", "CallResult", "CallState", "ChangedIssuer", "ChangedTool", "ChangedTools", "Client", "Clogged",
         "Closed", "Completion", "ConfigError", "ConnectError", "Connected", "Connecting", "ContextOverflow",

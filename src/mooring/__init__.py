@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from mooring.core.question import (
         Allow,
         Answer,
+        ApplyRules,
         Approval,
         Ask,
         ChangedIssuer,
@@ -296,6 +297,7 @@ __all__ = [
     "AgentOrigin",
     "Allow",
     "Answer",
+    "ApplyRules",
     "Approval",
     "Approved",
     "Ask",
@@ -509,8 +511,8 @@ _NAMES = {
     "core.outcome": "Excerpt Outcome Part CallRefusal",
     "core.problem": "Problem",
     "core.question": (
-        "Allow Answer Approval Ask ChangedIssuer ChangedTool ChangedTools ContinueTurn Form Login MissingValue No "
-        "Permission Question RepeatedCall Sampling Visit Yes"
+        "Allow Answer ApplyRules Approval Ask ChangedIssuer ChangedTool ChangedTools ContinueTurn Form Login "
+        "MissingValue No Permission Question RepeatedCall Sampling Visit Yes"
     ),
     "core.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
     "core.status": "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved",

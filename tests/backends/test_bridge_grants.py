@@ -15,7 +15,7 @@ from mooring.core.turn import DeniedCall, ToolFinished, TurnDone
 from mooring.core.verdict import Rule
 from mooring.errors import Denied
 from mooring.wire.session.session import Session
-from support import DEMO, Home
+from support import DEMO, Home, run_beside
 
 ADD = McpTool("box", "add")
 ONE = {"a": 1, "b": 2}
@@ -259,3 +259,25 @@ async def test_where_no_one_can_be_asked_the_fifth_identical_call_ends_the_turn(
         assert talk.bridge.reporter.stopped_by == "repeated"
         talk.end_turn()
     assert [event.reason for event in talk.events if isinstance(event, TurnDone)] == ["repeated"]
+
+
+# --- the person's rules and a project's server ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["--apply-rules"], []])
+async def test_a_rule_that_was_applied_to_a_projects_server_spares_the_question_of_an_agents_program(
+    home: Home, words: list[str]
+) -> None:
+    home.write("project/.mcp.json", {"mcpServers": {"box": DEMO}})
+    home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "box.add", "action": "allow"}]})
+    assert (await asyncio.to_thread(run_beside, home, "mcp", "approve", "--yes", *words, "box")).code == 0
+    async with open_host(home) as host:
+        await host.ready()
+        async with talking(host) as talk, talk.connect("box") as session:
+            await talk.bridge.permit(ADD, ONE, call_id="1")
+            assert "3" in await try_call(session, "add", ONE)
+            assert len(talk.person.asked) == (0 if words else 1)
+            await try_call(session, "echo", {"text": "x"})
+            assert [question.tool for question in talk.person.asked if isinstance(question, Permission)][-1:] == [
+                "echo"
+            ]

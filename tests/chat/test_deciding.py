@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chat.terminal import Person
-from support import DEMO, Actor, Home
+from support import DEMO, Actor, Home, run_beside
 
 pytestmark = [
     pytest.mark.processes,
@@ -16,6 +16,7 @@ pytestmark = [
 ]
 
 READY, START, CHANGED = "\n> ", "Let it be started? [y/N]: ", "Let it be called as shown? [y/N]: "
+APPLY = "Apply it to this server? [y/N]: "
 ASKER = {"command": sys.executable, "args": ["-S", str(Path(__file__).parents[1] / "cli" / "asker.py")]}
 
 
@@ -130,7 +131,7 @@ def test_a_question_about_a_projects_server_proposes_only_what_works_for_it(home
     home.write("home/.config/mooring/settings.json", {"permissions": rules})
     propose(home, linear=DEMO)
     with Person(home) as person:
-        person.answers((READY, "/call linear.echo text=x"), (START, "y"))
+        person.answers((READY, "/call linear.echo text=x"), (START, "y"), (APPLY, "n"))
         question = person.sees("Call it?")
         assert "your rule to allow mcp__linear__echo is for your own servers" in question
         assert "to stop being asked: answer always, or add --allow mcp__linear__echo to the command" in question
@@ -140,8 +141,50 @@ def test_a_question_about_a_projects_server_proposes_only_what_works_for_it(home
         person.sees("Output:\nagain")
         person.answers((READY, "/permissions"))
         advice = person.sees("For one chat:")
-        assert "For a server of this project, answer `always`, or use --allow." in advice
+        assert "For a server of this project, answer `always`, use --allow, or" in advice
+        assert "apply your rules to it when you approve it: mooring mcp approve SERVER." in advice
         person.sees(READY)
+        leave(person)
+
+
+def test_a_rule_that_is_applied_in_the_chat_holds_at_once_and_until_the_definition_changes(home: Home) -> None:
+    rules = [{"tool": "linear.*", "action": "allow"}]
+    home.write("home/.config/mooring/settings.json", {"permissions": rules})
+    propose(home, linear=DEMO)
+    with Person(home) as person:
+        person.answers((READY, "/approve linear"), (START, "y"))
+        assert "Your rule `allow linear.*` would let its tools run without asking." in person.sees(APPLY)
+        person.types("y")
+        person.sees("Approved: linear · 7 tools")
+        person.answers((READY, "/call linear.echo text=once"))
+        assert "Call it?" not in person.sees("Output:\nonce")
+        person.answers((READY, "/permissions"))
+        assert "also for this project's linear" in person.sees("For one chat:")
+        person.sees(READY)
+        propose(home, linear={**DEMO, "env": {"A": "b"}})
+        person.sees("configuration changed")
+        person.answers((READY, "/call linear.echo text=again"), (START, "y"), (APPLY, ""))
+        assert "is for your own servers" in person.sees("Call it?")
+        person.types("n")
+        person.sees(READY)
+        leave(person)
+
+
+def test_a_conversation_that_runs_takes_what_is_applied_and_withdrawn_beside_it(home: Home) -> None:
+    home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "linear.*", "action": "allow"}]})
+    propose(home, linear=DEMO)
+    assert run_beside(home, "mcp", "approve", "linear", "--yes").code == 0
+    with Person(home) as person:
+        person.answers((READY, "/call linear.echo text=x"), ("Call it?", "n"))
+        person.sees(READY)
+        for words, asks in ((["approve", "--yes", "--apply-rules"], False), (["reset"], True)):
+            assert run_beside(home, "mcp", *words, "linear").code == 0
+            person.types("/mcp reload")
+            person.answers((READY, "/call linear.echo text=later"))
+            person.sees(START if asks else "Output:\nlater")
+            if asks:
+                person.types("n")
+            person.sees(READY)
         leave(person)
 
 

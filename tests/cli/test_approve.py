@@ -336,7 +336,7 @@ def test_the_question_names_the_server_it_replaces_and_the_rules_that_do_not_fol
     define(cli.home, github={"command": "sh"})
     lines = [" ".join(line.split()) for line in cli("mcp", "approve", "github").err.splitlines()]
     assert "replaces your own server github from ~/.mcp.json" in lines
-    assert "note your rules that allow github do not apply to it: mcp__github__*" in lines
+    assert "note your rules for github that do not apply to it unless you say so: allow mcp__github__*" in lines
 
 
 @pytest.mark.parametrize(("decide", "verdict"), [(["approve", "--yes"], "approved"), (["reject"], "rejected")])

@@ -1,6 +1,7 @@
 """A project's server gets nothing that the person granted to a name, and no server passes for another."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from test_gatekeeping import Actor, Person, log, opened, settings
 
 import mooring
-from mooring.core.question import Allow
+from mooring.core.question import Allow, Answer, ApplyRules, Approval, No, Question, Yes
 from mooring.inventory.approval import decide, list_questions
 from support import Home
 
@@ -69,6 +70,79 @@ async def test_rules_of_the_machine_and_of_this_session_cover_a_projects_server(
     async with opened(home) as host:
         await host.call("github.count")
     assert len(theirs.done("counts")) == 2
+
+
+class Answers:
+    """A person who approves the project's server, and answers the question about their rules."""
+
+    def __init__(self, applies: Answer) -> None:
+        self.applies = applies
+        self.asked: list[str] = []
+
+    async def __call__(self, question: Question) -> Answer:
+        self.asked.append(type(question).__name__)
+        match question:
+            case Approval():
+                return Yes()
+            case ApplyRules(server, rules):
+                assert (server, rules) == ("github", ("allow mcp__github__*",))
+                return self.applies
+            case _:
+                return No()
+
+
+@pytest.mark.parametrize("answer", [Yes(), No(), No(how="cancel"), Allow("always")])
+async def test_an_approval_asks_about_the_rule_and_nothing_but_a_yes_applies_it_to_every_conversation(
+    home: Home, tmp_path: Path, answer: Answer
+) -> None:
+    settings(home, ALLOW)
+    theirs = Actor(tmp_path / "theirs.json")
+    home.write("project/.mcp.json", {"mcpServers": {"github": theirs.entry}})
+    person, other = Answers(answer), Person(No())
+    is_applied = answer == Yes()
+    async with opened(home, ask=person) as host:
+        with nullcontext() if is_applied else pytest.raises(mooring.Denied):
+            await host.call("github.count")
+        async with host.registry() as first, host.registry(ask=other) as second:
+            for registry in (first, second):
+                verdict = registry.may("mcp__github__count")
+                assert verdict.action == ("allow" if is_applied else "ask")
+                assert ("you applied it to github when you approved that" in verdict.why) == is_applied
+                outcome = await registry.call("mcp__github__count", {})
+                assert outcome.is_error == (not is_applied)
+    assert person.asked == ["Approval", "ApplyRules", *([] if is_applied else ["Permission", "Permission"])]
+    assert len(other.asked) == (0 if is_applied else 1)
+    assert len(theirs.done("counts")) == (3 if is_applied else 0)
+
+
+async def test_an_ask_that_fails_at_the_second_question_has_approved_the_server_and_applied_nothing(
+    home: Home, tmp_path: Path
+) -> None:
+    settings(home, ALLOW)
+    home.write("project/.mcp.json", {"mcpServers": {"github": Actor(tmp_path / "theirs.json").entry}})
+
+    async def ask(question: Question) -> Answer:
+        return Yes() if isinstance(question, Approval) else None  # type: ignore[return-value]
+
+    async with opened(home, ask=ask) as host:
+        with pytest.raises(TypeError, match="for a ApplyRules"):
+            await host.call("github.count")
+    async with opened(home) as host:
+        await host.ready()
+        async with host.registry() as registry:
+            assert registry.may("mcp__github__count").action == "ask"
+
+
+async def test_a_tool_that_changed_is_held_back_whatever_rule_was_applied(home: Home, tmp_path: Path) -> None:
+    settings(home, ALLOW)
+    theirs = Actor(tmp_path / "theirs.json", tools=["x"], describe={"x": "Harmless."})
+    home.write("project/.mcp.json", {"mcpServers": {"github": theirs.entry}})
+    async with opened(home, ask=Answers(Yes())) as host:
+        await host.call("github.x")
+    theirs.tell(tools=["x"], describe={"x": "Different."})
+    async with opened(home) as host:
+        with pytest.raises(mooring.HeldBack):
+            await host.call("github.x")
 
 
 async def test_always_for_a_projects_server_is_kept_for_this_project(home: Home, theirs: Actor) -> None:

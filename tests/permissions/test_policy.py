@@ -6,6 +6,7 @@ import timeit
 
 import pytest
 
+from mooring.core.approved import AllowRule
 from mooring.core.glob import Glob
 from mooring.core.tool import Hints
 from mooring.core.verdict import Action, Level, Mode, ProposedCall, Rule
@@ -320,7 +321,7 @@ COVERS_FOREIGN: dict[Level, bool] = {"managed": True, "session": True, "local": 
 @pytest.mark.parametrize("rule", ["mcp__github__*", "mcp__*", "*", "github.create_issue"])
 def test_what_settings_grant_to_a_name_is_not_for_a_projects_server(level: Level, rule: str) -> None:
     own = Policy([layer(level, f"allow {rule}")])
-    foreign = Policy([layer(level, f"allow {rule}")], foreign=["github"])
+    foreign = Policy([layer(level, f"allow {rule}")], foreign={"github": frozenset()})
     assert own.decide(CALL).action == ("ask" if level == "project" else "allow")
     assert foreign.decide(CALL).action == ("allow" if COVERS_FOREIGN[level] else "ask")
 
@@ -328,24 +329,78 @@ def test_what_settings_grant_to_a_name_is_not_for_a_projects_server(level: Level
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("action", ["deny", "ask"])
 def test_a_deny_and_an_ask_are_for_every_server(level: Level, action: Action) -> None:
-    policy = Policy([layer(level, f"{action} mcp__github__*")], foreign=["github"])
+    policy = Policy([layer(level, f"{action} mcp__github__*")], foreign={"github": frozenset()})
     assert policy.decide(CALL).action == action
 
 
 def test_the_reason_says_that_an_allow_is_for_ones_own_servers() -> None:
-    policy = Policy([layer("user", "allow mcp__github__* title=*")], foreign=["github"])
+    policy = Policy([layer("user", "allow mcp__github__* title=*")], foreign={"github": frozenset()})
     found = policy.decide(ProposedCall("github", "create_issue", {"title": "x"}))
     assert found.why == (
         "no rule matches it; your rule to allow mcp__github__* with title=* is for your own servers, "
-        "and github comes from this project"
+        "and github comes from this project; approve it again to apply the rule"
     )
     assert policy.decide(CALL).why == "no rule matches it"
+
+
+def apply(*rules: str) -> dict[str, frozenset[AllowRule]]:
+    """The project's server github, with these rules applied to it: a tool, and behind a blank a pattern."""
+    pairs = [rule.partition(" ") for rule in rules]
+    return {"github": frozenset(AllowRule(tool, pattern) for tool, _, pattern in pairs)}
+
+
+@pytest.mark.parametrize("rule", ["mcp__github__*", "mcp__*", "*", "github.create_issue"])
+def test_a_rule_that_the_person_applied_to_a_projects_server_allows_its_tools_and_the_reason_says_so(rule: str) -> None:
+    found = Policy([layer("user", f"allow {rule}")], foreign=apply(rule)).decide(CALL)
+    assert (found.action, found.level) == ("allow", "user")
+    assert found.why == f"your settings say: allow {rule}; you applied it to github when you approved that"
+    own = Policy([layer("user", f"allow {rule}")]).decide(CALL)
+    assert own.why == f"your settings say: allow {rule}"
+
+
+@pytest.mark.parametrize("rule", ["mcp__github__*", "github.* title=*", "github.*x", "GITHUB.*", "github/*", "*"])
+def test_a_rule_that_was_not_named_is_withheld_however_alike_it_is(rule: str) -> None:
+    call = ProposedCall("github", "create_issue", {"title": "x"})
+    assert Policy([layer("user", f"allow {rule}")], foreign=apply("github.*")).decide(call).action == "ask"
+    assert Policy([layer("user", f"allow {rule}", "allow github.*")], foreign=apply("github.*")).decide(call).rule == (
+        Rule("github.*", "allow")
+    )
+
+
+def test_an_applied_rule_is_for_the_server_that_it_was_applied_to() -> None:
+    rules = [layer("user", "allow *")]
+    policy = Policy(rules, foreign={**apply("*"), "other": frozenset()})
+    assert policy.decide(CALL).action == "allow"
+    assert policy.decide(ProposedCall("other", "create_issue")).action == "ask"
+
+
+@pytest.mark.parametrize("level", [level for level in LEVELS if level != "user"])
+def test_a_rule_of_another_level_is_not_applied_with_the_persons_of_the_same_text(level: Level) -> None:
+    policy = Policy([layer(level, "allow github.*")], foreign=apply("github.*"))
+    assert policy.decide(CALL).action == ("allow" if COVERS_FOREIGN[level] else "ask")
+    assert "applied" not in policy.decide(CALL).why
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_deny_of_any_level_holds_over_an_applied_rule(level: Level) -> None:
+    denies = ["deny mcp__github__*", *(["allow github.*"] if level == "user" else [])]
+    layers = [layer(level, *denies), *([] if level == "user" else [layer("user", "allow github.*")])]
+    assert Policy(layers, foreign=apply("github.*")).decide(CALL).action == "deny"
+
+
+def test_an_applied_rule_holds_no_further_than_for_ones_own_server() -> None:
+    rules = [layer("user", "allow github.* title=x")]
+    policy = Policy(rules, foreign=apply("github.* title=x"))
+    assert policy.decide(ProposedCall("github", "create_issue", {"title": "x"})).action == "allow"
+    assert policy.decide(ProposedCall("github", "create_issue", {"title": "x", "body": "y"})).action == "ask"
+    assert Policy(rules, "plan", foreign=apply("github.* title=x")).decide(CALL).action == "deny"
+    assert Policy(rules, doubts=["settings.json"], foreign=apply("github.*")).decide(CALL).action == "ask"
 
 
 def test_a_withheld_allow_shields_from_nothing() -> None:
     rules = layer("user", "allow mcp__github__create_issue", "deny mcp__github__*")
     assert Policy([rules]).decide(CALL).action == "allow"
-    assert Policy([rules], foreign=["github"]).decide(CALL).action == "deny"
+    assert Policy([rules], foreign={"github": frozenset()}).decide(CALL).action == "deny"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring import files
+from mooring.core.approved import AllowRule
 from mooring.core.where import here
 from mooring.display.text import problem_line
 from mooring.errors import ConfigError, FileError, UnknownServer
@@ -406,7 +407,8 @@ def test_the_question_says_whose_server_is_replaced_and_which_rules_do_not_follo
         [question] = list_questions(home.inventory(), ["x"], home.where)
         assert question.replaces is not None
         assert question.replaces.path == str(own)
-        assert question.idle_rules == ("mcp__x__get_*", "*")
+        assert question.rules == (AllowRule("mcp__x__get_*"), AllowRule("*"))
+        assert question.applied_rules == ()
         approve(home, "x")
 
 

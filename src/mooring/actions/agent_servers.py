@@ -11,7 +11,7 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import find_agents
 from mooring.core.config import Scope
 from mooring.core.problem import Problem
-from mooring.core.question import Ask, Yes
+from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, MooringError, NotApproved, TimedOut
@@ -98,20 +98,18 @@ class AgentServers:
 
     async def _ask_about(self, inventory: "Inventory", name: str) -> bool:
         """Whether the person approves a server now. Raises: FileError if that can't be recorded."""
-        from mooring.inventory.approval import decide, list_questions
-        from mooring.inventory.approval_rows import describe_approval
+        from mooring.inventory.approval import list_questions
+        from mooring.inventory.approval_asking import ask_approval
 
         where = self._host.viewpoint.where
         [question] = await asyncio.to_thread(list_questions, inventory, [name], where)
         is_settled = question.standing == "rejected" or question.digest in self._declined
         if self._ask is None or is_settled:
             return False
-        answer = await self._ask(describe_approval(question, where.home))
-        if not isinstance(answer, Yes):
+        agreed = await ask_approval(self._ask, inventory, question, where)
+        if not agreed:
             self._declined.add(question.digest)
-            return False
-        await asyncio.to_thread(decide, inventory, [question], where, True)
-        return True
+        return agreed
 
 
 def _is_late(error: MooringError, seconds: float | None) -> bool:

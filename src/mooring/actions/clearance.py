@@ -8,13 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.approved import Standing
-from mooring.core.question import Ask, Yes
+from mooring.core.question import Ask
 from mooring.core.where import Viewpoint
 from mooring.discovery.choose import Choice
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
-from mooring.inventory.approval import ApprovalQuestion, decide, list_definitions, list_questions
-from mooring.inventory.approval_rows import describe_approval
+from mooring.inventory.approval import ApprovalQuestion, list_definitions, list_questions
+from mooring.inventory.approval_asking import ask_approval
 from mooring.inventory.load import Inventory
 from mooring.settings import find_project_folders
 
@@ -62,10 +62,8 @@ class Clearance:
             return NotCleared(_WHY["rejected"], "rejected")
         if self._ask is None:
             return NotCleared(_WHY.get(choice.standing, _NOT_APPROVED), "unapproved", self._suggest(question))
-        answer = await self._ask(describe_approval(question, self._where.home))
-        if not isinstance(answer, Yes):
+        if not await ask_approval(self._ask, self._inventory, question, self._where):
             return NotCleared("it comes from the project, and you did not approve it", "unapproved")
-        decide(self._inventory, (question,), self._where, True)
         return None
 
     def _distrust(self, choice: Choice) -> Choice:

@@ -22,6 +22,8 @@ def describe_details(details: Details, home: str) -> Iterator[tuple[str, str]]:
     adopted = f", adopted from {safe(row.adopted_from)}" if row.adopted_from else ""
     standing = _STANDINGS[details.standing].format(name=quote_argument(row.name))
     yield "approval", safe(standing) + adopted
+    for rule in row.applied_rules or ():
+        yield "rule", f"{safe(str(rule))}, which you applied to it when you approved it"
     if row.error:
         # What is wrong with an invalid entry is said of the entry, anything else in a sentence of its own.
         is_invalid = row.command is None and row.url is None

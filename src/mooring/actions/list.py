@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from mooring.core.approved import UNDECIDED, Standing, is_in_force
+from mooring.core.approved import UNDECIDED, AllowRule, Standing, is_in_force
 from mooring.core.config import Broken, Connection, Http, InProcess, ServerConfig, Stdio, Transport, list_inputs
 from mooring.core.problem import Problem
 from mooring.core.secret import hide_in_arguments, hide_in_url
@@ -62,6 +62,8 @@ class Row(Struct, frozen=True, kw_only=True, rename="camel"):
     aliases: tuple[str, ...] = ()
     adopted_from: str | UnsetType = UNSET
     """The tool that recorded the approval, if it was adopted from there."""
+    applied_rules: tuple[AllowRule, ...] | UnsetType = UNSET
+    """The person's rules that they applied to a project's server when they approved it, if there are any."""
 
 
 class ServerListing(Struct, frozen=True):
@@ -118,6 +120,7 @@ def describe_winner(inventory: Inventory, choice: Choice) -> Row:
         choice.definition,
         choice.standing,
         adopted_from=inventory.adopted_from(choice.definition) or UNSET,
+        applied_rules=inventory.applied_rules(choice.definition) or UNSET,
         shadows=tuple(_describe_shadow(choice.definition, other) for other in choice.shadowed),
         proposed=_describe_proposal(choice.proposed) if choice.proposed else None,
         aliases=choice.aliases,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.core.verdict import Action, Level, Mode
+from mooring.core.verdict import Action, Level, Mode, Rule
 from mooring.core.where import Where
 from mooring.display.text import columns, safe, short_path
 from mooring.permissions.policy import Policy, RuleLevel
@@ -34,14 +34,18 @@ class RuleInForce(Struct, frozen=True, omit_defaults=True):
     level: Level
     path: str | None
     pattern: str = ""
+    servers: tuple[str, ...] = ()
+    """The project's servers that the person applied it to; a rule of their settings is for their own servers."""
 
 
 def list_rules(policy: Policy) -> list[RuleInForce]:
     """Every rule in force, highest level first."""
-    found = []
-    for level in policy.layers:
-        found += [RuleInForce(rule.tool, rule.action, level.level, level.path, rule.pattern) for rule in level.rules]
-    return found
+    return [_describe_rule(policy, level, rule) for level in policy.layers for rule in level.rules]
+
+
+def _describe_rule(policy: Policy, level: RuleLevel, rule: Rule) -> RuleInForce:
+    servers = policy.find_applied(level.level, rule)
+    return RuleInForce(rule.tool, rule.action, level.level, level.path, rule.pattern, servers)
 
 
 def describe_rules(policy: Policy, where: Where) -> Iterator[str]:
@@ -53,7 +57,7 @@ def describe_rules(policy: Policy, where: Where) -> Iterator[str]:
         yield "There are no permission rules."
     for level in levels:
         yield ""
-        yield from _list_level(level, where.home)
+        yield from _list_level(policy, level, where.home)
     yield ""
     yield f"Without a rule: {_MODES[policy.mode]} (mode: {policy.mode})."
     if levels:
@@ -64,13 +68,15 @@ def describe_rules(policy: Policy, where: Where) -> Iterator[str]:
     yield from _advise(where)
 
 
-def _list_level(level: RuleLevel, home: str) -> Iterator[str]:
+def _list_level(policy: Policy, level: RuleLevel, home: str) -> Iterator[str]:
     file = f" · {safe(short_path(level.path, home))}" if level.path else ""
     yield f"  {_LEVELS[level.level]}{file}"
     rows = []
     for rule in level.rules:
         arguments = f"with {safe(rule.pattern)}" if rule.pattern else ""
-        rows.append((f"    {rule.action}", safe(rule.tool), arguments))
+        servers = policy.find_applied(level.level, rule)
+        applied = f"also for this project's {safe(', '.join(servers))}" if servers else ""
+        rows.append((f"    {rule.action}", safe(rule.tool), arguments, applied))
     yield from columns(rows)
 
 
@@ -78,6 +84,7 @@ def _advise(where: Where) -> Iterator[str]:
     settings = safe(short_path(f"{where.config}/settings.json", where.home))
     yield "To add a rule: answer `always` when you are asked about a call, or add it to `permissions` in"
     yield f'{settings}: {{"tool": "SERVER.TOOL", "action": "allow"}} (allow, deny or ask; * fits any name).'
-    yield "An allow there applies to your own servers. For a server of this project, answer `always`, or use --allow."
+    yield "An allow there applies to your own servers. For a server of this project, answer `always`, use --allow, or"
+    yield "apply your rules to it when you approve it: mooring mcp approve SERVER."
     yield "To withdraw an `always` answer: mooring mcp reset SERVER.TOOL."
     yield "For one chat: mooring chat --allow SERVER.TOOL, or --deny SERVER.TOOL."

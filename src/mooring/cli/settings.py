@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mooring.cli.base import Command, get_globals, print_columns, print_json, say
+from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
+from mooring.core.approved import ForeignServers
 from mooring.core.near import nearest
 from mooring.core.secret import HIDDEN
 from mooring.core.where import Viewpoint
@@ -49,7 +50,7 @@ def command(ctx: click.Context, key: str | None, added: str | None) -> None:
     settings = load(request.where, root)
     _check_key(key)
     values = settings.values if key is None else {key: settings.values[key]}
-    policy = _load_policy(settings, request, root)
+    policy = _load_policy(settings, request, root, _find_foreign(options, root) if key == "permissions" else {})
     store = _find_store(request) if key is None else None
     if options.json:
         data = {name: _make_data(name, value, policy) for name, value in values.items()}
@@ -86,10 +87,20 @@ def _find_root(request: Viewpoint) -> str | None:
     return make_context(request.where, request.cwd).root
 
 
-def _load_policy(settings: Settings, request: Viewpoint, root: str | None) -> "Policy":
+def _find_foreign(options: Globals, root: str | None) -> ForeignServers:
+    """The project's servers that are approved, and which rules apply to each."""
+    if root is None:
+        return {}
+    from mooring.inventory.admit import admit, find_foreign
+
+    admitted = admit(options.inventory(remember=False))
+    return find_foreign(admitted.wanted, admitted.aliases)
+
+
+def _load_policy(settings: Settings, request: Viewpoint, root: str | None, foreign: ForeignServers) -> "Policy":
     from mooring.permissions.rules import load_policy  # completion loads this module too, and needs no rules
 
-    return load_policy(settings, request.where, root)
+    return load_policy(settings, request.where, root, foreign=foreign)
 
 
 def _print_rules(policy: "Policy", request: Viewpoint) -> None:

@@ -1,5 +1,6 @@
 """Whether a definition may take effect; whoever holds an `Approved` does not have to ask again."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -11,6 +12,21 @@ Standing: TypeAlias = Literal["own", "approved", "rejected", "changed", "unseen"
 
 UNDECIDED: tuple[Standing, ...] = ("unseen", "changed")
 """A project's definition waits for a decision; a rejected one does not, until it changes."""
+
+
+class AllowRule(Struct, frozen=True, omit_defaults=True):
+    """A rule that allows tools, as the person's settings have it. Lighter than a `Rule`: a listing loads it."""
+
+    tool: str
+    pattern: str = ""
+
+    def __str__(self) -> str:
+        arguments = f" with {self.pattern}" if self.pattern else ""
+        return f"allow {self.tool}{arguments}"
+
+
+ForeignServers: TypeAlias = Mapping[str, frozenset[AllowRule]]
+"""The names of servers that came with the project, and for each the person's rules that they applied to it."""
 
 
 class Approved(Struct, frozen=True):
@@ -31,6 +47,8 @@ class Approved(Struct, frozen=True):
     """A digest of where the files that it names led, and of what they set that changes what a program loads."""
     shown: tuple[str, ...] | None = None
     """Marks of what the person was shown that it uses; `None` for an approval from before these were kept."""
+    rules: tuple[AllowRule, ...] = ()
+    """The person's rules that they applied to it when they approved it; all others are for their own servers."""
 
     @property
     def name(self) -> str:

@@ -132,6 +132,17 @@ class Approval(Struct, frozen=True, tag=True):
     """Of everything that is shown."""
 
 
+class ApplyRules(Struct, frozen=True, tag=True):
+    """A server of the project was approved, and rules of the person's settings would allow its tools.
+
+    They are for the person's own servers. `Yes` applies them to this one too, until its definition changes.
+    """
+
+    server: str
+    rules: tuple[str, ...]
+    """Each as it reads, such as `allow github.*`. The person wrote them, but make them safe before you show them."""
+
+
 class ChangedTool(Struct, frozen=True):
     """A tool that is not what was approved. The name and the diff are the server's words: make them safe."""
 
@@ -249,6 +260,7 @@ Question: TypeAlias = (
     | RepeatedCall
     | ContinueTurn
     | Approval
+    | ApplyRules
     | ChangedTools
     | KeepServer
     | ServerDetail
@@ -263,7 +275,7 @@ Question: TypeAlias = (
 class Yes(Struct, frozen=True, tag=True):
     """Go on; `content` is the model's message, the form's values, or the text for the placeholder.
 
-    For a project's server, or for tools that changed, it approves what was shown.
+    For a project's server, for rules, or for tools that changed, it approves what was shown.
     """
 
     content: Any = None

@@ -22,6 +22,7 @@ from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChang
 from mooring.core.outcome import Excerpt, Outcome, Part
 from mooring.core.problem import Problem
 from mooring.core.question import (
+    ApplyRules,
     Approval,
     ChangedIssuer,
     ChangedTools,
@@ -293,6 +294,8 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return (f"The model was asked {count_noun(requests, 'time')} in this turn and has not finished.",)
         case Approval(server, rows):
             return (f"{safe(server)}, asked for by this project", *columns([(f"  {row[0]}", row[1]) for row in rows]))
+        case ApplyRules():
+            return _describe_rules(question)
         case ChangedTools():
             return tuple(_describe_changed_tools(question))
         case KeepServer(server, path, failed):
@@ -312,6 +315,13 @@ def describe_question(question: Question) -> tuple[str, ...]:
             return _describe_login(question)
         case ChangedIssuer(server, issuer, former):
             return (f"{safe(server)} wants you to log in somewhere else now:", f"  {safe(issuer)}", _was_at(former))
+
+
+def _describe_rules(question: ApplyRules) -> tuple[str, ...]:
+    heading, rules = f"{safe(question.server)}, approved for this project", [safe(rule) for rule in question.rules]
+    if len(rules) == 1:
+        return heading, f"Your rule `{rules[0]}` would let its tools run without asking."
+    return heading, "Your rules would let its tools run without asking:", *(f"  {rule}" for rule in rules)
 
 
 def _describe_repeated(question: RepeatedCall) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from mooring.host.feed import Feed
 from mooring.host.guests import GuestServers
 from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
-from mooring.inventory.admit import Admitted, Alias, GivenServers, build_loader, keep_unreadable
+from mooring.inventory.admit import Admitted, GivenServers, build_loader, find_foreign, keep_unreadable
 from mooring.inventory.changes import watch_changes
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.host_permissions import HostPermissions
@@ -310,7 +310,7 @@ class Assembly:
         self._use_rules(self._admitted)
 
     def _use_rules(self, admitted: Admitted) -> None:
-        self.permissions.use(admitted.settings, _find_foreign(self.fleet.approved, admitted.aliases))
+        self.permissions.use(admitted.settings, find_foreign(self.fleet.approved, admitted.aliases))
 
     # --- for the servers (ServerOwner) ----------------------------------------------------------------------------
 
@@ -366,9 +366,3 @@ class Assembly:
 def _choose_limits(options: HostOptions, settings: Settings) -> Limits:
     limits = options.limits or Limits(line=settings["maxMessageBytes"], reserve=options.start_reserve)
     return limits if options.timeout is None else replace(limits, call=options.timeout)
-
-
-def _find_foreign(wanted: Mapping[str, Approved], aliases: Mapping[str, Alias]) -> frozenset[str]:
-    """The names, other names included, of servers that came with the project."""
-    by_name = {**wanted, **{name: alias.approved for name, alias in aliases.items()}}
-    return frozenset(name for name, approved in by_name.items() if not approved.own)

@@ -71,19 +71,17 @@ class Consent:
         if not anew and self._is_approved(name):
             return True  # by the answer to somebody else
         # Loaded here: most hosts never ask, and those with servers passed in need nothing that reads configurations.
-        from mooring.inventory.approval import decide, list_questions
-        from mooring.inventory.approval_rows import describe_approval
+        from mooring.inventory.approval import list_questions
+        from mooring.inventory.approval_asking import ask_approval
         from mooring.inventory.load import load
 
         where = self._viewpoint.where
         inventory = await asyncio.to_thread(load, self._viewpoint)
-        questions = await asyncio.to_thread(list_questions, inventory, [name], where)
-        if questions[0].standing == "rejected" and not anew:
+        [question] = await asyncio.to_thread(list_questions, inventory, [name], where)
+        if question.standing == "rejected" and not anew:
             return False
-        answer = await self._ask(describe_approval(questions[0], where.home))
-        if not isinstance(answer, Yes):
+        if not await ask_approval(self._ask, inventory, question, where):
             return False
-        await asyncio.to_thread(decide, inventory, questions, where, True)
         await self._reread()
         return True
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
+from mooring.core.approved import Approved, ForeignServers
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.status import Disabled, Failed, RejectedServer, Status, Unapproved
@@ -119,6 +119,12 @@ def _twin_key(approved: Approved, choice: "Choice") -> Hashable:
     """
     # The first of the names that the choice found alike stands for all of them.
     return choice.names[0], approved.folder, approved.own, approved.options
+
+
+def find_foreign(wanted: Mapping[str, Approved], aliases: Mapping[str, Alias]) -> ForeignServers:
+    """The names, other names included, of servers that came with the project, and the person's rules for each."""
+    by_name = {**wanted, **{name: alias.approved for name, alias in aliases.items()}}
+    return {name: frozenset(approved.rules) for name, approved in by_name.items() if not approved.own}
 
 
 def admit_given(configs: Iterable[ServerConfig], folder: str, settings: Settings) -> Admitted:

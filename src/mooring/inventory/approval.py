@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import UNDECIDED, Approved, Standing
+from mooring.core.approved import UNDECIDED, AllowRule, Approved, Standing
 from mooring.core.config import LOGIN_SECRETS, Connection, Http, InProcess, OAuth, ServerConfig, Stdio, list_templates
-from mooring.core.glob import Glob
 from mooring.core.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
 from mooring.core.template import Template, written_text
+from mooring.core.verdict import Rule
 from mooring.core.where import Where
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
@@ -22,7 +22,7 @@ from mooring.errors import ConfigError, NotApproved
 from mooring.inventory.effects import Effect, describe_effects
 from mooring.inventory.load import Inventory, RowSource, describe_source, utc_timestamp
 from mooring.permissions import trust
-from mooring.permissions.rule import parse_pair
+from mooring.permissions.rule import RuleMatcher
 from mooring.permissions.rules import load_project_rules
 from mooring.servers.launch.act import OWN_ADDRESS, describe_act
 from mooring.servers.launch.argument_paths import ArgumentPath, find_argument_paths
@@ -96,8 +96,10 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     trusted_by: str | None
     replaces: RowSource | None = None
     """The person's own server of that name, which this one would take the place of."""
-    idle_rules: tuple[str, ...] = ()
-    """The person's rules that allow tools of that name; they are about their own server, not about this one."""
+    rules: tuple[AllowRule, ...] = ()
+    """The person's rules that allow tools of that name; they are for their own server, unless they say otherwise."""
+    applied_rules: tuple[AllowRule, ...] = ()
+    """Those that they applied to this server when they approved it, if it is still what was approved."""
     active_rules: tuple[str, ...] = ()
     """The person's answers for this project that allow tools of that name; they apply to this server too."""
     warning: str = UNCHECKED
@@ -135,8 +137,15 @@ def check_digest(question: ApprovalQuestion, digest: str) -> None:
         raise NotApproved(question.name, "is not what that digest was printed for, so nothing was approved")
 
 
+def apply_rules(question: ApprovalQuestion, apply: bool) -> ApprovalQuestion:
+    """The question with the rules that it names applied to its server, as a yes then records it; or with none."""
+    return replace(question, applied_rules=question.rules if apply else ())
+
+
 def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where, approve: bool) -> tuple[str, ...]:
     """Record the answer to the questions that were shown, and return the names of their servers.
+
+    A yes also records which rules apply: those of `apply_rules`, or else those that were applied before.
 
     Raises:
         FileError: the record cannot be written.
@@ -172,6 +181,7 @@ def _make_decision(root: str, question: ApprovalQuestion, approve: bool) -> trus
         files=question.files_digest,
         shown=question.shown,
         at=utc_timestamp(),
+        rules=question.applied_rules if approve else (),
     )
 
 
@@ -207,12 +217,13 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
     choice = inventory.find(config.name)
     approved = trust.admit(inventory.approvals, inventory.root, config)
     outdated = _find_difference(approved, inventory, where) if approved else ""
+    still_approved = approved is not None and not outdated
     own = _find_own_values(inventory, choice, config)
     question = ApprovalQuestion(
         name=config.name,
         definition_digest=trust.digest(config),
         standing=inventory.standing(definition),
-        still_approved=approved is not None and not outdated,
+        still_approved=still_approved,
         outdated=outdated,
         earlier=_find_earlier(inventory, config),
         login=_describe_login(config.oauth, own),
@@ -229,7 +240,8 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
         target=target,
         trusted_by=definition.trusted_by,
         replaces=find_replaced(inventory, definition),
-        idle_rules=tuple(_find_idle_rules(inventory, config.name)),
+        rules=tuple(dict.fromkeys(_find_rules(inventory, config.name))),
+        applied_rules=approved.rules if approved is not None and still_approved else (),
         active_rules=tuple(_find_active_rules(inventory, config.name, where)),
         **_describe_connection(config.connection, own),
     )
@@ -239,8 +251,10 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Wh
 def _digest_question(question: ApprovalQuestion) -> str:
     shown = msgspec.to_builtins(replace(question, digest="", still_approved=False))
     # They follow from the rest. Without them, a digest that was printed before there were any still fits.
-    for derived in ("outdated", "sendsLogin", "shown", "paths"):
+    for derived in ("outdated", "sendsLogin", "shown", "paths", "appliedRules"):
         del shown[derived]
+    # Likewise as it was before their patterns were shown.
+    shown["idleRules"] = [rule if rule.get("pattern") else rule["tool"] for rule in shown.pop("rules")]
     text = json.dumps(shown, sort_keys=True)
     return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
@@ -380,22 +394,21 @@ def find_replaced(inventory: Inventory, definition: RankedDefinition) -> RowSour
     return None
 
 
-def _find_idle_rules(inventory: Inventory, name: str) -> Iterator[str]:
-    """The person's rules that allow tools of their own server of that name, as written."""
+def _find_rules(inventory: Inventory, name: str) -> Iterator[AllowRule]:
+    """The person's rules that allow tools of their own server of that name."""
     for setting in inventory.settings.every("permissions"):
+        # A project allows nothing, and what the machine's settings allow applies to every server.
         if setting.level != "user":
             continue
-        allowed = [rule["tool"] for rule in setting.value if rule["action"] == "allow"]
-        yield from (tool for tool in allowed if _is_for_server(tool, name))
+        rules = [msgspec.convert(rule, Rule) for rule in setting.value]
+        yield from (AllowRule(rule.tool, rule.pattern) for rule in rules if _allows(rule, name))
 
 
 def _find_active_rules(inventory: Inventory, name: str, where: Where) -> Iterator[str]:
     """The person's answers for this project that allow tools of a server of that name, as written."""
     level, _ = load_project_rules(where, inventory.root)
-    allowed = [rule.tool for rule in level.rules if rule.action == "allow"]
-    yield from (tool for tool in allowed if _is_for_server(tool, name))
+    yield from (rule.tool for rule in level.rules if _allows(rule, name))
 
 
-def _is_for_server(tool: str, name: str) -> bool:
-    pair = parse_pair(tool)
-    return pair is not None and bool(Glob(pair[0]).matches(name))
+def _allows(rule: Rule, server: str) -> bool:
+    return rule.action == "allow" and RuleMatcher(rule).names_server(server)

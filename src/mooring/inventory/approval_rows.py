@@ -73,9 +73,12 @@ def _list_notes(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, st
             "replaces",
             f"your own server {name} from {short_path(question.replaces.path or 'the command line', home)}",
         )
-    if question.idle_rules:
-        rules = _show(", ".join(question.idle_rules))
-        yield "note", f"your rules that allow {name} do not apply to it: {rules}"
+    applied = [str(rule) for rule in question.rules if rule in question.applied_rules]
+    idle = [str(rule) for rule in question.rules if rule not in question.applied_rules]
+    if applied:
+        yield "note", f"your rules for {name} that you applied to it: {_show(', '.join(applied))}"
+    if idle:
+        yield "note", f"your rules for {name} that do not apply to it unless you say so: {_show(', '.join(idle))}"
     if question.active_rules:
         rules = _show(", ".join(question.active_rules))
         yield "note", f"your answers for this project that allow {name} apply to it: {rules}"

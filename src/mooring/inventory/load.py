@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import Standing
+from mooring.core.approved import AllowRule, Standing
 from mooring.core.config import Broken, InProcess, Origin, ServerConfig, Stdio, list_templates
 from mooring.core.near import find_server
 from mooring.core.problem import Problem
@@ -70,6 +70,21 @@ class Inventory(Struct, frozen=True):
     def adopted_from(self, definition: RankedDefinition) -> str | None:
         """The tool whose record of an approval was adopted for a definition, if it was not approved here."""
         return self.approvals.find_adopted(self.root, definition.config)
+
+    def applied_rules(self, definition: RankedDefinition) -> tuple[AllowRule, ...]:
+        """The rules of the person's settings that they applied to a project's definition when they approved it."""
+        applied = self.approvals.find_applied(self.root, definition.config)
+        if not applied:
+            return ()
+        settings = [value for value in self.settings.every("permissions") if value.level == "user"]
+        # One that is no longer there allows nothing.
+        allowed = {
+            AllowRule(rule["tool"], rule.get("pattern", ""))
+            for value in settings
+            for rule in value.value
+            if rule["action"] == "allow"
+        }
+        return tuple(rule for rule in applied if rule in allowed)
 
 
 class RowSource(Struct, frozen=True):

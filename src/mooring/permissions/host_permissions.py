@@ -1,10 +1,11 @@
 """The permissions of one host: its rules, its log and its pins, and the conversations that are held to them."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
+from mooring.core.approved import ForeignServers
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
 from mooring.core.verdict import BYPASSED, Mode, Rule
@@ -54,7 +55,7 @@ class HostPermissions:
         self._bypass_reason = bypass_reason
         self._on_problem = on_problem
         self._conversations: WeakKeyDictionary[ConversationPermissions, _Terms] = WeakKeyDictionary()
-        self._policy = self._load_policy(())
+        self._policy = self._load_policy({})
         self.audit = AuditLog(where, new_session_id(), required=must_record, on_problem=on_problem)
         self.pins = ToolPins(where, on_problem)
         self.own = self.begin()
@@ -79,8 +80,8 @@ class HostPermissions:
         self._conversations[conversation] = terms
         return conversation
 
-    def use(self, settings: Settings, foreign: Collection[str] = ()) -> None:
-        """Take other settings, the person's rules as they are now, and the names of the project's servers.
+    def use(self, settings: Settings, foreign: ForeignServers) -> None:
+        """Take other settings, the person's rules as they are now, and the project's servers with what applies to each.
 
         Answers of each conversation stay in force, and pins are read again.
         """
@@ -99,7 +100,7 @@ class HostPermissions:
         """Write the rest of the log."""
         self.audit.close()
 
-    def _load_policy(self, foreign: Collection[str]) -> Policy:
+    def _load_policy(self, foreign: ForeignServers) -> Policy:
         return rules.load_policy(
             self._settings, self._where, self._project, self._mode, self._session_rules, self._bypass_reason, foreign
         )

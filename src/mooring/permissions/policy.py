@@ -19,8 +19,9 @@ needs that tool's permission as well. Resources and prompts that a server listed
 named is asked about like a tool that does more than that.
 
 A server that came with the project may have any name, also that of a server the person has elsewhere. So what the
-person's settings grant to a name, by an allow or by `trustedServers`, is for their own servers; what the machine's
-settings, this session and the rules for this project grant holds for a project's server too. Denies hold for all.
+person's settings grant to a name, by an allow or by `trustedServers`, is for their own servers, except for the allows
+that they applied to a project's server when they approved it; what the machine's settings, this session and the rules
+for this project grant holds for a project's server too. Denies hold for all.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,6 +31,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.core.approved import AllowRule, ForeignServers
 from mooring.core.glob import folded
 from mooring.core.problem import Problem
 from mooring.core.tool import Hints
@@ -138,20 +140,20 @@ class Policy:
         trusted: Iterable[str] = (),
         doubts: Iterable[str] = (),
         bypass_reason: str = BYPASSED,
-        foreign: Iterable[str] = (),
+        foreign: ForeignServers | None = None,
         compiled: dict[Rule, RuleMatcher] | None = None,
     ) -> None:
         """`doubts` are files of rules that cannot be read in full. What they deny is unknown, so only what the person
         allowed in this session is allowed without asking. `bypass_reason` is what the log says of calls that nobody
-        was asked about. `foreign` are the names of servers that came with the project. `compiled` are the rules of an
-        earlier policy, so that they are not compiled again."""
+        was asked about. `foreign` are the names of servers that came with the project, each with the rules that the
+        person applied to it. `compiled` are the rules of an earlier policy, so that they are not compiled again."""
         # The sort is stable: layers of one level keep their order.
         self.layers = tuple(sorted(layers, key=lambda layer: LEVELS.index(layer.level)))
         self.mode: Mode = mode
         self.trusted = frozenset(trusted)
         self.doubts = tuple(doubts)
         self.bypass_reason = bypass_reason
-        self.foreign = frozenset(foreign)
+        self.foreign = foreign or {}
         self._compiled: dict[Rule, RuleMatcher] = {} if compiled is None else compiled
         self._matchers: list[tuple[Level, RuleMatcher]] = []
         for layer in self.layers:
@@ -170,8 +172,16 @@ class Policy:
         return tuple(_find_problems(self.layers))
 
     def is_foreign(self, server: ServerName) -> bool:
-        """Whether a server came with the project: what the person's settings grant to its name is not for it."""
+        """Whether a server came with the project: what the person's settings grant to its name is not for it, unless
+        they said so."""
         return server in self.foreign
+
+    def find_applied(self, level: Level, rule: Rule) -> tuple[str, ...]:
+        """The project's servers that a rule of the person's settings applies to, because they said so."""
+        if (level, rule.action) != ("user", "allow"):
+            return ()
+        written = AllowRule(rule.tool, rule.pattern)
+        return tuple(server for server, applied in self.foreign.items() if written in applied)
 
     def decide(self, call: ProposedCall) -> Verdict:
         """What happens to a call."""
@@ -261,7 +271,11 @@ class Policy:
 
     def _is_withheld(self, level: Level, rule: _RuleForTool, server: ServerName) -> bool:
         """Whether a rule grants something to the person's own servers, and this one only shares a name with them."""
-        return level == "user" and rule.matcher.rule.action == "allow" and self.is_foreign(server)
+        written = rule.matcher.rule
+        if level != "user" or written.action != "allow" or server is None:
+            return False
+        applied = self.foreign.get(server)
+        return applied is not None and AllowRule(written.tool, written.pattern) not in applied
 
     def _find_rules(self, call: ProposedCall) -> Iterator[tuple[Level, _RuleForTool]]:
         spellings = list_spellings(call.server, call.tool)
@@ -314,7 +328,11 @@ class Policy:
         # The machine's administrator decides what is asked there, not a mode that somebody types.
         if self.mode == "bypass" and rule.action == "ask" and level != "managed":
             return Verdict("allow", self.bypass_reason)
-        return Verdict(rule.action, _explain(level, rule), level, rule)
+        why = _explain(level, rule)
+        # The others were withheld.
+        if (level, rule.action) == ("user", "allow") and self.is_foreign(call.server):
+            why = f"{why}; you applied it to {call.server} when you approved that"
+        return Verdict(rule.action, why, level, rule)
 
     def _decide_without_rule(self, call: ProposedCall) -> Verdict:
         if self.mode == "bypass":
@@ -405,7 +423,8 @@ def _explain(level: Level, rule: Rule) -> str:
 def _explain_withheld(why: str, call: ProposedCall, withheld: list[Rule]) -> str:
     if not withheld:
         return why
-    return f"{why}; your rule to {withheld[0]} is for your own servers, and {call.server} comes from this project"
+    whose = f"your rule to {withheld[0]} is for your own servers, and {call.server} comes from this project"
+    return f"{why}; {whose}; approve it again to apply the rule"
 
 
 def _rules_in_force(layer: RuleLevel) -> tuple[Rule, ...]:

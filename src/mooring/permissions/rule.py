@@ -95,6 +95,10 @@ class RuleMatcher:
             return _surely_matches(self._own_tool, tool)
         return _surely_matches(self._server, server) and _surely_matches(self._tool, tool)
 
+    def names_server(self, server: str) -> bool:
+        """Whether the rule names this very server, or any."""
+        return _surely_matches(self._server, server)
+
     def could_mean(self, spellings: ToolSpellings) -> bool:
         """Whether the rule could be meant for a tool that can be spelled so."""
         return any(_matches_any(glob, spellings) for glob in self._loose)

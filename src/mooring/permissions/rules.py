@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
+from mooring.core.approved import ForeignServers
 from mooring.core.glob import is_literal
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
@@ -54,11 +55,11 @@ def load_policy(
     mode: Mode | None = None,
     session_rules: Iterable[Rule] = (),
     bypass_reason: str = BYPASSED,
-    foreign: Collection[str] = (),
+    foreign: ForeignServers | None = None,
 ) -> Policy:
     """The policy in force; a `mode` passed in wins, but cannot be looser than the machine's own.
 
-    `foreign` are the names of servers that came with the project.
+    `foreign` are the servers that came with the project, each with the rules that the person applied to it.
 
     Never raises: a record that cannot be read is a doubt, and doubts ask.
     """
@@ -73,7 +74,7 @@ def load_policy(
         layers.append(project_rules)
         if problem is not None and problem.path is not None:
             doubts.append(problem.path)
-    trusted = _find_trusted(settings, foreign)
+    trusted = _find_trusted(settings, foreign or ())
     return Policy(layers, choose_mode(settings, mode), trusted, doubts, bypass_reason, foreign)
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import Standing, is_in_force
+from mooring.core.approved import AllowRule, Standing, is_in_force
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
@@ -54,6 +54,8 @@ class Decision(Struct, frozen=True):
     """A digest of where the files that it names led, and of what they set that changes what a program loads."""
     shown: tuple[str, ...] | None = None
     """Marks of what the question showed that it uses; `None` in records from before these were kept."""
+    rules: tuple[AllowRule, ...] = ()
+    """The person's rules that were named after the yes, and that they applied to it."""
 
     @property
     def is_bound(self) -> bool:
@@ -91,6 +93,13 @@ class ApprovalRecord(Struct, frozen=True):
             return None
         return decision.by
 
+    def find_applied(self, project: str, config: ServerConfig | Broken) -> tuple[AllowRule, ...]:
+        """The person's rules that they applied to a definition when they approved it."""
+        if isinstance(config, Broken) or self.find_standing(project, config) != "approved":
+            return ()
+        decision = self.find_decision(project, config)
+        return () if decision is None else decision.rules
+
     def find_standing(self, project: str, config: ServerConfig | Broken) -> Standing:
         """Whether a definition may take effect in a project."""
         if config.origin.scope != "project" or config.origin.owned:
@@ -117,7 +126,15 @@ def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approv
     # looked: changing a variable or the search path afterwards would put another program behind the same text.
     decision = record.find_decision(project, config)
     assert decision is not None  # it is what makes the definition approved
-    return Approved(config, project, own=False, target=decision.target, files=decision.files, shown=decision.shown)
+    return Approved(
+        config,
+        project,
+        own=False,
+        target=decision.target,
+        files=decision.files,
+        shown=decision.shown,
+        rules=decision.rules,
+    )
 
 
 def approve_given(config: ServerConfig, folder: str) -> "Approved":

@@ -28,7 +28,7 @@ def make_plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -
         before, after = running[name], wanted[name]
         if not before.is_same_program(after):
             replace.append(name)
-        elif before.options != after.options:
+        elif (before.options, before.rules) != (after.options, after.rules):
             update.append(name)
         else:
             keep.append(name)

@@ -12,6 +12,7 @@ from mooring.core.question import (
     Allow,
     Answer,
     AnswerScope,
+    ApplyRules,
     Approval,
     ChangedIssuer,
     ChangedTools,
@@ -121,6 +122,9 @@ class Questions:
                 return await self._ask_value(question)
             case Approval():
                 return await self._ask_approval("Let it be started?")
+            case ApplyRules(rules=rules):
+                them = "it" if len(rules) == 1 else "them"
+                return await self._ask_approval(f"Apply {them} to this server?")
             case ChangedTools(tools=tools):
                 if all(tool.kind == "instructions" for tool in tools):
                     return await self._ask_approval("Let models be told what is shown?")

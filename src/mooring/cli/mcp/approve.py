@@ -1,10 +1,11 @@
 """`mooring mcp approve` and `mooring mcp reject`: shows what a project would start, and records the decision."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import click
+from msgspec import Struct
 
 from mooring.cli.agent_names import OWNER_OPTION, load_servers
 from mooring.cli.base import (
@@ -19,10 +20,12 @@ from mooring.cli.base import (
 )
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
+from mooring.core.approved import AllowRule
 from mooring.core.question import Yes
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
-from mooring.inventory.approval import ApprovalQuestion, check_digest, decide, list_questions
+from mooring.inventory.approval import ApprovalQuestion, apply_rules, check_digest, decide, list_questions
+from mooring.inventory.approval_asking import ask_about_rules
 from mooring.inventory.approval_rows import describe_approval, describe_no
 from mooring.inventory.load import Inventory
 from mooring.permissions.trust import Verdict
@@ -38,14 +41,26 @@ _ALL = click.option("--all", "everything", is_flag=True, help="Every project ser
 @_ALL
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; what would be started is printed anyway.")
 @click.option("--digest", metavar="DIGEST", help="Approve what was printed with this digest, and nothing else.")
+@click.option(
+    "--apply-rules", "with_rules", is_flag=True, help="Apply your rules that allow its tools to this server, too."
+)
 @OWNER_OPTION
 @click.pass_context
 def approve(
-    ctx: click.Context, names: tuple[str, ...], everything: bool, yes: bool, digest: str | None, agent: str | None
+    ctx: click.Context,
+    names: tuple[str, ...],
+    everything: bool,
+    yes: bool,
+    digest: str | None,
+    with_rules: bool,
+    agent: str | None,
 ) -> None:
     """Show exactly what a project's server would start, and let it be started.
 
     Without a terminal nobody can be asked: it is only printed, with a digest that --digest takes as the answer.
+
+    An allow rule in your settings is for your own servers. If one would allow tools of this server, you are asked
+    whether it applies to it, until its definition changes; --apply-rules says yes.
     """
     options = get_globals(ctx)
     if digest is not None and len(names) != 1:
@@ -55,9 +70,10 @@ def approve(
     if digest is not None:
         check_digest(asked[0], digest)
     mode = _choose_mode(yes or digest is not None)
-    agreed = _ask_each(options, inventory, asked, mode, agent)
-    _report(options, "approved", agreed, asked if mode == "nobody" else ())
-    if asked and not agreed:
+    approver = Approver(options, inventory, mode, agent, with_rules)
+    approver.settle(asked)
+    _report(options, "approved", approver.agreed, asked if mode == "nobody" else (), approver.rules)
+    if asked and not approver.agreed:
         ctx.exit(DENIED)
 
 
@@ -95,28 +111,91 @@ def _choose_mode(decided: bool) -> Mode:
     return "ask" if is_on_terminal() and sys.stderr.isatty() else "nobody"
 
 
-def _ask_each(
-    options: Globals, inventory: Inventory, asked: Sequence[ApprovalQuestion], mode: Mode, agent: str | None
-) -> tuple[str, ...]:
-    """Ask one question after the other and record each yes at once; the names that were approved."""
-    agreed: list[str] = []
-    for index, question in enumerate(asked):
+class SettledRules(Struct, frozen=True):
+    """The person's rules that allow tools of a server's name, and those that apply to the server they approved."""
+
+    matching: tuple[AllowRule, ...]
+    applied: tuple[AllowRule, ...]
+
+
+class Approver:
+    """Puts the questions to the person, or takes their options for answers, and records each answer at once."""
+
+    def __init__(self, options: Globals, inventory: Inventory, mode: Mode, agent: str | None, with_rules: bool) -> None:
+        self._where = options.request().where
+        self._inventory = inventory
+        self._mode = mode
+        self._ask = find_asker(options) if mode == "ask" else None
+        self._agent = agent
+        self._with_rules = with_rules
+        self.agreed: list[str] = []
+        """The servers that were approved."""
+        self.rules: dict[str, SettledRules] = {}
+        """What became of the rules for each of them, if there are any."""
+
+    def settle(self, asked: Sequence[ApprovalQuestion]) -> None:
+        """Ask one question after the other."""
+        for question in asked:
+            try:
+                self._settle(question)
+            except KeyboardInterrupt:
+                undecided = asked[asked.index(question) :]
+                _report_interruption(self.agreed, [each.name for each in undecided if each.name not in self.agreed])
+                raise
+
+    def _settle(self, question: ApprovalQuestion) -> None:
+        if self._is_approved(question):
+            self._approve(question)
+        elif self._mode == "ask":
+            say(describe_no(question, _spell_command("reject", self._agent)), err=True)
+
+    def _is_approved(self, question: ApprovalQuestion) -> bool:
+        """Show the question, whether or not anybody is asked, and return whether the server may be started."""
+        shown = describe_approval(question, self._where.home)
+        if self._ask is not None:
+            return isinstance(run_until_interrupted(self._ask(shown)), Yes)
+        first, *rest = describe_question(shown)
+        say(first, err=True, bold=True)
+        for line in rest:
+            say(line, err=True)
+        if self._mode == "decided":
+            return True
+        self._explain_digest(question)
+        return False
+
+    def _explain_digest(self, question: ApprovalQuestion) -> None:
+        name, command = quote_argument(question.name), _spell_command("approve", self._agent)
+        say(f"To approve it: {command} {name} in a terminal, or exactly this one by", err=True)
+        say(f"  {command} --digest {question.digest} {name}", err=True)
+        if question.rules:
+            say("With --apply-rules, your rules that are named above apply to it, too.", err=True)
+
+    def _approve(self, question: ApprovalQuestion) -> None:
+        settled = question
         try:
-            is_agreed = _ask(options, question, mode, agent)
-        except KeyboardInterrupt:
-            _report_interruption(agreed, asked[index:])
-            raise
-        if is_agreed:
-            agreed += decide(inventory, [question], options.request().where, True)
-        elif mode == "ask":
-            say(describe_no(question, _spell_command("reject", agent)), err=True)
-    return tuple(agreed)
+            settled = self._settle_rules(question)
+        finally:
+            # It is approved, also if the second question is interrupted.
+            self.agreed += decide(self._inventory, [settled], self._where, True)
+        if settled.rules:
+            applied = tuple(rule for rule in settled.rules if rule in settled.applied_rules)
+            self.rules[settled.name] = SettledRules(settled.rules, applied)
+
+    def _settle_rules(self, question: ApprovalQuestion) -> ApprovalQuestion:
+        """Ask about the person's rules, unless `--apply-rules` has answered. If nobody is asked, nothing changes."""
+        if self._with_rules:
+            if not question.rules:
+                say(f"No rule in your settings allows tools of {safe(question.name)}, so none is applied.", err=True)
+            return apply_rules(question, True)
+        if self._ask is None:
+            return question
+        return run_until_interrupted(ask_about_rules(self._ask, question))
 
 
-def _report_interruption(agreed: Sequence[str], rest: Sequence[ApprovalQuestion]) -> None:
+def _report_interruption(agreed: Sequence[str], undecided: Sequence[str]) -> None:
     if agreed:
-        open_names = ", ".join(question.name for question in rest)
-        say(f"\nApproved before you stopped: {safe(', '.join(agreed))}. Not decided: {safe(open_names)}.", err=True)
+        rest = f" Not decided: {safe(', '.join(undecided))}." if undecided else ""
+        say(f"\nApproved before you stopped: {safe(', '.join(agreed))}.{rest}", err=True)
 
 
 def _spell_command(verb: str, agent: str | None) -> str:
@@ -124,27 +203,20 @@ def _spell_command(verb: str, agent: str | None) -> str:
     return f"mooring mcp {verb}{owner}"
 
 
-def _ask(options: Globals, question: ApprovalQuestion, mode: Mode, agent: str | None) -> bool:
-    """Show the question, whether or not anybody is asked, and return whether the server may be started."""
-    shown = describe_approval(question, options.request().where.home)
-    ask = find_asker(options) if mode == "ask" else None
-    if ask is not None:
-        return isinstance(run_until_interrupted(ask(shown)), Yes)
-    first, *rest = describe_question(shown)
-    say(first, err=True, bold=True)
-    for line in rest:
-        say(line, err=True)
-    if mode == "decided":
-        return True
-    name, command = quote_argument(question.name), _spell_command("approve", agent)
-    say(f"To approve it: {command} {name} in a terminal, or exactly this one by", err=True)
-    say(f"  {command} --digest {question.digest} {name}", err=True)
-    return False
-
-
-def _report(options: Globals, verdict: Verdict, names: Sequence[str], waiting: Sequence[ApprovalQuestion] = ()) -> None:
+def _report(
+    options: Globals,
+    verdict: Verdict,
+    names: Sequence[str],
+    waiting: Sequence[ApprovalQuestion] = (),
+    rules: Mapping[str, SettledRules] = {},
+) -> None:
     """Say what was decided; `waiting` are the servers that nobody could be asked about."""
     if options.json:
-        print_json({verdict: names, "waiting": waiting} if waiting else {verdict: names})
-    elif names:
+        more = {"waiting": waiting, "rules": rules}
+        print_json({verdict: names, **{key: value for key, value in more.items() if value}})
+        return
+    if names:
         say(f"{verdict}: {safe(', '.join(names))}")
+    for name, settled in rules.items():
+        if settled.applied:
+            say(f"applied to {safe(name)}: {safe(', '.join(map(str, settled.applied)))}")

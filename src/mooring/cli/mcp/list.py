@@ -186,6 +186,10 @@ def _list_notes(listing: ServerListing, home: str) -> Iterator[str]:
         if row.adopted_from:
             reject = f"mooring mcp reject {quote_argument(row.name)}"
             yield f"\n{safe(row.name)} is approved: adopted from {safe(row.adopted_from)}. To withdraw that: {reject}"
+        if row.applied_rules:
+            rules = ", ".join(str(rule) for rule in row.applied_rules)
+            reset = f"mooring mcp reset {quote_argument(row.name)}"
+            yield f"\n{safe(row.name)} is approved, and you applied to it: {safe(rules)}. To withdraw both: {reset}"
     if listing.waiting:
         names = ", ".join(map(safe, listing.waiting))
         yield f"\nThe project's files define {names}. To look and decide: mooring mcp approve --all"
