@@ -5,7 +5,6 @@ from base64 import b64encode
 
 from msgspec import Struct
 
-from mooring import files
 from mooring.agents.local.permitted import list_left_out
 from mooring.agents.local.workspace import Workspace
 from mooring.core.content import Block, Image, Text
@@ -15,6 +14,7 @@ from mooring.core.units import MIB
 from mooring.core.verdict import LocalAccess
 from mooring.core.where import KERNEL_FOLDERS, Viewpoint, is_below
 from mooring.errors import ConfigError, Denied, FileError
+from mooring.files.exact import FolderEntry, list_exact, read_exact
 from mooring.files.listing import list_folder
 from mooring.permissions.policy import Policy
 
@@ -82,26 +82,33 @@ class NamedFiles:
 
         Raises:
             FileError: it is not a file or a folder, is too large, or cannot be read.
-            Denied: a rule denies reading it, or a link leads out of the project to it. To name a file is the answer to
-                a rule that asks; whoever names a link may not know what they name.
         """
-        access = self._assess(path.shown)
+        return [Text(self._describe_folder(path))] if path.is_folder else _read_file(path)
+
+    def find_question(self, path: NamedPath) -> LocalAccess | None:
+        """What has to be asked about before it is read: a link that leads out of the project. `None` if nothing has.
+
+        To name a file is the answer to a rule that asks; whoever names a link may not know what they name.
+
+        Raises:
+            Denied: a rule denies reading it.
+            FileError: it leads somewhere else by now.
+        """
+        place = self._workspace.resolve(path.shown)
+        if place.real != path.real:
+            raise FileError(path.shown, "leads somewhere else by now: name it again")
+        access = self._workspace.assess_reading(place, asks_for_each=True)
         verdict = self._policy.judge_opening(access)
         if verdict.action == "deny":
             raise Denied(f"{path.shown} is not attached: {verdict.why}.")
-        leaves = self._workspace.leaves_by_link(self._workspace.resolve(path.shown))
-        if leaves and self._policy.judge_reading(access).action != "allow":
-            raise Denied(
-                f"{path.shown} is not attached: it is a link that leads out of the project, to {path.real}. "
-                f"To attach that, name it: @{path.real}"
-            )
-        return [Text(self._describe_folder(path))] if path.is_folder else _read_file(path)
+        is_asked = bool(place.exit) and self._policy.judge_reading(access).action != "allow"
+        return access if is_asked else None
 
     def _assess(self, written: str) -> LocalAccess:
         return self._workspace.assess_reading(self._workspace.resolve(written), asks_for_each=True)
 
     def _describe_folder(self, path: NamedPath) -> str:
-        names = list_folder(path.real, MAX_ENTRIES + 1)
+        names = _list_names(path)
         if not names:
             return f"[The folder {path.shown} is empty.]"
         permitted = [name for name in names if self._policy.may_open(self._assess(os.path.join(path.real, name)))]
@@ -132,9 +139,21 @@ def _read_file(path: NamedPath) -> list[Block]:
     return [Text(data.decode(errors="replace") or f"[{path.shown} is empty.]")]
 
 
+def _list_names(path: NamedPath) -> list[str]:
+    """The names in a folder, sorted; those of folders end in a slash. Raises: FileError."""
+    entries = list_exact(path.real, MAX_ENTRIES + 1) or []
+    return sorted(f"{entry.name}/" if _is_folder(path.real, entry) else entry.name for entry in entries)
+
+
+def _is_folder(folder: str, entry: FolderEntry) -> bool:
+    is_link = entry.kind == "link"
+    return entry.kind == "folder" or (is_link and os.path.isdir(os.path.join(folder, entry.name)))
+
+
 def _read_bytes(path: NamedPath) -> bytes:
     try:
-        data = files.read(path.real, MAX_FILE)
+        # Exactly what was judged, wherever a link leads by now.
+        data = read_exact(path.real, MAX_FILE)
     except FileError as error:
         raise FileError(path.shown, error.reason, error.fix) from None
     if data is None:

@@ -43,6 +43,10 @@ class Reach(Struct, frozen=True):
         real = os.path.realpath(path)
         return "" if fence is None or real == expected else self.find_refusal(real, fence)
 
+    def find_exit(self, path: str, real: str) -> str:
+        """The link of the project by which a path leads out of it, if a person may agree to that; empty otherwise."""
+        return "" if self.guarded.find_privacy(real) else files.find_exit(path, real, self.project)
+
     def find_fence(self, real: str) -> str | None:
         """The repository that a file of the person's choice belongs to: what it names in turn they may never have read.
 
@@ -62,10 +66,10 @@ def make_reach(viewpoint: Viewpoint) -> Reach:
     return Reach(project, os.path.realpath(where.home), GuardedFiles(where))
 
 
-def resolve_named(viewpoint: Viewpoint, folder: str, named: str) -> str | None:
-    """The file or folder, without links, that a text in a folder names; `None` if there is none."""
+def resolve_named(viewpoint: Viewpoint, folder: str, named: str) -> tuple[str, str] | None:
+    """The file or folder that a text in a folder names: its path with links and without; `None` if there is none."""
     path = f"{viewpoint.where.home}{named[1:]}" if named.startswith("~/") else os.path.join(folder, named)
     try:
-        return os.path.realpath(path) if os.path.lexists(path) else None
+        return (path, os.path.realpath(path)) if os.path.lexists(path) else None
     except (OSError, ValueError):  # too long for a path, or with a NUL
         return None

@@ -6,7 +6,7 @@ Reads never block and never follow a surprise: a FIFO, a device, a folder or a f
 
 from typing import TYPE_CHECKING, Any
 
-from mooring.files.paths import find_foreign_owner, match_paths, repository_folders, which
+from mooring.files.paths import find_exit, find_foreign_owner, match_paths, repository_folders, which
 from mooring.files.reading import LIMIT, read, read_own, read_part, reserve_database
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "check_private",
     "check_writable",
     "create",
+    "find_exit",
     "find_foreign_owner",
     "locked",
     "make_folder",

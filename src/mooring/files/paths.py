@@ -3,7 +3,11 @@
 import os
 from itertools import islice
 
+from mooring.core.where import is_below
 from mooring.files.owner import is_own_user
+
+_MOST_LINKS = 200
+"""How many links of one path are followed; the system follows 40."""
 
 
 def match_paths(pattern: str, most: int) -> list[str]:
@@ -50,6 +54,48 @@ def find_foreign_owner(cwd: str, root: str) -> int | None:
         if not is_own_user(owner):
             return owner
     return None
+
+
+def find_exit(path: str, real: str, folder: str) -> str:
+    """The link in a folder by which an absolute path leads out of it; empty if none does.
+
+    `real` is where the path was found to lead, and `folder` has no links in it.
+    """
+    if is_below(real, folder):
+        return ""
+    links, end = _follow_links(path)
+    if end != real:
+        # Somebody changes it at this moment.
+        return path
+    inside = [link for link in links if is_below(os.path.dirname(link), folder)]
+    return inside[-1] if inside else ""
+
+
+def _follow_links(path: str) -> tuple[list[str], str]:
+    """The links on the way of a path, each by a path without links, and where they lead, as `realpath` has it."""
+    links: list[str] = []
+    here = "/"
+    names = path.split("/")[::-1]
+    while names and len(links) < _MOST_LINKS:
+        name = names.pop()
+        if name in ("", os.curdir):
+            continue
+        below = os.path.dirname(here) if name == os.pardir else os.path.join(here, name)
+        target = None if name == os.pardir else _read_link(below)
+        if target is None:
+            here = below
+            continue
+        links.append(below)
+        here = "/" if target.startswith("/") else here
+        names += target.split("/")[::-1]
+    return links, here
+
+
+def _read_link(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
 
 
 def which(command: str, path: str, cwd: str) -> str | None:

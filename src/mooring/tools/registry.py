@@ -229,6 +229,20 @@ class Registry:
         """Whether a file may be opened as part of something that was permitted, such as a search or an import."""
         return self._host.may_open(access)
 
+    async def authorize_reading(self, access: LocalAccess) -> None:
+        """Have a person asked about a file that something other than a call would read, unless a rule allows it.
+
+        Raises:
+            Denied: it may not be read; also if there is nobody to ask.
+        """
+
+        async def read_later() -> Result:
+            return Result(())
+
+        arguments = {"file_path": access.subject}
+        hints = Hints(read_only_hint=True)
+        await self._host.own("Read", arguments, read_later, hints=hints, access=access, approved=False)
+
     def _judge_local(self, tool: LocalTool, arguments: Arguments) -> Verdict:
         """What would become of a call of a local tool; it looks at the disk for that, but changes nothing."""
         try:

@@ -51,7 +51,7 @@ async def test_no_way_to_write_a_path_leads_out_of_the_project_unasked(home: Hom
         ):
             assert "canary" not in await desk.failure(tool, **arguments) or tool == "LS"
         assert len(desk.person.asked) >= 3
-        assert desk.person.asked[0].preview == f"Path: {secret.resolve()}"  # type: ignore[union-attr]
+        assert desk.person.asked[0].preview.startswith(f"Path: {secret.resolve()}")  # type: ignore[union-attr]
 
 
 async def test_a_link_inside_the_project_that_stays_inside_is_read_unasked(home: Home) -> None:
@@ -66,7 +66,7 @@ async def test_a_link_to_nowhere_is_no_way_to_make_a_file_outside(home: Home) ->
     (home.project / "link").symlink_to(home.home / "made")
     async with desk_in(home, allow("Write(./**)")) as desk:
         await desk.failure("Write", file_path="link", content="x")
-        assert "outside of the project" in desk.person.last.why
+        assert "the link link leads out of the project" in desk.person.last.why
     assert not (home.home / "made").exists()
 
 
@@ -228,7 +228,7 @@ async def test_outside_of_the_project_nothing_is_written_unasked_unless_a_rule_o
             for number, path in enumerate(outside):
                 await one.failure("Write", file_path=path, content="x")
                 assert len(one.person.asked) == number + 1
-                assert "outside of the project" in one.person.last.why
+                assert "out of the project" in one.person.last.why.replace("outside of", "out of")
             await one.text("Write", file_path="~/drafts/deep/a.md", content="x")
             await one.text("Write", file_path=f"{home.folder}/temporary/a.md", content="x")
             await two.text("Write", file_path="~/notes/a.md", content="x")

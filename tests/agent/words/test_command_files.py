@@ -142,7 +142,7 @@ def test_a_repositorys_command_attaches_nothing_of_the_persons_but_their_own_may
     assert CANARY not in str(asked.fake.requests[-1].body)
     if named == "@link":
         # Where it leads is the repository's choice, whoever names it.
-        assert "it is a link that leads out of the project, to " in asked.refused("/mine", 4)
+        assert "the link link leads out of the project, to " in asked.refused("/mine", 4)
     else:
         assert CANARY in asked.sent("/mine").last_user_text
 

@@ -68,6 +68,33 @@ def test_a_text_is_given_once_however_often_it_is_linked_copied_or_imported(aske
     assert asked.sent().system.count("only-once") == 1
 
 
+def test_without_a_terminal_a_link_out_of_the_project_is_imported_only_if_a_rule_names_its_target(
+    asked: Asked, home: Home
+) -> None:
+    shared = home.write("home/shared/style.md", "word-of-shared @more.md @../private.md")
+    home.write("home/shared/more.md", "word-of-more")
+    home.write("home/private.md", CANARY)
+    home.write("project/CLAUDE.md", "word-of-project @docs/style.md")
+    (home.project / "docs").symlink_to(shared.parent)
+    (home.project / "AGENTS.md").symlink_to(shared)
+    for settings in ({}, {"permissionMode": "bypass"}, {"permissions": [{"tool": "Read", "action": "allow"}]}):
+        home.write("home/.config/mooring/settings.json", settings)
+        done = asked.run("Go")
+        assert (
+            f"imports @docs/style.md, which leads out of the project by the link {home.project}/docs, to " in done.err
+        )
+        assert f"to give it to a model, allow Read({shared}) in your settings" in done.err
+        assert "word-of-shared" not in asked.fake.requests[-1].system
+        assert "word-of-project" in asked.fake.requests[-1].system
+    rule = {"tool": f"Read({shared})", "action": "allow"}
+    home.write("home/.config/mooring/settings.json", {"permissions": [rule]})
+    system = asked.sent().system
+    assert system.count("word-of-shared") == 1
+    # What it imports in turn is still as outside as it was.
+    assert "word-of-more" not in system
+    assert CANARY not in system
+
+
 def test_no_project_means_that_only_the_persons_own_files_are_read(asked: Asked, home: Home) -> None:
     home.write("project/AGENTS.md", "of-the-project")
     home.write("home/.claude/CLAUDE.md", "of-the-person")
@@ -153,7 +180,8 @@ def test_a_link_out_of_the_repository_is_not_followed(name: str, way: str, asked
         target.symlink_to(home.home / "private" / "AGENTS.md")
     done = asked.run("Go")
     assert CANARY not in str(asked.fake.requests[-1].body)
-    assert "is a link to one that is outside of the project; it is not read" in done.err
+    assert "leads out of the project by the link " in done.err
+    assert f", to {home.home}/private/" in done.err
 
 
 def test_a_project_that_holds_the_home_folder_imports_nothing(home: Home) -> None:

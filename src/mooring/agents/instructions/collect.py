@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from hashlib import sha256
 
 from msgspec import Struct
@@ -40,19 +41,32 @@ class InstructionFile(Struct, frozen=True):
     imported_by: str = ""
 
 
+class LinkExit(Struct, frozen=True):
+    """A link by which an instruction file, or what one imports, leads out of the project."""
+
+    written: str
+    """The path that leads there."""
+    real: str
+
+
 class FoundInstructions(Struct, frozen=True):
     """Everything that files say to an agent in one folder, the most general first, and what could not be read."""
 
     files: tuple[InstructionFile, ...] = ()
     problems: tuple[Problem, ...] = ()
+    exits: tuple[LinkExit, ...] = ()
+    """What was not followed, but may be if the person agrees."""
 
 
-def collect_instructions(viewpoint: Viewpoint) -> FoundInstructions:
-    """Read the instruction files that count in a folder. Looks at the disk; never raises."""
-    collector = _Collector(viewpoint)
+def collect_instructions(viewpoint: Viewpoint, agreed: Collection[str] = ()) -> FoundInstructions:
+    """Read the instruction files that count in a folder. Looks at the disk; never raises.
+
+    `agreed` are files, without links, to which a link may lead out of the project.
+    """
+    collector = _Collector(viewpoint, agreed)
     for place in list_places(viewpoint):
         collector.add_place(place)
-    return FoundInstructions(tuple(collector.files), tuple(collector.problems))
+    return FoundInstructions(tuple(collector.files), tuple(collector.problems), tuple(collector.exits))
 
 
 class _Importer(Struct, frozen=True):
@@ -69,9 +83,11 @@ class _Importer(Struct, frozen=True):
 class _Collector:
     """The files read so far. Many repositories link CLAUDE.md to AGENTS.md, or have one import the other."""
 
-    def __init__(self, viewpoint: Viewpoint) -> None:
+    def __init__(self, viewpoint: Viewpoint, agreed: Collection[str]) -> None:
         self.files: list[InstructionFile] = []
         self.problems: list[Problem] = []
+        self.exits: list[LinkExit] = []
+        self._agreed = agreed
         self._viewpoint = viewpoint
         self._reach: Reach = make_reach(viewpoint)
         self._paths: set[str] = set()
@@ -81,7 +97,12 @@ class _Collector:
         real = os.path.realpath(place.path)
         fence = self._reach.project if place.scope == "project" else None
         refusal = self._reach.find_link_refusal(place.base, place.path, fence) if fence is not None else ""
-        if refusal:
+        link = self._reach.find_exit(place.path, real) if refusal else ""
+        if link:
+            if not self._may_leave(place.path, real):
+                self._report_exit(place.path, f"The file {_describe_exit(link, real)}; it is not read", real)
+                return
+        elif refusal:
             self._report(place.path, f"The file is a link to one that {refusal}; it is not read")
             return
         self._add(_Importer(place.path, real, place.scope, fence, 0))
@@ -121,21 +142,42 @@ class _Collector:
         folder = os.path.dirname(source.real)
         for mention in find_mentions(_CODE.sub(" ", text))[:MOST_NAMED]:
             for spelling in mention.spellings:
-                real = resolve_named(self._viewpoint, folder, spelling)
-                if real is not None:
-                    self._import(source, spelling, real)
+                found = resolve_named(self._viewpoint, folder, spelling)
+                if found is not None:
+                    self._import(source, spelling, *found)
                     break
 
-    def _import(self, source: _Importer, named: str, real: str) -> None:
+    def _import(self, source: _Importer, named: str, path: str, real: str) -> None:
         if os.path.isdir(real) or real in self._paths:
             return
         refusal = self._reach.find_refusal(real, source.fence)
-        if refusal:
+        link = self._reach.find_exit(path, real) if refusal else ""
+        if link:
+            if not self._may_leave(path, real):
+                message = f"The file imports @{named}, which {_describe_exit(link, real)}; that one is not read"
+                self._report_exit(source.path, message, real)
+                return
+        elif refusal:
             self._report(source.path, f"The file imports @{named}, which {refusal}; that one is not read")
             return
         fence = source.fence if source.fence is not None else self._reach.find_fence(real)
         self._add(_Importer(real, real, source.scope, fence, source.depth + 1), source.path)
 
+    def _may_leave(self, path: str, real: str) -> bool:
+        """Whether a link is followed out of the project. One that isn't is kept for the person to be asked about."""
+        if real in self._agreed:
+            return True
+        self.exits.append(LinkExit(path, real))
+        return False
+
     def _report(self, path: str, message: str) -> None:
         hint = "nothing needs to be done; to give the text to a model, write it into a file of the project"
         self.problems.append(Problem(path, message, hint, level="warning"))
+
+    def _report_exit(self, path: str, message: str, real: str) -> None:
+        hint = f"to give it to a model, allow Read({real}) in your settings"
+        self.problems.append(Problem(path, message, hint, level="warning"))
+
+
+def _describe_exit(link: str, real: str) -> str:
+    return f"leads out of the project by the link {link}, to {real}"

@@ -67,8 +67,14 @@ class GlobTool(SearchingTool):
         permitted = PermittedFiles(self.workspace, call)
         walk = Walk(folder, permitted.may_enter)
         glob = PathGlob(_make_relative(pattern, folder))
-        matching = (file for file in walk if glob.matches(file.parts))
-        found = [file for file in matching if permitted.may_open(file.path, is_link=file.is_link)]
+        found: list[FoundFile] = []
+        for file in walk:
+            if not glob.matches(file.parts):
+                # A folder that is a link would have what is looked for in it.
+                if file.is_link:
+                    permitted.note_link(file.path)
+            elif permitted.may_open(file.path, is_link=file.is_link):
+                found.append(file)
         latest = sorted(found, key=_find_time, reverse=True)[:MAX_FOUND]
         lines = [self.workspace.shorten(file.path) for file in latest]
         if len(found) > MAX_FOUND:

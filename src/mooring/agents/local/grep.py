@@ -100,11 +100,12 @@ class GrepTool(SearchingTool):
         permitted = PermittedFiles(self.workspace, call)
         walk = Walk(real, permitted.may_enter)
         globs = [PathGlob(glob) for glob in _list_globs(arguments)]
-        fitting = [
-            file.path
-            for file in walk
-            if not file.is_link and _is_text(file.path) and all(glob.matches(file.parts) for glob in globs)
-        ]
+        fitting: list[str] = []
+        for file in walk:
+            if file.is_link:
+                permitted.note_link(file.path)
+            elif _is_text(file.path) and all(glob.matches(file.parts) for glob in globs):
+                fitting.append(file.path)
         readable = [path for path in fitting if permitted.may_open(path)]
         notes = [*permitted.notes]
         if walk.is_cut:

@@ -52,8 +52,9 @@ class SkillTool(LocalTool):
             # Reading it passes the gate once more, as what its server offers.
             return LocalAccess(kind="text", subject=arguments.skill, is_free=True, why="it reads a skill")
         access = self._workspace.assess_reading(self._workspace.resolve(skill.path))
-        # The person keeps it where skills belong, or works in the project that has it.
-        return replace(access, is_free=True, why="it reads a skill")
+        # The person keeps it where skills belong, or works in the project that has it. Links of the project that lead
+        # out of it were refused when the skill was found.
+        return replace(access, is_free=True, why="it reads a skill", unless_named="")
 
     async def run(self, call: LocalCall) -> Result:
         arguments: SkillArguments = call.arguments

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from mooring import files
 from mooring.agents.local.executed import find_executed
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.glob import literal
@@ -29,6 +30,8 @@ class LocalPath(Struct, frozen=True):
     """Without links in it; there may be no such file."""
     written: str
     """Absolute, but with the links."""
+    exit: str = ""
+    """The link by which it leads out of the project, if one does."""
 
 
 class Workspace:
@@ -56,7 +59,8 @@ class Workspace:
         # Links are followed before `..`, as the system does.
         path = os.path.join(self.cwd, written)
         try:
-            return LocalPath(os.path.realpath(path), os.path.normpath(path))
+            real = os.path.realpath(path)
+            return LocalPath(real, os.path.normpath(path), files.find_exit(path, real, self.project))
         except (OSError, ValueError):
             raise FileError(written, "is not a usable path") from None
 
@@ -66,9 +70,11 @@ class Workspace:
             return False
         return is_below(real, self.project)
 
-    def leaves_by_link(self, path: LocalPath) -> bool:
-        """Whether a path is written as one of the project, and a link in it leads elsewhere."""
-        return is_below(path.written, self.project) and not is_below(path.real, self.project)
+    def explain_exit(self, path: LocalPath) -> str:
+        """That a path leads out of the project by a link, and where to; empty if it doesn't."""
+        if not path.exit:
+            return ""
+        return f"the link {self.shorten(path.exit)} leads out of the project, to {path.real}"
 
     def _resolve_folders(self, folders: Iterable[str]) -> Iterator[str]:
         for folder in folders:
@@ -97,6 +103,9 @@ class Workspace:
         is_inside = self.is_inside(path.real)
         find = self.guarded.find_privacy if asks_for_each else self.guarded.find_privacy_below
         insists = find(path.real)
+        # Whoever allowed a tool, or everything, did not know what a repository links to.
+        leaves = self.explain_exit(path)
+        outside = leaves or f"{path.real} is outside of the project"
         return LocalAccess(
             kind="path",
             subject=path.real,
@@ -104,10 +113,11 @@ class Workspace:
             project=self.project,
             home=self.home,
             is_free=is_inside and not insists,
-            why="it reads inside the project" if is_inside else f"{path.real} is outside of the project",
+            why="it reads inside the project" if is_inside else outside,
             insists=insists,
+            unless_named=leaves,
             grant=limit_grant(literal(path.real)),
-            preview=f"Path: {path.real}",
+            preview=f"Path: {path.real}" + (f"\nLink: {path.exit}" if leaves else ""),
         )
 
     def assess_writing(
@@ -117,8 +127,10 @@ class Workspace:
         is_inside = self.is_inside(path.real)
         executed = find_executed(self.project, path.real, before, after) if is_inside else None
         unless_named = "" if executed is None else executed.why
-        if not is_inside and not self._is_writable(path.real):
-            unless_named = f"it changes a file, and {path.real} is outside of the project"
+        leaves = self.explain_exit(path)
+        outside = f"it changes a file, and {leaves or f'{path.real} is outside of the project'}"
+        if leaves or not (is_inside or self._is_writable(path.real)):
+            unless_named = outside
         place = literal(self.project) + "/**" if is_inside and executed is None else literal(path.real)
         return LocalAccess(
             kind="path",
@@ -126,7 +138,7 @@ class Workspace:
             spellings=(path.written,),
             project=self.project,
             home=self.home,
-            why="it changes a file" if is_inside else f"it changes a file, and {path.real} is outside of the project",
+            why="it changes a file" if is_inside else outside,
             insists=self.guarded.find_reason(path.real),
             unless_named=unless_named,
             name="" if executed is None else executed.name,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from mooring.agents.streak import normalize_arguments
-from mooring.backends.bridge.own_tools import identify
+from mooring.backends.bridge.own_tools import identify, list_covered
 from mooring.core.verdict import LocalAccess
 from mooring.errors import Denied
 
@@ -36,7 +36,8 @@ class CallDecision:
     def permit(self, accesses: list[LocalAccess]) -> None:
         """Note what was permitted."""
         self.is_permitted = True
-        self._permitted.update(map(identify, accesses))
+        for access in accesses:
+            self._permitted.update(list_covered(access))
 
 
 class CallDecisions:

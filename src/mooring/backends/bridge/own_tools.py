@@ -236,7 +236,7 @@ class OwnTools:
         """What a program says that it will touch, as far as the arguments didn't say so."""
         if report is None:
             return []
-        known = set(map(identify, judged))
+        known = {identity for access in judged for identity in list_covered(access)}
         return [access for access in self._read_report(report) if identify(access) not in known]
 
     def _read_report(self, report: ActReport) -> Iterable[LocalAccess]:
@@ -255,7 +255,12 @@ class OwnTools:
 
 def identify(access: LocalAccess) -> tuple[Any, ...]:
     """What of an access decides whether it may be made. Its preview may say the same in other words."""
-    return access.kind, access.subject, access.is_free, access.insists, access.unless_named, access.refused
+    return access.kind, access.subject, access.is_free, access.insists, bool(access.unless_named), access.refused
+
+
+def list_covered(access: LocalAccess) -> tuple[tuple[Any, ...], ...]:
+    """What a yes to an access covers: also the same by its own path, where a link led to it."""
+    return identify(access), identify(replace(access, unless_named=""))
 
 
 def _read_arguments(tool: OwnToolSchema, arguments: Arguments) -> _Given:
