@@ -4,7 +4,8 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -14,6 +15,8 @@ from tests.attacks.approvals import approve_server
 from tests.attacks.table import Attack, Tally, Victim
 
 CANARY = "canary-4f1d77b2"
+BASIC = b64encode(f"c:{CANARY}".encode()).decode()
+"""The canary as the secret of the client `c`."""
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 OWN_FILE = ".config/mooring/mcp.json"
 FILE = ".mooring/mcp.json"
@@ -26,10 +29,13 @@ class Listener:
         self.url = f"http://127.0.0.1:{port}"
         self.heard = heard
         self.answers: dict[str, Any] = {}
+        """What is answered at a path: a document, or the address of a redirect."""
+        self.document = f"{self.url}/.well-known/oauth-protected-resource"
+        """What is named where a request is refused."""
 
     @property
     def was_given_canary(self) -> bool:
-        return any(CANARY in text for text in self.heard)
+        return any(CANARY in text or BASIC in text for text in self.heard)
 
 
 @contextmanager
@@ -43,13 +49,16 @@ def _listen() -> Iterator[Listener]:
             answer = listener.answers.get(self.path)
             if answer is None:
                 self.send_response(401)
-                document = f"{listener.url}/.well-known/oauth-protected-resource"
-                self.send_header("WWW-Authenticate", f'Bearer resource_metadata="{document}"')
+                self.send_header("WWW-Authenticate", f'Bearer resource_metadata="{listener.document}"')
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
             data = json.dumps(answer).encode()
-            self.send_response(200)
+            if isinstance(answer, str):
+                self.send_response(307)
+                self.send_header("Location", answer)
+            else:
+                self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
@@ -214,6 +223,169 @@ def _describe_issuer(url: str) -> dict[str, Any]:
     }
 
 
+# --- a login server that is another one --------------------------------------------------------------------------------
+
+ISSUER_DOCUMENT = "/.well-known/oauth-authorization-server"
+SERVER_DOCUMENT = "/.well-known/oauth-protected-resource"
+TOKEN = {"access_token": "t", "token_type": "Bearer", "expires_in": 3600}
+
+
+class LoginScene:
+    """A person who logs in at a server of a project, whose login server is `issuer`. `elsewhere` would like to be it."""
+
+    def __init__(self, folder: Path, server: Listener, issuer: Listener, elsewhere: Listener) -> None:
+        self.victim = Victim(folder)
+        self.server, self.issuer, self.elsewhere = server, issuer, elsewhere
+        self.env = {**NO_KEYRING, "BASE": server.url}
+        _store(self.victim, "secret", "sso", CANARY)
+        _store(self.victim, "secret", "key", _make_key())
+        for each in (server, issuer, elsewhere):
+            each.heard.clear()
+            each.answers = {
+                **_describe_issuer(each.url),
+                "/token": TOKEN,
+                "/exchange": {**TOKEN, "access_token": CANARY},
+            }
+            each.document = f"{each.url}{SERVER_DOCUMENT}"
+        server.answers[SERVER_DOCUMENT] = self.name_issuer(issuer)
+
+    def name_issuer(self, issuer: Listener, resource: str = "") -> dict[str, Any]:
+        return {"resource": resource or f"{self.server.url}/mcp", "authorization_servers": [issuer.url]}
+
+    def describe(self, issuer: Listener, **more: str) -> dict[str, Any]:
+        return {**_describe_issuer(issuer.url)[ISSUER_DOCUMENT], **more}
+
+    def define(self, *, url: str = "", **oauth: str) -> None:
+        block = {"clientId": "c", "clientSecret": "${keyring:sso}", "grantType": "client_credentials", **oauth}
+        entry = {"type": "http", "url": url or f"{self.server.url}/mcp", "oauth": block}
+        self.victim.write(self.victim.project / FILE, {"mcpServers": {"x": entry}})
+
+    def approve(self) -> None:
+        approve_server(self.victim, **self.env)
+
+    def log_in(self) -> None:
+        self.victim.run("mcp", "login", "x", env=self.env)
+
+
+def _make_key() -> str:
+    from mooring.auth.oauth.jwt import make_key
+
+    return make_key().text
+
+
+def lead_a_login_elsewhere(folder: Path, tally: Tally) -> None:
+    """A secret of the person goes to the login server that the question speaks of, and to no other."""
+    with _listen() as server, _listen() as issuer, _listen() as elsewhere:
+        honest = LoginScene(folder / "honest", server, issuer, elsewhere)
+        honest.define()
+        honest.approve()
+        honest.log_in()
+        assert issuer.was_given_canary, "the login server is not given the secret, so nothing would be seen"
+        for number, (what, lead) in enumerate(_DETOURS.items()):
+            scene = LoginScene(folder / str(number), server, issuer, elsewhere)
+            lead(scene)
+            tally.count(f"{what}: the secret went elsewhere", elsewhere.was_given_canary)
+
+
+def _at_first(change: Callable[[LoginScene], None], **oauth: str) -> Callable[[LoginScene], None]:
+    """The login server is another one from the beginning."""
+
+    def lead(scene: LoginScene) -> None:
+        scene.define(**{name: value.format(issuer=scene.issuer.url) for name, value in oauth.items()})
+        scene.approve()
+        change(scene)
+        scene.log_in()
+
+    return lead
+
+
+def _redirect(listener: str, path: str) -> Callable[[LoginScene], None]:
+    def change(scene: LoginScene) -> None:
+        getattr(scene, listener).answers[path] = f"{scene.elsewhere.url}{path}"
+        scene.elsewhere.answers[SERVER_DOCUMENT] = scene.name_issuer(scene.elsewhere)
+
+    return change
+
+
+def _challenge(scene: LoginScene) -> None:
+    scene.elsewhere.answers[SERVER_DOCUMENT] = scene.name_issuer(scene.elsewhere)
+    scene.server.document = scene.elsewhere.document
+
+
+def _describe_another(scene: LoginScene) -> None:
+    scene.issuer.answers[ISSUER_DOCUMENT] = scene.describe(scene.elsewhere)
+
+
+def _serve_another(scene: LoginScene) -> None:
+    scene.server.answers[SERVER_DOCUMENT] = scene.name_issuer(scene.elsewhere, f"{scene.elsewhere.url}/mcp")
+
+
+def _change_issuer(scene: LoginScene) -> None:
+    scene.define()
+    scene.approve()
+    scene.log_in()
+    scene.server.answers[SERVER_DOCUMENT] = scene.name_issuer(scene.elsewhere)
+    scene.log_in()
+
+
+def _change_definition(scene: LoginScene) -> None:
+    scene.define()
+    scene.approve()
+    scene.define(authServerMetadataUrl=f"{scene.elsewhere.url}{ISSUER_DOCUMENT}")
+    scene.log_in()
+
+
+def _change_variable(scene: LoginScene) -> None:
+    scene.define(url="${BASE}/mcp")
+    scene.approve()
+    scene.env["BASE"] = scene.elsewhere.url
+    scene.log_in()
+
+
+_DETOURS: dict[str, Callable[[LoginScene], None]] = {
+    "the token endpoint redirects": _at_first(_redirect("issuer", "/token")),
+    "the issuer's document redirects": _at_first(_redirect("issuer", ISSUER_DOCUMENT)),
+    "the document of the definition redirects": _at_first(
+        _redirect("issuer", ISSUER_DOCUMENT), authServerMetadataUrl=f"{{issuer}}{ISSUER_DOCUMENT}"
+    ),
+    "the server's document redirects": _at_first(_redirect("server", SERVER_DOCUMENT)),
+    "the refusal names a document elsewhere": _at_first(_challenge),
+    "the issuer's document is another issuer's": _at_first(_describe_another),
+    "the server's document is another server's": _at_first(_serve_another),
+    "the server names another issuer later": _change_issuer,
+    "the definition names another document later": _change_definition,
+    "a variable in the address changes": _change_variable,
+}
+
+
+def take_a_statement_for_another(folder: Path, tally: Tally) -> None:
+    """A document of the project's names somebody else's issuer: what is signed for that issuer would go to the project."""
+    with _listen() as server, _listen() as issuer, _listen() as elsewhere:
+        signed = {"clientSecret": "", "privateKey": "${keyring:key}"}
+        exchanged = {"idToken": "${keyring:sso}", "idpTokenEndpoint": f"{issuer.url}/exchange"}
+        for number, (what, secret, endpoints) in enumerate(
+            (
+                ("a signature", signed, {"token_endpoint": "/token"}),
+                ("a signature to revoke", signed, {"revocation_endpoint": "/revoke"}),
+                ("a statement of the identity provider", exchanged, {"token_endpoint": "/token"}),
+            )
+        ):
+            for is_honest in (True, False):
+                scene = LoginScene(folder / f"{number}-{is_honest}", server, issuer, elsewhere)
+                keeper = issuer if is_honest else elsewhere
+                named = {name: f"{keeper.url}{path}" for name, path in endpoints.items()}
+                keeper.answers[ISSUER_DOCUMENT] = scene.describe(issuer, **named)
+                scene.define(authServerMetadataUrl=f"{keeper.url}{ISSUER_DOCUMENT}", **secret)
+                scene.approve()
+                scene.log_in()
+                scene.victim.run("mcp", "logout", "x", env=scene.env)
+                was_given = any("assertion=" in text for text in keeper.heard)
+                if is_honest:
+                    assert was_given, f"{what} is not sent at all, so nothing would be seen"
+                else:
+                    tally.count(f"{what} went to whoever wrote the document", was_given)
+
+
 # --- a file that only an argument names --------------------------------------------------------------------------------
 
 
@@ -278,5 +450,7 @@ ATTACKS = (
     Attack("A42", "take a stored secret by a credential's id", take_a_secret_by_its_id),
     Attack("A42", "take a login's token, by its id or the store's own key", take_a_logins_token),
     Attack("A42", "send a login's secret elsewhere than the question says", send_a_logins_secret_elsewhere),
+    Attack("A42", "lead a login with the person's secret to another login server", lead_a_login_elsewhere),
+    Attack("A42", "take what is signed for somebody else's login server", take_a_statement_for_another),
     Attack("A42", "name a file in an argument alone, or by a link that turns", name_a_file_in_an_argument),
 )

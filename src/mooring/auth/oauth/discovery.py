@@ -40,6 +40,16 @@ class Discovery(Struct, frozen=True):
     """What the token is for, byte for byte as the server names it."""
     resource_metadata: ResourceMetadata | None
     issuer: IssuerMetadata
+    document_url: str = ""
+    """Where the issuer's metadata was read, if the definition said where; else the issuer itself was asked."""
+
+    def is_at_issuer(self, endpoint: str) -> bool:
+        """Whether an endpoint is the issuer's, by its address or by the issuer's own word.
+
+        Anybody's document can name any issuer. What is signed for that issuer would then go to whoever wrote it.
+        """
+        origin = find_origin(self.issuer.issuer)
+        return not self.document_url or origin in (find_origin(self.document_url), find_origin(endpoint))
 
     @property
     def wants_dpop(self) -> bool:
@@ -60,7 +70,8 @@ def discover(plan: LoginPlan) -> Flow[Discovery]:
         check_resource(resource_metadata, plan.url)
         issuer, resource = _choose_issuer(resource_metadata, plan), resource_metadata.resource
     metadata = yield from _find_issuer_metadata(plan, issuer)
-    return Discovery(challenge, plan.options.resource or resource, resource_metadata, metadata)
+    resource = plan.options.resource or resource
+    return Discovery(challenge, resource, resource_metadata, metadata, plan.options.metadata_url)
 
 
 def _probe(plan: LoginPlan) -> Flow[Challenge]:

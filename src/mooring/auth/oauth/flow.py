@@ -186,6 +186,7 @@ class _Login:
     def _with_identity_provider(self) -> Flow[Token]:
         options = self._plan.options
         check_url(options.idp_token_endpoint, self._plan.url)
+        self._require_issuer()
         fields = exchange_fields(options.id_token, self._metadata.issuer, self._found.resource, self._scopes)
         if options.idp_client_id:
             fields["client_id"] = options.idp_client_id
@@ -203,8 +204,19 @@ class _Login:
             self._metadata, options.client_id, options.client_secret, has_key=bool(options.private_key)
         )
 
+    def _require_issuer(self) -> None:
+        """See that a statement for the issuer goes to the issuer. Raises: LoginFailed."""
+        if not self._found.is_at_issuer(self._endpoint):
+            raise LoginFailed(
+                f"{self._found.document_url} names the issuer {self._metadata.issuer}, but what is signed for it would "
+                f"go to {self._endpoint}, so nothing was signed; write the issuer's own document as "
+                "`oauth.authServerMetadataUrl`"
+            )
+
     def _request(self, fields: dict[str, str], client: OAuthClient) -> Flow[Token]:
         plan = self._plan
+        if plan.options.private_key:
+            self._require_issuer()
         dpop_key = make_key().text if self._found.wants_dpop else ""
         credentials = Credentials(client, plan.options.private_key, dpop_key)
         made = yield from _request_token(self._endpoint, fields, credentials, plan.clock)
@@ -215,9 +227,14 @@ class _Login:
             endpoint=self._endpoint,
             scopes=self._scopes,
             now=plan.clock(),
-            revocation=self._metadata.revocation_endpoint or "",
+            revocation=self._find_revocation(),
             key=dpop_key,
         )
+
+    def _find_revocation(self) -> str:
+        endpoint = self._metadata.revocation_endpoint or ""
+        is_signed_for = bool(endpoint and self._plan.options.private_key)
+        return "" if is_signed_for and not self._found.is_at_issuer(endpoint) else endpoint
 
     def _check(self, url: str | None, what: str) -> str:
         return check_endpoint(url, what, self._metadata.issuer, self._plan.url)
