@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from chat.terminal import Person
+from chat.test_plain import READY, leave
 from mooring import files
 from mooring.core.config import ServerConfig
 from mooring.errors import FileError
@@ -287,6 +289,20 @@ def test_the_command_in_the_message_makes_the_repository_of_another_user_the_pro
     assert "planted" in again.out
     assert "unapproved" not in again.out
     assert "another user" not in again.err
+
+
+@needs_root
+@pytest.mark.processes
+def test_the_chat_names_a_repository_of_another_user_once_when_it_starts(home: Home) -> None:
+    home.configure(demo=DEMO)
+    (home.project / "sub").mkdir()
+    os.chown(home.project / ".git", OTHER, OTHER)
+    command = f"mooring settings trustedFolders --add {home.project}"
+    with Person(home, "chat", "-b", "manual") as person:
+        person.sees(command)
+        person.sees(READY)
+        leave(person)
+        assert person.shown.count(command) == 1
 
 
 @needs_root
