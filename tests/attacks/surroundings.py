@@ -194,7 +194,76 @@ def _plant_settings(victim: Victim) -> None:
     victim.write(victim.project / "keeper.py", f"open({str(victim.marker)!r}, 'w')")
 
 
+# --- a clone's programs and variables for other agents' programs ------------------------------------------------------
+
+AGENTS = ("claude", "copilot", "opencode")
+LIBRARIES = ("claude_agent_sdk", "copilot")
+"""What has to be installed for Mooring to start a program; only looked for here."""
+PLANTED = "--require=./planted.js"
+VARIABLE_FILES = {
+    ".env": f"NODE_OPTIONS={PLANTED}\n",
+    ".envrc": f"export NODE_OPTIONS={PLANTED}\n",
+    ".mooring/settings.json": {"env": {"NODE_OPTIONS": PLANTED, "PATH": "bin"}},
+    ".mooring/settings.local.json": {"env": {"NODE_OPTIONS": PLANTED}},
+    ".claude/settings.json": {"env": {"NODE_OPTIONS": PLANTED}},
+    ".npmrc": f"node-options={PLANTED}\n",
+}
+ASKING = (
+    ("a conversation with OpenCode", ("chat", "-b", "opencode", "-p", "hi")),
+    ("a list of backends", ("backends",)),
+)
+
+
+class ProgramScene:
+    """A person with the programs of other agents, which are scripts for `node`, in a clone that has some as well."""
+
+    def __init__(self, folder: Path, before: str) -> None:
+        self.victim = Victim(folder)
+        self.used = folder / "used"
+        tools = folder / "tools"
+        for name in AGENTS:
+            self._write(tools / name, "#!/usr/bin/env node\n")
+        seen = f"env | grep -q -e {PLANTED} && : > {self.victim.marker}"
+        self._write(tools / "node", f"#!/bin/sh\n{seen}\necho $1 >> {self.used}\ngit --version\nexit 3\n")
+        for place in ("bin", ".", "node_modules/.bin"):
+            for name in (*AGENTS, "node", "git"):
+                self._write(self.victim.project / place / name, f"#!/bin/sh\n: > {self.victim.marker}\n")
+        for name in LIBRARIES:
+            self.victim.write(folder / "libraries" / name / "__init__.py", "")
+        self.env = {"PATH": f"{before}{tools}:{os.environ['PATH']}", "PYTHONPATH": str(folder / "libraries")}
+
+    def _write(self, path: Path, text: str) -> None:
+        self.victim.write(path, text).chmod(0o755)
+
+    def ask(self, what: str, words: tuple[str, ...]) -> bool:
+        """Whether something of the clone was run or used."""
+        self.used.unlink(missing_ok=True)
+        self.victim.run(*words, env=self.env, seconds=100)
+        was_hit = self.victim.was_hit()
+        started = self.used.read_text() if self.used.exists() else ""
+        names = AGENTS if words == ("backends",) else ("opencode",)
+        assert was_hit or all(f"/{name}\n" in started for name in names), f"{what} starts not every program"
+        return was_hit
+
+
+def plant_beside_agents(folder: Path, tally: Tally) -> None:
+    for what, words in ASKING:
+        for index, relative in enumerate(FOLDERS if words == ("backends",) else FOLDERS[:3]):
+            scene = ProgramScene(folder / f"{words[0]}-{index}", f"{relative}:")
+            tally.count(f"{what}, with {relative!r} in PATH", scene.ask(what, words))
+        scene = ProgramScene(folder / f"{words[0]}-files", "")
+        for name, content in VARIABLE_FILES.items():
+            planted = scene.victim.write(scene.victim.project / name, content)
+            tally.count(f"{what}, with variables in {name}", scene.ask(what, words))
+            planted.unlink()
+        scene.env["NODE_OPTIONS"] = PLANTED
+        assert scene.ask(what, words), f"{what} would not show a variable"
+        scene = ProgramScene(folder / f"{words[0]}-control", f"{folder}/{words[0]}-control/project/bin:")
+        assert scene.ask(what, words), f"{what} would not show what was planted"
+
+
 ATTACKS = (
     Attack("A41", "a clone's programs in a relative folder of PATH", plant_programs),
+    Attack("A41", "a clone's programs and variables for other agents' programs", plant_beside_agents),
     Attack("A41", "a clone's settings and code for commands of the person's own", use_a_clones_folder),
 )
