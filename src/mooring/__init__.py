@@ -154,6 +154,7 @@ if TYPE_CHECKING:
         Status,
         Unapproved,
     )
+    from mooring.core.taken_name import TakenName
     from mooring.core.tool import (
         Hints,
         Listing,
@@ -167,6 +168,7 @@ if TYPE_CHECKING:
     from mooring.core.turn import (
         DeniedCall,
         HistoryCompacted,
+        NameTaken,
         PlanChanged,
         QuestionAnswered,
         QuestionAsked,
@@ -383,6 +385,7 @@ __all__ = [
     "ModelRequest",
     "ModelTool",
     "MooringError",
+    "NameTaken",
     "NeedsAuth",
     "NeedsInput",
     "NeedsLogin",
@@ -440,6 +443,7 @@ __all__ = [
     "Stdio",
     "SummaryMessage",
     "Suspended",
+    "TakenName",
     "Text",
     "TextBlock",
     "TextPiece",
@@ -494,7 +498,7 @@ _NAMES = {
     ),
     "agents.model": "BlockFinished Model ModelRequest ReplyEvent ReplyFinished ReplyText ReplyThinking",
     "core.turn": (
-        "DeniedCall HistoryCompacted PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
+        "DeniedCall HistoryCompacted NameTaken PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
         "TokenUsage TokensUsed ToolFinished ToolStarted TurnDone TurnEvent TurnFailed TurnInput TurnStarted"
     ),
     "auth.login": "LoginResult",
@@ -516,6 +520,7 @@ _NAMES = {
     ),
     "core.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
     "core.status": "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved",
+    "core.taken_name": "TakenName",
     "core.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
     "core.where": "Viewpoint Where",
     "host.host": "Host",

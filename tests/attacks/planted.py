@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -200,9 +201,64 @@ def take_a_name_of_somebody_else(folder: Path, tally: Tally) -> None:
         tally.count(f"the agent {name}", "of-project" in prompt)
 
 
+# --- names of somebody else's ---------------------------------------------------------------------------------------
+
+TAKEN = {
+    "agent": (".claude/agents/explore.md", "explore"),
+    "command": (".claude/commands/review.md", "review"),
+    "skill": (".agents/skills/tides/SKILL.md", "tides"),
+}
+PLANTED = "---\nname: {}\ndescription: x\n---\nof-project"
+
+
+def pass_for_somebody_else(folder: Path, tally: Tally) -> None:
+    """A project's agent, command and skill are used by names of the person's own and of Mooring's, without a word.
+
+    As they are; changed after an approval; in another project after an approval in this one; behind a link.
+    """
+    for kind, (path, name) in TAKEN.items():
+        victim = Victim(folder / kind)
+        victim.write(victim.home / path, PLANTED.format(name).replace("of-project", "of-person"))
+        planted = victim.write(victim.project / path, PLANTED.format(name))
+        tally.count(f"the {kind} as it is", not _tells(victim, kind, name))
+        assert victim.run("agents", "approve", name).returncode == 0
+        assert not _tells(victim, kind, name), "an approval has no effect"
+        for ending in (" ", "\nwhatever"):
+            planted.write_text(PLANTED.format(name) + ending)
+            tally.count(f"the {kind} with {ending!r} behind it", not _tells(victim, kind, name))
+        _pass_by_a_link(victim, planted, kind, name, tally)
+        other = Victim(folder / f"other-{kind}")
+        other.write(other.project / path, PLANTED.format(name))
+        shutil.rmtree(other.home)
+        shutil.copytree(victim.home, other.home)
+        tally.count(f"the {kind} in another project", not _tells(other, kind, name))
+        planted.unlink()
+        assert not _tells(victim, kind, name), "the person's own is taken for the project's"
+
+
+def _pass_by_a_link(victim: Victim, planted: Path, kind: str, name: str, tally: Tally) -> None:
+    """What was approved becomes a link to another file of the project, and that file changes."""
+    planted.unlink()
+    target = victim.write(victim.project / "docs" / f"{kind}.md", PLANTED.format(name))
+    planted.symlink_to(target)
+    assert not _tells(victim, kind, name), "the same text behind a link is not what was approved"
+    target.write_text(PLANTED.format(name).replace("of-project", "of-somebody"))
+    tally.count(f"the {kind} behind a link", not _tells(victim, kind, name))
+
+
+def _tells(victim: Victim, kind: str, name: str) -> bool:
+    """Whether the use of a name says that it is the project's."""
+    words = ("--agent", name, "-p", "Go") if kind == "agent" else ("-p", f"/{name}")
+    with FakeModel(lambda _: Say("Done.")) as fake:
+        done = victim.run("chat", "-m", MODEL, *words, env=make_model_env(fake), seconds=120)
+        assert fake.requests, done.stderr
+    return f"{name} is this project's {kind} (" in done.stderr and f"mooring agents approve {name}" in done.stderr
+
+
 ATTACKS = (
     Attack("A37", "a file is planted outside of the project", write_outside_of_the_project),
     Attack("A37", "a file is planted that other programs run", plant_what_is_run),
     Attack("A40", "a text imports settings and logins", import_configuration),
+    Attack("A40", "a project's file passes for somebody else's", pass_for_somebody_else),
     Attack("A40", "a project takes a name that says it is somebody else's", take_a_name_of_somebody_else),
 )

@@ -5,7 +5,9 @@ import pytest
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.core.content import Text
 from mooring.core.limits import TurnLimits
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import (
+    NameTaken,
     PlanChanged,
     TextPiece,
     ThinkingPiece,
@@ -87,6 +89,18 @@ def test_tools_that_are_open_when_the_turn_ends_are_ended_with_it(
     reporter.start_tool("late", "add", "box", "add", {})
     reporter.finish_tool("1", success=True)
     assert len(events) == before
+
+
+def test_each_use_of_an_agent_under_a_name_that_the_project_took_is_told(events: list[TurnEvent]) -> None:
+    reporter = AgentReporter("s", "claude")
+    taken = TakenName("/p", "agent", "explore", "/p/.claude/agents/explore.md", "0", "builtin:explore")
+    reporter.taken_names = {"explore": taken}
+    reporter.begin(events.append, agent="explore")
+    reporter.begin_agent("one", agent="explore")
+    reporter.begin_agent("two", agent="plan")
+    reporter.end("finished")
+    told = [event for event in events if isinstance(event, NameTaken)]
+    assert [(event.parent, event.taken) for event in told] == [(None, taken), ("one", taken)]
 
 
 def test_a_sub_agent_is_told_apart_and_ends_with_its_call(reporter: AgentReporter, events: list[TurnEvent]) -> None:

@@ -14,6 +14,7 @@ from mooring.backends.host_servers import SwitchServer
 from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
+from mooring.core.taken_name import TakenName
 from mooring.core.verdict import Rule
 from mooring.errors import ConfigError
 from mooring.host.first_starts import FirstStarts
@@ -64,6 +65,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     journal: Journal | None = None
     agent: str | None = None
     """Its name, if it is a defined one."""
+    find_taken_name: Callable[[], TakenName | None] = lambda: None
+    """Finds out whether it is a project's under a name of somebody else's, as each turn tells."""
     refresh: Callable[[Registry], Awaitable[None]] | None = None
     """Looks at its definition again, before each turn."""
     brings: AgentDefinition | None = None

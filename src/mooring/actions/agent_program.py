@@ -13,11 +13,12 @@ from mooring.actions.choose_backend import TELL_COSTS
 from mooring.actions.session_start import SessionStart
 from mooring.actions.sessions import OpenedSession, open_session
 from mooring.agents.definition import AgentDefinition
-from mooring.agents.files.find import find_agents
+from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.instructions.collect import collect_instructions
 from mooring.agents.instructions.section import write_section
 from mooring.agents.sessions.handover import Handover, make_handover
 from mooring.agents.sessions.told import ToldConversation
+from mooring.agents.taken_names import TakenNames
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
@@ -28,7 +29,9 @@ from mooring.core.backend_name import ProgramName, ServersWay
 from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.question import Ask
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import Backend, EmitTurnEvent, ServerStatus, TurnDone, TurnEvent, TurnInput
+from mooring.core.where import Viewpoint
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
@@ -155,7 +158,10 @@ async def open_program(
         on_problem=on_problem,
     )
     async with session as opened, _open_bridge(host, options, opened) as bridge:
-        settings = _make_backend_options(host, options, opened, await _list_agents(host, options))
+        # In a thread: it looks at the disk, and a home may be on a slow one.
+        found = await asyncio.to_thread(find_agents, viewpoint)
+        bridge.reporter.taken_names = await asyncio.to_thread(_find_taken_names, viewpoint, found)
+        settings = _make_backend_options(host, options, opened, _list_agents(found, options))
         if not PROGRAM_FACTS[options.name].reads_instructions:
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
         bridge.reporter.limits = _settle_limits(host, options, on_problem)
@@ -196,10 +202,14 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
         yield bridge
 
 
-async def _list_agents(host: Host, options: ProgramOptions) -> tuple[AgentDefinition, ...]:
+def _find_taken_names(viewpoint: Viewpoint, found: FoundAgents) -> dict[str, TakenName]:
+    """The names that the project's agents took and the person has not approved."""
+    names = TakenNames(viewpoint)
+    return {taken.name: taken for taken in names.list_agents(found) if not names.is_approved(taken)}
+
+
+def _list_agents(found: FoundAgents, options: ProgramOptions) -> tuple[AgentDefinition, ...]:
     """The agents that a program can use as its own: those that files define, and the built-in ones it lacks."""
-    # In a thread: it looks at the disk, and a home may be on a slow one.
-    found = await asyncio.to_thread(find_agents, host.viewpoint)
     brought = PROGRAM_FACTS[options.name].sub_agents
     return tuple(
         definition for definition in found.by_name.values() if _is_offered(definition, options.agent_name, brought)

@@ -80,6 +80,7 @@ def _make_thread(
         messages=past.messages,
         ended=past.ended,
         agent=options.agent,
+        find_taken_name=options.find_taken_name,
         limits=options.limits,
         ask=None if options.ask is None else reporter.wrap_ask(check_ask(options.ask)),
     )
@@ -144,6 +145,7 @@ def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) ->
         on_plan=thread.change_plan,
         settings=host.settings,
         skills=options.words.commands if options.words is not None else None,
+        on_taken_name=thread.reporter.tell_taken_name,
     )
 
 

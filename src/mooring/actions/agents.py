@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.actions.known import list_known_tools
+from mooring.actions.taken_names import ListedName, list_taken_names
 from mooring.agents.definition import AgentDefinition, AgentFormat, AgentOrigin
 from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.missing_tools import MissingTool, OfferedTools, describe_missing, find_missing_tools
@@ -41,12 +42,14 @@ class ListedAgent(Struct, frozen=True, kw_only=True, rename="camel"):
     """Tools that it names and nothing offers."""
 
 
-class AgentListing(Struct, frozen=True):
+class AgentListing(Struct, frozen=True, rename="camel"):
     """Every agent by name, and what is wrong with agent files."""
 
     version: int
     agents: tuple[ListedAgent, ...]
     problems: tuple[Problem, ...]
+    taken_names: tuple[ListedName, ...]
+    """The names that agents, commands and skills of the project took."""
 
 
 class AgentServer(Struct, frozen=True, rename="camel"):
@@ -75,7 +78,7 @@ def list_agents(viewpoint: Viewpoint, inventory: Inventory) -> AgentListing:
     found = find_agents(viewpoint)
     servers = _find_servers(viewpoint, inventory)
     agents = (_list_one(found, found.by_name[name], servers) for name in sorted(found.by_name))
-    return AgentListing(1, tuple(agents), found.problems)
+    return AgentListing(1, tuple(agents), found.problems, list_taken_names(viewpoint, found))
 
 
 def show_agent(viewpoint: Viewpoint, inventory: Inventory, name: str) -> ShownAgent:

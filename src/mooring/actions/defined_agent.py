@@ -7,7 +7,9 @@ from mooring.agents.files.find import AgentFiles
 from mooring.agents.missing_tools import describe_missing, find_missing_tools
 from mooring.agents.selection import apply_selection
 from mooring.agents.sessions.store import SessionSummary
+from mooring.agents.taken_names import TakenNames
 from mooring.core.status import Disabled
+from mooring.core.taken_name import TakenName
 from mooring.core.where import Viewpoint
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
@@ -20,9 +22,12 @@ from mooring.tools.scope import ToolScope
 class DefinedAgent:
     """An agent by its definition, which is read again before each turn."""
 
-    def __init__(self, files: AgentFiles, definition: AgentDefinition) -> None:
+    def __init__(self, viewpoint: Viewpoint, files: AgentFiles, definition: AgentDefinition) -> None:
+        self._viewpoint = viewpoint
         self._files = files
         self.definition = definition
+        self.taken_name: TakenName | None = None
+        """The name of somebody else's that it has, as a project's; known from the first turn on."""
 
     async def refresh(self, registry: Registry, within: ToolScope | None = None) -> None:
         """Look at its file again: what it says counts from now on. If the file is gone, the agent stays as it was.
@@ -32,6 +37,8 @@ class DefinedAgent:
         # In a thread: it looks at the disk, and a home may be on a slow one.
         found = await asyncio.to_thread(self._files.find)
         definition = found.get(self.definition.name)
+        if definition is not None:
+            self.taken_name = await asyncio.to_thread(TakenNames(self._viewpoint).find_agent, found, definition)
         if definition is not None and definition != self.definition:
             self.definition = definition
             registry.narrow(apply_selection(definition.tools, within))
@@ -66,7 +73,7 @@ def _find_defined_agent(
 ) -> DefinedAgent | None:
     files = AgentFiles(viewpoint)
     if name is not None:
-        return DefinedAgent(files, files.find().find(name))
+        return DefinedAgent(viewpoint, files, files.find().find(name))
     # Without this, an agent that may only read would go on with every tool.
     previous = None if continued is None else continued.agent
     if previous is None:
@@ -75,4 +82,4 @@ def _find_defined_agent(
     if definition is None:
         hint = "Choose another with --agent NAME; `mooring agents` lists them."
         raise ConfigError(f"This conversation is with the agent {previous!r}, which is no longer defined.", hint)
-    return DefinedAgent(files, definition)
+    return DefinedAgent(viewpoint, files, definition)

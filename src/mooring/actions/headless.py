@@ -19,7 +19,7 @@ from mooring.actions.opening import connect_servers, find_config_errors, find_wa
 from mooring.actions.server_skill import add_skill, find_used_skill
 from mooring.actions.session_start import SessionStart
 from mooring.actions.turn import Agent, add_definition, open_kept_agent, restore_model_for
-from mooring.actions.written_command import make_command_turn
+from mooring.actions.written_command import find_taken_name, make_command_turn
 from mooring.agents.commands.used import UsedCommand, find_used_command
 from mooring.agents.model import Model
 from mooring.core.backend_name import BackendName, is_program
@@ -27,16 +27,19 @@ from mooring.core.config import ServerConfig
 from mooring.core.limits import TurnLimits
 from mooring.core.problem import Problem
 from mooring.core.status import Unapproved
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import (
     Backend,
     DeniedCall,
     EndOfTurn,
+    NameTaken,
     ServerStatus,
     TokenUsage,
     TurnDone,
     TurnEvent,
     TurnFailed,
     TurnInput,
+    TurnStarted,
 )
 from mooring.display.lines import describe_end
 from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError
@@ -123,7 +126,8 @@ async def run_headless(
     on_missing(_list_lacks(host, responder))
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
     prompt = await _read_prompt(host, responder, request, words, deadline)
-    outcome = _Outcome(on_event)
+    command = prompt.command
+    outcome = _Outcome(on_event, None if command is None else await find_taken_name(host.viewpoint, command))
     async with _open_backend(host, responder, on_problem) as opened:
         said = await _make_input(host, opened, prompt, request, deadline, on_problem)
         backend = opened.backend if isinstance(opened, Agent) else opened
@@ -261,14 +265,18 @@ async def _make_input(
 class _Outcome:
     """How a turn ended, read off what it told; everything is passed on."""
 
-    def __init__(self, pass_on: Callable[[TurnEvent], None]) -> None:
+    def __init__(self, pass_on: Callable[[TurnEvent], None], taken: TakenName | None) -> None:
+        """`taken` is what the use of a command has to say: the turn tells it, though the command began before it."""
         self.errors: list[str] = []
+        self._taken = taken
         self.ends: list[TurnDone] = []
         self._pass_on = pass_on
 
     def take(self, event: TurnEvent) -> None:
         self._pass_on(event)
         match event:
+            case TurnStarted(parent=None) if self._taken is not None:
+                self._pass_on(NameTaken(session=event.session, turn=event.turn, taken=self._taken))
             case TurnFailed(parent=None, retry_in=None):
                 self.errors.append(event.error)
             case TurnDone(parent=None):

@@ -1,5 +1,6 @@
 """The sub-agents of one agent: each opened with its own model, tools and session, and closed when it has answered."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeAlias
@@ -14,9 +15,11 @@ from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
 from mooring.agents.sub.known import KnownAgents
 from mooring.agents.sub.tool import AgentTool, SubAgent, SubAgentTask
+from mooring.agents.taken_names import TakenNames
 from mooring.agents.thread import AgentThread
 from mooring.backends.api.choice import CLAUDE_MODELS
 from mooring.core.question import Answer, Ask, Permission, Question
+from mooring.core.taken_name import TakenName
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
@@ -80,7 +83,8 @@ class SubAgents:
         async with self._open_model(task) as model:
             name = task.definition.name
             journal = self._thread.journal.begin_sub_agent(task.call, agent=name, model=model.name)
-            options = replace(self._make_options(task), journal=journal)
+            taken = await asyncio.to_thread(self._find_taken_name, task)
+            options = replace(self._make_options(task), journal=journal, find_taken_name=lambda: taken)
             reporter = self._thread.reporter.begin_sub_agent(task.call)
             place = replace(self._place, depth=self._place.depth + 1, part_of=self.registry)
             try:
@@ -88,6 +92,9 @@ class SubAgents:
                     yield SubAgent(opened.thread, opened.brought.notes)
             finally:
                 journal.close()
+
+    def _find_taken_name(self, task: SubAgentTask) -> TakenName | None:
+        return TakenNames(self._host.viewpoint).find_agent(self._place.known.found, task.definition)
 
     def _make_options(self, task: SubAgentTask) -> AgentOptions:
         definition, above = task.definition, self._options

@@ -295,6 +295,7 @@ def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptio
     return replace(
         options,
         agent=definition.name,
+        find_taken_name=lambda: defined.taken_name,
         role=lambda: defined.definition.prompt,
         refresh=partial(defined.refresh, within=options.within),
         within=apply_selection(definition.tools, options.within),

@@ -13,8 +13,10 @@ from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.template import CommandArguments, ShellPiece, has_fields, split_pieces
 from mooring.agents.commands.used import UsedCommand
 from mooring.agents.reach import make_reach
+from mooring.agents.taken_names import TakenNames
 from mooring.core.mention import TypedMention, find_mentions
 from mooring.core.problem import Problem
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import TurnInput
 from mooring.core.where import Viewpoint
 from mooring.display.marked import escape_marks
@@ -34,6 +36,11 @@ class CommandTurn(Struct, frozen=True):
 
     said: TurnInput
     problems: tuple[Problem, ...] = ()
+
+
+async def find_taken_name(viewpoint: Viewpoint, used: UsedCommand) -> TakenName | None:
+    """What the use of a command has to say about its name; `None` if nothing, or the person approved it."""
+    return await asyncio.to_thread(TakenNames(viewpoint).find_command, used.found, used.name)
 
 
 async def make_command_turn(

@@ -19,6 +19,8 @@ class AgentOrigin(Struct, frozen=True):
     format: AgentFormat = "mooring"
     path: str = ""
     """The file; empty for an agent that Mooring brings with it."""
+    digest: str = ""
+    """Of what the file said when it was read."""
 
 
 class ToolSelection(Struct, frozen=True):

@@ -35,6 +35,9 @@ async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEv
     reporter = thread.reporter
     thread.begin_turn()
     reporter.begin(emit, model=thread.model.name, agent=thread.agent)
+    taken = thread.find_taken_name()
+    if taken is not None:
+        reporter.tell_taken_name(taken)
     reason: EndOfTurn = "failed"
     try:
         reason = await _take_turn(thread, said)

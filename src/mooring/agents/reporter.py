@@ -16,11 +16,13 @@ from mooring.core.call import (
 from mooring.core.content import Text
 from mooring.core.outcome import Outcome
 from mooring.core.question import Allow, Answer, Ask, No, Question, Yes
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import (
     DeniedCall,
     EmitTurnEvent,
     EndOfTurn,
     HistoryCompacted,
+    NameTaken,
     PlanChanged,
     QuestionAnswered,
     QuestionAsked,
@@ -126,6 +128,10 @@ class TurnReporter:
             agent=agent,
         )
         self._tell(started)
+
+    def tell_taken_name(self, taken: TakenName) -> None:
+        """Tell that something of the project is used by a name of somebody else's."""
+        self._tell(NameTaken(**self.stamp, taken=taken))
 
     def end(self, reason: EndOfTurn, text: str = "") -> None:
         """End the turn. Calls that are still open were cut off by whatever ended it."""

@@ -14,6 +14,7 @@ from mooring.core.content import Text
 from mooring.core.limits import TurnLimits
 from mooring.core.outcome import Outcome
 from mooring.core.question import Ask
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import Todo, TurnTools
 
 NO_OUTPUT = Text("(no output)")
@@ -36,6 +37,7 @@ class AgentThread:
         messages: Iterable[Message] = (),
         ended: Iterable[CallResult] = (),
         agent: str | None = None,
+        find_taken_name: Callable[[], TakenName | None] = lambda: None,
         limits: TurnLimits | None = None,
         ask: Ask | None = None,
         sleep: Sleep = asyncio.sleep,
@@ -50,6 +52,8 @@ class AgentThread:
         self.messages = list(messages)
         self.ended = {result.id: result for result in ended}
         self.agent = agent
+        self.find_taken_name = find_taken_name
+        """Finds out whether the agent is a project's under a name of somebody else's."""
         self.limits = limits or TurnLimits()
         self.ask = ask
         self.granted_requests = 0

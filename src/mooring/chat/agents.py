@@ -1,6 +1,7 @@
 """`/agents`: the agents that can be used here."""
 
 from mooring.chat.command import CommandFace, say_rows
+from mooring.display.lines import describe_taken_name
 from mooring.display.text import problem_line, safe, shorten_description
 
 
@@ -19,4 +20,5 @@ async def show_agents(chat: CommandFace, _: str) -> None:
     say_rows(chat, rows, "There are no agents.")
     notes = [note for agent in listing.agents for note in list_agent_notes(agent, home)]
     chat.say(*notes, *(problem_line(problem, home) for problem in listing.problems))
+    chat.say(*(describe_taken_name(each.taken, approved=each.approved) for each in listing.taken_names))
     chat.say("To talk to one of them: mooring chat --agent NAME")

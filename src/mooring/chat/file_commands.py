@@ -7,6 +7,7 @@ from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.used import UsedCommand, find_used_command
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.conversation import Conversation
+from mooring.display.lines import describe_taken_name
 from mooring.display.text import problem_line, safe, short_path, shorten_description
 
 
@@ -20,11 +21,14 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
     conversation, agent = chat.conversation, chat.conversation.responder.agent
     if agent is None:
         raise refuse_without_model(used.name)
-    from mooring.actions.written_command import make_command_turn  # few chats use a command
+    from mooring.actions.written_command import find_taken_name, make_command_turn  # few chats use a command
 
     home = conversation.viewpoint.where.home
     # Said before anything runs: it is sent in the person's name, and a repository may have written it.
     chat.say(safe(f"/{used.name}: {used.command.scope}, {short_path(used.command.path, home)}"))
+    taken = await find_taken_name(conversation.viewpoint, used)
+    if taken is not None:
+        chat.warn(describe_taken_name(taken))
     turn = await make_command_turn(conversation.host, agent.registry, used, agent.takes, Deadline(None))
     for problem in turn.problems:
         chat.warn(problem_line(problem, home))

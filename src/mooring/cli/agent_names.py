@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 def complete_agent(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Complete the name of an agent."""
+    return list_agents_for_completion(ctx, incomplete)
+
+
+def list_agents_for_completion(ctx: click.Context, incomplete: str) -> list[str]:
+    """The names of agents that begin with what was typed."""
     from mooring.actions.agents import list_agent_names  # only a shell that completes needs it
 
     try:

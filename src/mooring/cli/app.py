@@ -26,7 +26,7 @@ TABLE: Table = {
     "backends": ("mooring.cli.backends:command", "Who can answer in a chat: versions, logins, what is missing."),
     "logs": ("mooring.cli.logs:command", "What a server wrote."),
     "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
-    "agents": ("mooring.cli.agents:command", "Agents that can be used here, and what each may use."),
+    "agents": ("mooring.cli.agents.group:group", "Agents that can be used here, and what each may use."),
     "sessions": ("mooring.cli.sessions.group:group", "Conversations that can be continued: list, show or remove them."),
     "secret": ("mooring.cli.secret.group:group", "Keep secrets out of configuration files."),
     "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),

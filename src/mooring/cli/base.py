@@ -20,6 +20,8 @@ from mooring.display.text import columns, width, wrap_words
 from mooring.errors import ConfigError, MooringError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from mooring.inventory.load import Inventory
 
 # Exit codes, which other programs rely on. UNHEALTHY is also the code of a tool that says it failed, USAGE also that of
@@ -289,6 +291,30 @@ class LazyGroup(Command, click.Group):
             inner = self.get_command(ctx, name) if place.endswith(":group") else None
             if isinstance(inner, LazyGroup):
                 yield inner
+
+
+class ShowGroup(LazyGroup):
+    """A group whose verb `show` can be left out: `mooring sessions ID`."""
+
+    def __init__(self, *args: Any, list_names: Callable[[click.Context, str], list[str]], **kwargs: Any) -> None:
+        """`list_names` completes what can be shown."""
+        super().__init__(*args, **kwargs)
+        self._list_names = list_names
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        verbs = {*self.table, *self.aliases}
+        needs_help = set(args) <= set(ctx.help_option_names) and bool(args)
+        # A shell that completes the first word is offered the verbs as well.
+        is_completed = ctx.resilient_parsing and not args
+        if verbs.isdisjoint(args) and not needs_help and not is_completed:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem  # only a shell that completes needs it
+
+        names = [CompletionItem(name) for name in self._list_names(ctx, incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *names]
 
 
 def _list_outside(ctx: click.Context, typed: str) -> list[str]:

@@ -28,9 +28,10 @@ from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import STARTUP_ERROR, print_warnings, warn
-from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
+from mooring.core.turn import NameTaken, ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
 from mooring.core.units import MIB
 from mooring.core.verdict import CommandPermissions, Mode
+from mooring.display.lines import describe_taken_name
 from mooring.display.text import name_server, safe, safe_text
 from mooring.errors import ConfigError
 
@@ -127,6 +128,8 @@ def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEven
 
     def show_progress(event: TurnEvent) -> None:
         match event:
+            case NameTaken(taken=taken):
+                ticker.warn(describe_taken_name(taken))
             case ToolStarted():
                 ticker.show(f"calling {_name_tool(event)} …")
             case ToolFinished():

@@ -10,6 +10,9 @@ from mooring.core.config import ServerConfig
 Standing: TypeAlias = Literal["own", "approved", "rejected", "changed", "unseen"]
 """The user's own definition, or a project's: approved, rejected, changed since it was approved, or not yet judged."""
 
+NamedKind: TypeAlias = Literal["agent", "command", "skill"]
+"""What a project's file can be whose name is approved. Here, because a listing loads nothing else for it."""
+
 UNDECIDED: tuple[Standing, ...] = ("unseen", "changed")
 """A project's definition waits for a decision; a rejected one does not, until it changes."""
 

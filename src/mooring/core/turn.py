@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mooring.core.call import Definition
 from mooring.core.outcome import Outcome, Part
 from mooring.core.question import Question
+from mooring.core.taken_name import TakenName
 from mooring.core.verdict import Verdict
 
 # --- what a turn tells ------------------------------------------------------------------------------------------------
@@ -35,6 +36,15 @@ class TurnStarted(_TurnEvent, frozen=True, tag="Started"):
     backend: str
     model: str | None = None
     agent: str | None = None
+
+
+class NameTaken(_TurnEvent, frozen=True, tag="NameTaken"):
+    """An agent or a skill of the project is used by a name that would mean the person's own, or Mooring's.
+
+    Told at each use, until the person approves what the project's file says: `mooring agents approve NAME`.
+    """
+
+    taken: TakenName
 
 
 class TextPiece(_TurnEvent, frozen=True, tag="Text"):
@@ -197,6 +207,7 @@ class TurnDone(_TurnEvent, frozen=True, tag="Done"):
 
 TurnEvent: TypeAlias = (
     TurnStarted
+    | NameTaken
     | TextPiece
     | ThinkingPiece
     | ToolStarted

@@ -1,6 +1,7 @@
 """Calls, events and questions as plain lines, for any face: what others wrote in them is shown, never obeyed."""
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
@@ -43,8 +44,10 @@ from mooring.core.question import (
 )
 from mooring.core.result import Progress
 from mooring.core.status import status_error, status_word
+from mooring.core.taken_name import TakenName
 from mooring.core.tool import Hints
 from mooring.core.turn import ToolFinished, TurnDone
+from mooring.core.where import is_below
 from mooring.display.text import (
     columns,
     count_noun,
@@ -53,6 +56,7 @@ from mooring.display.text import (
     exact_text,
     mark_server,
     problem_line,
+    quote_argument,
     quote_server,
     safe,
     safe_text,
@@ -353,6 +357,25 @@ def describe_end(done: TurnDone) -> str:
             return "The model wanted to make the same call again and again; the last one was not made."
         case "length":
             return "The reply was cut off at the longest that the model may write. Calls in it were not made."
+
+
+def describe_taken_name(taken: TakenName, *, approved: bool = False) -> str:
+    """Whose an agent, a command or a skill is that the project named like another, and how to reach that one.
+
+    With the command that has it said no more, or withdraws that.
+    """
+    slash = "" if taken.kind == "agent" else "/"
+    name, other = safe(f"{slash}{taken.name}"), safe(f"{slash}{taken.instead_of}")
+    # Quoted: the project chose it, and it must not read like a part of the sentence.
+    is_inside = is_below(taken.path, taken.project)
+    file = quote_argument(os.path.relpath(taken.path, taken.project) if is_inside else taken.path)
+    changed = ", changed since you approved it" if taken.is_changed else ""
+    owner = "Mooring's" if taken.instead_of.startswith("builtin:") else "yours"
+    verb = "Approved; to be told again: mooring agents reset" if approved else "To stop this: mooring agents approve"
+    return (
+        f"{name} is this project's {taken.kind} ({file}{changed}), not {owner}, which is {other}. "
+        f"{verb} {quote_argument(taken.name)}"
+    )
 
 
 def _was_at(former: str) -> str:

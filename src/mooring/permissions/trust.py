@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import AllowRule, Standing, is_in_force
+from mooring.core.approved import AllowRule, NamedKind, Standing, is_in_force
 from mooring.core.config import Broken, ServerConfig
 from mooring.core.problem import Problem
 from mooring.core.units import MIB
@@ -63,6 +63,19 @@ class Decision(Struct, frozen=True):
         return self.by == PERSON or self.target is not None
 
 
+class NameApproval(Struct, frozen=True):
+    """That a project's agent, command or skill may have a name of somebody else's without a word about it."""
+
+    project: str
+    kind: NamedKind
+    name: str
+    digest: str
+    at: str = ""
+
+    def is_about(self, project: str, kind: NamedKind, name: str) -> bool:
+        return (self.project, self.kind, self.name) == (project, kind, name)
+
+
 class ApprovalRecord(Struct, frozen=True):
     """Every decision on record, one for each project, name and definition."""
 
@@ -70,6 +83,12 @@ class ApprovalRecord(Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
     reset: tuple[tuple[str, str], ...] = ()
     """The projects and names whose decisions were withdrawn: what another tool recorded is not adopted again."""
+    names: tuple[NameApproval, ...] = ()
+    """What projects' files may be called, oldest first."""
+
+    def list_name_digests(self, project: str, kind: NamedKind, name: str) -> tuple[str, ...]:
+        """The texts that were approved under a name, oldest first."""
+        return tuple(each.digest for each in self.names if each.is_about(project, kind, name))
 
     def may_adopt(self, project: str, name: str) -> bool:
         """Whether an approval that another tool recorded may be adopted: the person has not had their own say."""
@@ -203,6 +222,39 @@ def reset(where: Where, project: str, names: Sequence[str]) -> None:
         forgotten = [(project, name) for name in names]
         kept = tuple(each for each in record.decisions if (each.project, each.name) not in forgotten)
         _write(path, replace(record, decisions=kept, reset=tuple(dict.fromkeys((*record.reset, *forgotten)))))
+
+
+def approve_names(where: Where, approved: Iterable[NameApproval]) -> None:
+    """Record that projects' files may have these names as they are now.
+
+    Raises:
+        FileError: the record cannot be read or written, or is locked; it is left as it was.
+    """
+    path = record_path(where)
+    with files.locked(path):
+        record = _read_for_update(path)
+        names = record.names
+        for each in approved:
+            about = [other for other in names if other.is_about(each.project, each.kind, each.name)]
+            others = [other for other in names if other not in about]
+            texts = [other for other in about if other.digest != each.digest]
+            names = (*others, *texts[1 - MAX_VERSIONS :], each)
+        _write(path, replace(record, names=names))
+
+
+def reset_names(where: Where, project: str, kind: NamedKind, name: str) -> bool:
+    """Forget that a project's file may have a name, whatever it said; whether there was anything to forget.
+
+    Raises:
+        FileError: the record cannot be read or written, or is locked; it is left as it was.
+    """
+    path = record_path(where)
+    with files.locked(path):
+        record = _read_for_update(path)
+        kept = tuple(each for each in record.names if not each.is_about(project, kind, name))
+        if kept != record.names:
+            _write(path, replace(record, names=kept))
+        return kept != record.names
 
 
 def _write(path: str, record: ApprovalRecord) -> None:

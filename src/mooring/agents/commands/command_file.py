@@ -1,6 +1,7 @@
 """One command or skill, as its file says it."""
 
 import os
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ class WrittenCommand(Struct, frozen=True, kw_only=True):
     tool: CommandTool
     path: str
     """As a person would look for it."""
+    digest: str = ""
+    """Of what its file says; a skill's other files are not part of it."""
     folder: str = ""
     """For a skill, where its other files are, without links."""
     description: str = ""
@@ -55,6 +58,7 @@ def read_command(folder: CommandFolder, name: str, path: str, real: str) -> Writ
         scope=folder.scope,
         tool=folder.tool,
         path=path,
+        digest=sha256(data).hexdigest(),
         folder=os.path.dirname(real) if is_skill else "",
         description=_find_description(found),
         hint=_read_line(header.get("argument-hint")),

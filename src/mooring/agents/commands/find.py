@@ -37,6 +37,8 @@ class FoundCommands(Struct, frozen=True):
     names: Mapping[str, str] = {}
     """The shortest name of each command, by its path."""
     problems: tuple[Problem, ...] = ()
+    taken: Mapping[str, WrittenCommand] = {}
+    """The person's own command that a name would mean if no file of the project had taken it."""
 
     @property
     def commands(self) -> Iterator[tuple[str, WrittenCommand]]:
@@ -57,7 +59,7 @@ class CommandFiles:
     """Looks for commands again and again; a file that has not changed is not read again."""
 
     def __init__(self, viewpoint: Viewpoint) -> None:
-        self._viewpoint = viewpoint
+        self.viewpoint = viewpoint
         self._unchanged = UnchangedFiles[WrittenCommand | Problem]()
 
     def find(self) -> FoundCommands:
@@ -77,8 +79,8 @@ class CommandFiles:
         return _name_all(commands, problems)
 
     def _list_files(self) -> "Iterator[_CommandPath | Problem]":
-        reach = make_reach(self._viewpoint)
-        for folder in list_folders(self._viewpoint):
+        reach = make_reach(self.viewpoint)
+        for folder in list_folders(self.viewpoint):
             yield from _FolderWalk(folder, reach).walk()
 
     def _take(self, place: "_CommandPath") -> WrittenCommand | Problem | None:
@@ -159,6 +161,7 @@ def _name_all(commands: list[WrittenCommand], problems: list[Problem]) -> FoundC
     """Give each command its names: the highest gets the short one, the others those that say where they are from."""
     by_name: dict[str, WrittenCommand] = {}
     names: dict[str, str] = {}
+    taken: dict[str, WrittenCommand] = {}
     for command in commands:
         possible = [
             command.name,
@@ -167,10 +170,12 @@ def _name_all(commands: list[WrittenCommand], problems: list[Problem]) -> FoundC
             f"{command.scope}:{command.tool}:{command.name}",
         ]
         free = [name for name in possible if name not in by_name and name not in BUILT_IN and _may_have(command, name)]
+        lost = [name for name in possible if name in by_name and by_name[name].scope != command.scope]
+        taken |= dict.fromkeys((name for name in lost if name not in taken), command)
         by_name |= dict.fromkeys(free, command)
         if free:
             names[command.path] = free[0]
         else:
             message = f"The command /{command.name} cannot be used: others have all of its names"
             problems.append(Problem(command.path, message, "rename its file", level="warning"))
-    return FoundCommands(by_name, names, tuple(problems))
+    return FoundCommands(by_name, names, tuple(problems), taken)

@@ -6,7 +6,7 @@ import re
 from msgspec import Struct
 
 from mooring.agents.commands.command_file import WrittenCommand
-from mooring.agents.commands.find import CommandFiles
+from mooring.agents.commands.find import CommandFiles, FoundCommands
 
 
 class UsedCommand(Struct, frozen=True):
@@ -16,6 +16,8 @@ class UsedCommand(Struct, frozen=True):
     command: WrittenCommand
     typed: str
     """What is behind its name."""
+    found: FoundCommands
+    """All commands, as they were when it was looked for."""
 
 
 async def find_used_command(files: CommandFiles, line: str) -> UsedCommand | None:
@@ -25,7 +27,7 @@ async def find_used_command(files: CommandFiles, line: str) -> UsedCommand | Non
         return None
     found = await asyncio.to_thread(files.find)
     command = found.by_name.get(word)
-    return UsedCommand(word, command, typed) if command is not None and command.is_for_person else None
+    return UsedCommand(word, command, typed, found) if command is not None and command.is_for_person else None
 
 
 def split_line(line: str) -> tuple[str, str]:

@@ -55,9 +55,22 @@ class FoundAgents(Struct, frozen=True, dict=True):
         guess = f"Did you mean {' or '.join(near)}?" if near else "`mooring agents` lists them."
         raise ConfigError(f"There is no agent named {name!r}. {guess}")
 
+    def find_taken(self, definition: AgentDefinition) -> AgentDefinition | None:
+        """The person's agent, or Mooring's, whose name a project's agent has taken; `None` if it has taken none."""
+        if definition.origin.scope != "project" or self.by_name.get(definition.name) is not definition:
+            return None
+        # In any case, as names are found.
+        return self._foreign.get(definition.name.casefold())
+
     def list_shadowed(self, name: str) -> list[AgentDefinition]:
         """The definitions that would be used if the one of that name were gone, highest first."""
         return self._shadowed.get(name, [])
+
+    @cached_property
+    def _foreign(self) -> dict[str, AgentDefinition]:
+        """The highest of each name that is not the project's."""
+        others = [each for each in self.all if each.origin.scope != "project"]
+        return {each.name.casefold(): each for each in reversed(others)}
 
     @cached_property
     def _shadowed(self) -> dict[str, list[AgentDefinition]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -53,7 +54,7 @@ def read_agent(place: AgentPath) -> ReadAgent:
     if not found.header.data and (place.folder.format == "claude" or _is_readme(place)):
         # Claude Code takes such a file for a note that somebody left among the agents.
         return ReadAgent(None)
-    return _AgentReader(place, found).read()
+    return _AgentReader(place, found, sha256(data or b"").hexdigest()).read()
 
 
 def _is_readme(place: AgentPath) -> bool:
@@ -72,8 +73,9 @@ _Complaint: TypeAlias = tuple[str, str, str, Severity]
 
 
 class _AgentReader:
-    def __init__(self, place: AgentPath, found: FrontMatter) -> None:
+    def __init__(self, place: AgentPath, found: FrontMatter, digest: str) -> None:
         self._place = place
+        self._digest = digest
         self._header: Mapping[str, Any] = found.header.data
         self._found = found
         self._complaints: list[_Complaint] = []
@@ -107,7 +109,7 @@ class _AgentReader:
             model=asked.model,
             max_turns=self._read_turns(),
             servers=self._read_servers(),
-            origin=AgentOrigin(folder.scope, folder.format, self._place.path),
+            origin=AgentOrigin(folder.scope, folder.format, self._place.path, self._digest),
         )
 
     def _find_name(self) -> str:

@@ -11,14 +11,13 @@ from mooring.agents.local.grep import GrepTool
 from mooring.agents.local.notebook import NotebookEditTool, NotebookReadTool
 from mooring.agents.local.page import PageFetcher
 from mooring.agents.local.reading import ReadTool
-from mooring.agents.local.skill import SkillTool
+from mooring.agents.local.skill import OnTakenName, SkillTool
 from mooring.agents.local.todo import OnPlan, TodoTool
 from mooring.agents.local.web_fetch import WebFetchTool
 from mooring.agents.local.web_search import WebSearchTool
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import EditTool, WriteTool
 from mooring.core.question import Ask
-from mooring.core.turn import Todo
 from mooring.core.where import Where
 from mooring.process.programs import Guard
 from mooring.settings import Settings
@@ -36,12 +35,14 @@ def local_tools(
     on_plan: OnPlan | None = None,
     settings: Settings | None = None,
     skills: CommandFiles | None = None,
+    on_taken_name: OnTakenName | None = None,
 ) -> tuple[LocalTool, ...]:
     """The tools for one conversation in a folder. Make them anew for each: what one has read or started is its own.
 
     `guard` starts commands, and ends them if this program ends; `ask` is whom `AskUserQuestion` asks, and `asker` who
     does. From the settings come the environment of commands, the way to the network, and the tool that searches the
-    web. `skills` is where `Skill` looks; without it there is no such tool.
+    web. `skills` is where `Skill` looks; without it there is no such tool. `on_taken_name` is told of a skill of the
+    project that has a name of the person's own.
     """
     env: Mapping[str, str] = settings["env"] if settings is not None else {}
     network = Options(**settings["network"]) if settings is not None else Options()
@@ -65,9 +66,9 @@ def local_tools(
         WebFetchTool(PageFetcher(Network(where.env), network)),
         WebSearchTool(search),
         AskUserTool(ask, asker),
-        *([SkillTool(workspace, skills)] if skills is not None else []),
+        *([SkillTool(workspace, skills, on_taken_name or _tell_nobody)] if skills is not None else []),
     )
 
 
-def _tell_nobody(_: tuple[Todo, ...]) -> None:
+def _tell_nobody(_: object) -> None:
     return

@@ -9,6 +9,7 @@ from mooring.core.content import Text
 from mooring.core.limits import TurnLimits
 from mooring.core.outcome import CallRefusal, Outcome, Part
 from mooring.core.question import Ask
+from mooring.core.taken_name import TakenName
 from mooring.core.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
 from mooring.errors import Denied
 
@@ -32,6 +33,8 @@ class AgentReporter:
         """How far a turn may go, as far as somebody said so: the program has limits of its own for the rest."""
         self.on_limit: Callable[[], object] = lambda: None
         """Called when a turn has gone far enough: it is to be canceled."""
+        self.taken_names: Mapping[str, TakenName] = {}
+        """The names of agents that the project took and the person has not approved."""
         self.stopped_by: EndOfTurn | None = None
         """Why the turn under way, or the last one, was canceled before its end; `None` if it wasn't."""
         self._reached: EndOfTurn | None = None
@@ -53,6 +56,7 @@ class AgentReporter:
         self._emit = emit
         self._reached = self.stopped_by = None
         self._main.begin(emit, model=model, agent=agent)
+        self._tell_whose(self._main, agent)
 
     def end(self, reason: EndOfTurn, text: str = "") -> None:
         """End the turn, with the sub-agents and the calls that are still open. Without a turn, nothing happens."""
@@ -80,6 +84,12 @@ class AgentReporter:
         sub = self._main.begin_sub_agent(parent)
         self._subs[parent] = sub
         sub.begin(self._emit, model=model, agent=agent)
+        self._tell_whose(sub, agent)
+
+    def _tell_whose(self, reporter: TurnReporter, agent: str | None) -> None:
+        taken = self.taken_names.get(agent or "")
+        if taken is not None:
+            reporter.tell_taken_name(taken)
 
     def end_agent(self, parent: str, reason: EndOfTurn = "finished", text: str = "") -> None:
         """Say that the sub-agent of a call is done, if there is one."""

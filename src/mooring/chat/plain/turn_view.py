@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mooring.chat.plain.terminal import Terminal
 from mooring.core.turn import (
     HistoryCompacted,
+    NameTaken,
     PlanChanged,
     QuestionAnswered,
     QuestionAsked,
@@ -20,7 +21,7 @@ from mooring.core.turn import (
     TurnFailed,
     TurnStarted,
 )
-from mooring.display.lines import describe_end
+from mooring.display.lines import describe_end, describe_taken_name
 from mooring.display.text import count_noun, safe, safe_text
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class TurnView:
             case PlanChanged(steps=steps):
                 self._end_line()
                 self._terminal.say("\n".join(map(_describe_step, steps)))
+            case NameTaken(taken=taken):
+                self._end_line()
+                self._warn(describe_taken_name(taken))
             case HistoryCompacted():
                 self._end_line()
                 self._notice("The conversation filled the model's window; its beginning is now a summary.")
@@ -83,6 +87,8 @@ class TurnView:
         match event:
             case TurnStarted():
                 self._notice(f"{lead}started{self._sub_agents.describe_task(call)}")
+            case NameTaken(taken=taken):
+                self._warn(f"{lead}{describe_taken_name(taken)}")
             case ToolFinished():
                 self._show_call(event, lead)
             case TurnFailed():
@@ -109,15 +115,18 @@ class TurnView:
 
     def _show_failure(self, event: TurnFailed) -> None:
         self._end_line()
-        self._terminal.say(self._terminal.style(_describe_failure(event), "yellow"))
+        self._warn(_describe_failure(event))
 
     def _show_end(self, event: TurnDone) -> None:
         words = describe_end(event)
         # Whoever interrupted it knows, and is told that it has stopped.
         if words and event.reason != "interrupted":
-            self._terminal.say(self._terminal.style(words, "yellow"))
+            self._warn(words)
         if event.replies:
             self._notice(describe_spending(event))
+
+    def _warn(self, text: str) -> None:
+        self._terminal.say(self._terminal.style(text, "yellow"))
 
     def _notice(self, text: str) -> None:
         self._terminal.say(self._terminal.style(text, "dim"))

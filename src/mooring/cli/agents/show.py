@@ -16,23 +16,25 @@ from mooring.actions.agents import (
     list_agents,
     show_agent,
 )
+from mooring.actions.taken_names import ListedName
 from mooring.cli.agent_names import complete_agent
 from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
 from mooring.cli.mcp.list import make_problem_data
 from mooring.core.problem import Problem
+from mooring.display.lines import describe_taken_name
 from mooring.display.text import problem_line, safe, safe_text, shorten_description
 
 _SHORT_DESCRIPTION = 80
 
 
-@click.command("agents", cls=Command)
+@click.command("show", cls=Command)
 @click.argument("name", required=False, shell_complete=complete_agent)
 @click.pass_context
 def command(ctx: click.Context, /, name: str | None) -> None:
     """The agents that can be used here, or with a NAME all about one: its tools, its model, what it is told.
 
     They come from the agent files of Mooring, OpenCode, Copilot and Claude Code, yours and the project's, and from
-    Mooring itself. Nothing in them is run or granted.
+    Mooring itself. Nothing in them is run or granted. `show` can be left out.
 
     \b
     mooring agents
@@ -56,6 +58,7 @@ def command(ctx: click.Context, /, name: str | None) -> None:
     print_columns([("NAME", "MODEL", "FROM", "WHAT FOR"), *(_make_cells(agent, home) for agent in listing.agents)])
     if not options.quiet:
         _print_notes(listing.agents, listing.problems, home)
+        _print_taken_names(listing.taken_names)
 
 
 def _make_data(found: AgentListing | ShownAgent) -> dict[str, Any]:
@@ -73,6 +76,12 @@ def _print_notes(agents: Sequence[ListedAgent], problems: Sequence[Problem], hom
     lines += [problem_line(problem, home) for problem in problems]
     for line in lines:
         say(line, err=True)
+
+
+def _print_taken_names(names: Sequence[ListedName]) -> None:
+    for listed in names:
+        # What is approved stays in the list, but is nothing to do anything about.
+        say(describe_taken_name(listed.taken, approved=listed.approved), err=True)
 
 
 def _print_agent(options: Globals, agent: ShownAgent) -> None:

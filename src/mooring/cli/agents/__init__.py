@@ -1,0 +1,1 @@
+"""The verbs of `mooring agents`, one file each."""
