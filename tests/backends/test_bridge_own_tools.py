@@ -226,6 +226,7 @@ FREE = [
     ("claude", "AskUserQuestion", {"questions": []}, "AskUserQuestion"),
     ("claude", "ToolSearch", {"query": "x"}, "ToolSearch"),
     ("copilot", "read_bash", {"shellId": "0", "delay": 1}, "BashOutput"),
+    ("copilot", "sql", {"description": "x", "query": "UPDATE todos SET status = 'done' WHERE id = 'x';"}, "TodoWrite"),
 ]
 
 
@@ -275,6 +276,9 @@ UNKNOWN = [
     ("opencode", "todowrite", {"todos": [], "file": "x"}, "TodoWrite"),
     ("opencode", "task", {"prompt": "x", "background": True}, "Task"),
     ("opencode", "bash_", {"command": "ls"}, "bash_"),
+    ("copilot", "sql", {"description": "x", "query": "ATTACH 'x.db' AS x"}, "TodoWrite"),
+    ("copilot", "sql", {"description": "x", "query": "SELECT 1; VACUUM INTO 'x.db'"}, "TodoWrite"),
+    ("copilot", "sql", {"description": "x", "query": "SELECT load_extension('x')"}, "TodoWrite"),
 ]
 
 

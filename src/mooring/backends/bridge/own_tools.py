@@ -18,6 +18,7 @@ from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import show_change
 from mooring.backends.bridge.patch import find_patched_files
 from mooring.backends.bridge.reach import find_glob_starts, is_plain_path, list_readings
+from mooring.backends.bridge.statements import is_plain_sql
 from mooring.backends.own_tools.schema import ArgumentRole, OwnToolSchema, ProgramSchema
 from mooring.core.tool import Hints
 from mooring.core.verdict import LocalAccess
@@ -36,7 +37,9 @@ _FREE: Final[Mapping[str, str]] = {
     "ToolSearch": "it only looks for tools",
 }
 """What needs no permission, and why."""
-_TEXTS: Final = frozenset({"command", "folder", "path", "glob", "content", "old", "new", "patch", "url", "query"})
+_TEXTS: Final = frozenset(
+    {"command", "folder", "path", "glob", "content", "old", "new", "patch", "url", "sql", "query"}
+)
 """Roles whose value is a text."""
 _LEADING: Final[Mapping[str, ArgumentRole]] = {
     "Bash": "command", "Read": "path", "Edit": "path", "Write": "path", "NotebookEdit": "path", "WebFetch": "url",
@@ -284,6 +287,8 @@ def _find_doubts(tool: OwnToolSchema, given: _Given) -> Iterable[str]:
         yield "it doesn't say what it is about"
     if not all(map(is_plain_path, (*given.paths, *given.list_texts("folder")))):
         yield "programs differ in how they read its path"
+    if not all(map(is_plain_sql, given.list_texts("sql"))):
+        yield "its statements may do more than read and change the tables of its plan"
     if any(find_glob_starts(glob) is None for glob in given.list_texts("glob")):
         yield "where its pattern leads can't be told"
     if not all(find_patched_files(patch).is_understood for patch in given.list_texts("patch")):

@@ -50,7 +50,7 @@ COPILOT_TOOLS: Final = ProgramSchema(
             "WebFetch", {"url": "url", "max_length": "inert", "start_index": "inert", "raw": "inert"}
         ),
         # The tables of its session, which hold its plan.
-        "sql": OwnToolSchema("TodoWrite", {"description": "inert", "query": "inert"}),
+        "sql": OwnToolSchema("TodoWrite", {"description": "inert", "query": "sql"}),
         "semantic_code_search": OwnToolSchema("semantic_code_search", {"query": "inert", "repo": "inert"}),
         "task": OwnToolSchema(
             "Task",

@@ -23,6 +23,7 @@ ArgumentRole: TypeAlias = Literal[
     "patch",  # a patch of several files
     "change",  # some other description of a change to the file
     "url",
+    "sql",  # statements for the tables of its plan
     "query",  # the words of a search on the web
     "inert",  # nothing outside of the call depends on it
     "off",  # has to be left out or false: what it turns on isn't judged
