@@ -29,6 +29,7 @@ from mooring.backends.opencode.said import (
     ToolState,
     read_event,
 )
+from mooring.backends.opencode.shell import make_shell
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.core.backend_name import ProgramName
 from mooring.core.question import Allow, Answer, No, Permission, Question
@@ -410,6 +411,7 @@ class _Catalog:
     """What a turn looks up: servers of the conversation, and no models."""
 
     models: Mapping[str, Any] = {}
+    shell = None
 
     def __init__(self, bridge: AgentBridge) -> None:
         self._bridge = bridge
@@ -479,10 +481,96 @@ async def _wait_for(fits: Callable[[], bool], seconds: float = 5.0) -> None:
                 await asyncio.sleep(0.01)
 
 
+# --- commands that a program doesn't ask about ------------------------------------------------------------------------
+
+
+def run_unasked(folder: Path, tally: Tally) -> None:
+    """Command lines in which OpenCode finds no command, given to the shell that it is told to use."""
+    victim = Victim(folder)
+    made = victim.project / "made.txt"
+    shell = make_shell(str(victim.home / ".cache"), victim.env, str(victim.project))
+    assert shell is not None
+    for line in NO_COMMANDS:
+        shell.permit("another call", ": > other.txt", "")
+        _run_line(victim, shell.path, line)
+        tally.count(line, made.exists())
+        shell.end_turn()
+        shell.permit("this call", line, "")
+        _run_line(victim, shell.path, line)
+        assert made.exists(), f"the control did not run: {line}"
+        made.unlink()
+        _run_line(victim, shell.path, line)
+        tally.count(f"{line}, a second time", made.exists())
+    shell.close()
+
+
+NO_COMMANDS = ("> made.txt", ">> made.txt", "x=1 > made.txt", "cd . > made.txt", "# nothing\n> made.txt")
+
+
+def _run_line(victim: Victim, shell: str, line: str) -> None:
+    subprocess.run([shell, "-c", line], cwd=victim.project, env=victim.env, capture_output=True, check=False)
+
+
+# --- statements for a database ----------------------------------------------------------------------------------------
+
+
+def write_by_sql(folder: Path, tally: Tally) -> None:
+    """Statements for the tables of Copilot's plan that write or read files, or run code."""
+    asyncio.run(_write_by_sql(Victim(folder), tally))
+
+
+PLAIN_SQL = (
+    "INSERT INTO todos (id, title, status) VALUES ('a', 'VACUUM INTO ''x''; --', 'pending');",
+    "UPDATE todos SET status = 'done' WHERE id = 'a'; SELECT count(*), max(id) FROM todos t WHERE t.status IN ('done')",
+    "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, todo TEXT REFERENCES todos(id), at VARCHAR(20))",
+    "DELETE FROM todos WHERE NOT EXISTS (SELECT 1 FROM todo_deps WHERE todo_id = id)",
+)
+REACHING_SQL = (
+    "ATTACH DATABASE '/out/x.db' AS x",
+    "attach '/out/x.db' as x; CREATE TABLE x.y (z)",
+    "VACUUM INTO '/out/x.db'",
+    "SELECT 1; VACUUM main INTO '/out/x.db'",
+    "SELECT load_extension('/out/x.so')",
+    "SELECT \"load_extension\"('/out/x.so')",
+    "SELECT [load_extension]('/out/x.so')",
+    "SELECT `load_extension`('/out/x.so')",
+    "SELECT load_extension/**/('/out/x.so')",
+    "SELECT readfile('/out/x')",
+    "SELECT 1 FROM todos JOIN todo_deps ON readfile('/out/x')",
+    "SELECT writefile('/out/x', 'y') FROM todos",
+    "INSERT INTO todos SELECT * FROM fsdir('/out')",
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA temp_store_directory = '/out'",
+    "SELECT * FROM pragma_database_list",
+    "UPDATE sqlite_dbpage SET data = x'00'",
+    "CREATE VIRTUAL TABLE x USING csv(filename = '/out/x')",
+    "CREATE TABLE x (y DEFAULT (load_extension('/out/x.so')))",
+    "CREATE TRIGGER x AFTER INSERT ON todos BEGIN SELECT load_extension('x'); END",
+    ".output /out/x",
+    "SELECT 1;\n.shell touch /out/x",
+    "SELECT 'a' -- '\n; VACUUM INTO '/out/x'",
+    "WITH x AS (SELECT 1) SELECT * FROM x",
+    "DETACH x",
+)
+
+
+async def _write_by_sql(victim: Victim, tally: Tally) -> None:
+    async with _open_bridge(victim, "copilot") as bridge:
+        calls = _Calls(bridge)
+        for query in PLAIN_SQL:
+            assert await calls.passes("sql", {"description": "x", "query": query}), f"asked about {query}"
+        for query in REACHING_SQL:
+            tally.count(query, await calls.passes("sql", {"description": "x", "query": query}))
+        other = {"description": "x", "query": "SELECT 1", "database": "/out/x.db"}
+        tally.count("another database", await calls.passes("sql", other))
+
+
 ATTACKS = (
     Attack("A43", "a patch hides a file from us", write_by_patch),
     Attack("A43", "an argument or a folder that is not looked at", run_somewhere_else),
     Attack("A43", "a glob leads out of the project", search_elsewhere),
     Attack("A43", "a server takes a name of the program", take_a_name),
     Attack("A43", "two calls share an id", share_an_id),
+    Attack("A43", "a command that the program doesn't ask about", run_unasked),
+    Attack("A43", "statements of a plan reach files", write_by_sql),
 )

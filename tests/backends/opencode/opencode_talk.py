@@ -126,8 +126,11 @@ class Turn:
         return [event.error for event in self.find(TurnFailed)]
 
     def find_finished(self, tool: str) -> ToolFinished:
-        [found] = [event for event in self.find(ToolFinished) if event.tool == tool]
+        [found] = self.find_all(tool)
         return found
+
+    def find_all(self, tool: str) -> list[ToolFinished]:
+        return [event for event in self.find(ToolFinished) if event.tool == tool]
 
     async def wait_for(self, kind: type[Event]) -> Event:
         """The first event of a kind, as soon as there is one."""

@@ -2,11 +2,10 @@
 
 import asyncio
 import json
-from contextlib import suppress
 
 import pytest
 from msgspec.structs import replace
-from opencode_talk import Stage, Turn, do
+from opencode_talk import Stage, do
 from tests.models import Call, Fail, Hold, Say, Think, Usage
 from tests.peers.processes import marked
 
@@ -88,29 +87,6 @@ def test_a_tool_that_fails_is_told_as_failed_with_its_error(stage: Stage) -> Non
     assert "meant to fail" in finished.outcome.text
     assert finished.outcome.for_person == ""
     assert turn.done.reason == "finished"
-
-
-def test_a_command_that_it_runs_without_asking_ends_the_turn_and_is_told(stage: Stage) -> None:
-    stage.person.asked.clear()
-    unasked = Call("bash", {"command": "> unasked.txt", "description": "Makes a file"})
-
-    async def live() -> Turn:
-        turn, working = stage.talk.begin(do([unasked], [Call("demo_add", {"a": 1, "b": 2})]))
-        # As in every conversation: what stops a turn cancels the task that takes it.
-        stage.talk.bridge.reporter.on_limit = working.cancel
-        with suppress(asyncio.CancelledError):
-            await working
-        return turn
-
-    turn = stage.run(live())
-    stage.talk.bridge.reporter.on_limit = lambda: None
-    assert stage.person.asked == []
-    assert (stage.home.cwd / "unasked.txt").exists()
-    assert turn.failures == ["OpenCode ran a command without asking: > unasked.txt"]
-    assert turn.done.reason == "failed"
-    # The next turn is as every other.
-    asked = Call("bash", {"command": "echo from-bash", "description": "Says something"})
-    assert "from-bash" in stage.say(do([asked])).find_finished("bash").outcome.text
 
 
 def test_it_is_newer_than_what_is_known_of_its_tools_and_says_so_once(stage: Stage) -> None:

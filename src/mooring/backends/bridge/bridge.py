@@ -170,6 +170,11 @@ class AgentBridge:
     def __repr__(self) -> str:
         return f"<AgentBridge of {len(self._urls)} servers>"
 
+    @property
+    def cache(self) -> str:
+        """Mooring's own folder for what it can make again. No agent's tools for files write there."""
+        return self._host.where.cache
+
     async def close(self) -> None:
         """Fail the calls that wait for an answer; `open_bridge` calls this."""
         self._follower.cancel()

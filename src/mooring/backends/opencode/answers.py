@@ -19,12 +19,14 @@ from mooring.backends.opencode.said import (
     PermissionReplied,
     PermissionWanted,
     QuestionsWanted,
+    ToolState,
 )
 from mooring.backends.opencode.servers import OpenCodeServers
+from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.question import Yes
 from mooring.discovery.untyped import as_mapping
 from mooring.display.text import safe
-from mooring.errors import ModelError
+from mooring.errors import FileError, ModelError
 
 
 class _Refused(Struct, frozen=True):
@@ -37,8 +39,17 @@ class _Refused(Struct, frozen=True):
 class TurnAnswers:
     """Answers the questions of one turn, each in a task of its own: a person may take long for one of them."""
 
-    def __init__(self, bridge: AgentBridge, api: OpenCodeApi, servers: OpenCodeServers, reading: TurnReading) -> None:
+    def __init__(
+        self,
+        bridge: AgentBridge,
+        api: OpenCodeApi,
+        servers: OpenCodeServers,
+        reading: TurnReading,
+        shell: PermittedShell | None = None,
+    ) -> None:
+        """`shell` is what runs OpenCode's commands, unless that is a shell of its own."""
         self._bridge = bridge
+        self._shell = shell
         self._api = api
         self._servers = servers
         self._reading = reading
@@ -59,7 +70,7 @@ class TurnAnswers:
             case PermissionReplied(request=request):
                 self._undecided.pop(request, None)
             case PartChanged(part) if part.tool == "bash" and self._reading.belongs(part.session):
-                self._check_asked(part)
+                self._take_command(part)
             case QuestionsWanted() if self._reading.belongs(event.session):
                 self._begin(self._answer_questions(event))
             case _:
@@ -72,6 +83,8 @@ class TurnAnswers:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        if self._shell is not None:
+            self._shell.end_turn()
 
     def _begin(self, answering: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(answering)
@@ -116,15 +129,19 @@ class TurnAnswers:
         self._begun.add(id)
         self._bridge.begin_call(id)
 
-    def _check_asked(self, part: Part) -> None:
-        """End the turn if a command was run that nobody was asked about.
-
-        OpenCode wants no permission for a command line in which it finds no command: `> file`, `declare -p >> file`.
-        """
-        is_run = part.state is not None and part.state.status == "completed"
-        if not is_run or part.id in self._asked:
+    def _take_command(self, part: Part) -> None:
+        if part.state is None or part.state.status not in ("completed", "error"):
             return
-        command = str(as_mapping(part.state.input if part.state else None).get("command", ""))
+        if self._shell is not None:
+            self._shell.withdraw(part.id)
+        if part.state.status == "completed" and part.id not in self._asked:
+            self._check_refused(part.id, part.state)
+
+    def _check_refused(self, id: str, state: ToolState) -> None:
+        """End the turn if a command was run that nobody was asked about: the shell is to run none."""
+        if self._shell is not None and self._shell.is_refused(id, state.output):
+            return
+        command = str(as_mapping(state.input).get("command", ""))
         self._bridge.reporter.fail(f"OpenCode ran a command without asking: {safe(command)}")
         self._bridge.reporter.stop("failed")
 
@@ -134,7 +151,10 @@ class TurnAnswers:
         if self._servers.is_served(call.tool):
             return None
         report = read_report(wanted, call)
-        return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id, report=report)
+        refusal = await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id, report=report)
+        if self._shell is not None and call.name == "bash":
+            return _settle_run(self._shell, call, refusal)
+        return refusal
 
     async def _send_refusals(self, session: str) -> None:
         """Refuse what is to be refused, once nothing else of the session is undecided.
@@ -167,6 +187,19 @@ class TurnAnswers:
                 await self._api.post(f"/question/{wanted.id}/reject")
         except ModelError:
             return  # the turn was canceled meanwhile
+
+
+def _settle_run(shell: PermittedShell, call: ReadCall, refusal: str | None) -> str | None:
+    """Let a command be run, or no longer: why it isn't, if so."""
+    if refusal is not None:
+        shell.withdraw(call.id)
+        return refusal
+    command, folder = (str(call.arguments.get(name) or "") for name in ("command", "workdir"))
+    try:
+        shell.permit(call.id, command, folder)
+    except FileError as error:
+        return str(error)
+    return None
 
 
 def _read_question(said: AgentQuestion) -> PersonQuestion:

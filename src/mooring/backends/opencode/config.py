@@ -12,8 +12,9 @@ import msgspec
 
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import MAIN_AGENT, KnownTools, split_model, write_agent
-from mooring.backends.opencode.own_config import OwnNames
+from mooring.backends.opencode.own_config import CONTENT, OwnNames, read_given
 from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
+from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.where import Where, here, is_below
 from mooring.settings import find_project_folders
 
@@ -31,14 +32,18 @@ UNWANTED: Final = (
     "OPENCODE_PERMISSION",
     "OPENCODE_SERVER_USERNAME",
 )
-CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 INSTRUCTION_FILES: Final = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 
 
-def write_env(options: BackendOptions, own: OwnNames, known: KnownTools) -> dict[str, str]:
-    """The environment that OpenCode is started with; `own` are the names to switch off."""
+def write_env(
+    options: BackendOptions, own: OwnNames, known: KnownTools, shell: PermittedShell | None = None
+) -> dict[str, str]:
+    """The environment that OpenCode is started with; `own` are the names to switch off, `shell` runs its commands."""
     env = {name: value for name, value in options.env.items() if name not in UNWANTED}
-    content = encode_content(write_config(options, own, known))
+    config = write_config(options, own, known)
+    if shell is not None:
+        config["shell"] = shell.path
+    content = encode_content(config)
     return {**env, **SWITCHES, CONTENT: content}
 
 
@@ -54,7 +59,7 @@ def encode_content(config: Mapping[str, Any]) -> str:
 def write_config(options: BackendOptions, own: OwnNames, known: KnownTools) -> dict[str, Any]:
     """What OpenCode merges over everything that the person configured."""
     config: dict[str, Any] = {
-        **_read_given(options.env),
+        **read_given(options.env),
         "permission": ASK_ALWAYS,
         "agent": _write_agents(options, own.agents, known),
         "mcp": {name: {"enabled": False} for name in sorted(own.servers)},
@@ -66,15 +71,6 @@ def write_config(options: BackendOptions, own: OwnNames, known: KnownTools) -> d
         "experimental": {"continue_loop_on_deny": True},
     }
     return config
-
-
-def _read_given(env: Mapping[str, str]) -> dict[str, Any]:
-    """What the person has in the same variable themselves, without its servers."""
-    try:
-        given = msgspec.json.decode(env.get(CONTENT) or "{}", type=dict[str, Any])
-    except msgspec.MsgspecError:
-        return {}
-    return {key: value for key, value in given.items() if key != "mcp"}
 
 
 def _write_agents(options: BackendOptions, own: Iterable[str], known: KnownTools) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Final
+from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.options import BackendOptions
@@ -15,6 +15,7 @@ from mooring.backends.opencode.own_config import OwnNames, find_names
 from mooring.backends.opencode.program import NAME, RunningProgram, start_program
 from mooring.backends.opencode.said import AgentEvent, read_event
 from mooring.backends.opencode.servers import OpenCodeServers, list_known_tools
+from mooring.backends.opencode.shell import PermittedShell, make_shell
 from mooring.discovery.untyped import as_mapping
 from mooring.errors import ModelError
 
@@ -40,6 +41,8 @@ class RunningAgent:
         self.models: ModelWindows = {}
         """What it can ask."""
         self.version = ""
+        self.shell: PermittedShell | None = None
+        """What its commands are run by; `None` if it uses a shell of its own."""
         self._stack = stack
         self._following: asyncio.Task[None] | None = None
 
@@ -101,13 +104,18 @@ async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, 
     """
     running = await _start(bridge, options, path, own)
     try:
-        missed = await find_foreign(running.api, options)
+        config = as_mapping(await running.api.get("/config"))
+        missed = find_foreign(config, options)
         if missed - own:
             await running.close()
             running = await _start(bridge, options, path, own | missed)
-            missed = await find_foreign(running.api, options)
+            config = as_mapping(await running.api.get("/config"))
+            missed = find_foreign(config, options)
         # An organization's servers are merged over what we say. Until here nothing was started.
         await running.servers.disconnect(sorted(missed.servers))
+        if running.shell is not None and config.get("shell") != running.shell.path:
+            # A version that doesn't have the setting, or an organization's own.
+            running.shell = None
         running.models = await read_models(running.api)
         running.version = str(as_mapping(await running.api.get("/global/health")).get("version", ""))
         await running.follow()
@@ -118,12 +126,17 @@ async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, 
 
 
 async def _start(bridge: AgentBridge, options: BackendOptions, path: str, own: OwnNames) -> RunningAgent:
-    env = write_env(options, own, await list_known_tools(bridge, options.servers))
-    program = await _start_program(options, path, env)
-    stack = AsyncExitStack()
-    stack.push_async_callback(program.close)
-    api = await stack.enter_async_context(open_api(program, options.cwd))
-    return RunningAgent(program, api, OpenCodeServers(bridge, options, api), stack)
+    known = await list_known_tools(bridge, options.servers)
+    async with AsyncExitStack() as stack:
+        shell = await asyncio.to_thread(make_shell, bridge.cache, options.env, options.cwd)
+        if shell is not None:
+            stack.callback(shell.close)
+        program = await _start_program(options, path, write_env(options, own, known, shell))
+        stack.push_async_callback(program.close)
+        api = await stack.enter_async_context(open_api(program, options.cwd))
+        running = RunningAgent(program, api, OpenCodeServers(bridge, options, api), stack.pop_all())
+    running.shell = shell
+    return running
 
 
 async def _start_program(options: BackendOptions, path: str, env: Mapping[str, str]) -> RunningProgram:
@@ -135,9 +148,8 @@ async def _start_program(options: BackendOptions, path: str, env: Mapping[str, s
     return await start_program(options.guard, path, env, options.cwd)
 
 
-async def find_foreign(api: OpenCodeApi, options: BackendOptions) -> OwnNames:
-    """The servers and agents that are on and not ours. No server is started by asking. Raises: ModelError."""
-    config = as_mapping(await api.get("/config"))
+def find_foreign(config: Mapping[str, Any], options: BackendOptions) -> OwnNames:
+    """The servers and agents in OpenCode's whole configuration that are on and not ours."""
     found = find_names(config)
     ours = BUILT_IN | {definition.name for definition in options.agents}
     return OwnNames(found.servers, found.agents - ours - _find_disabled(config))

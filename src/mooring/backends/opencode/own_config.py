@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Final, Self
 
+import msgspec
 from msgspec import Struct
 
 from mooring.discovery.untyped import as_mapping
@@ -12,6 +13,8 @@ from mooring.errors import FileError, ParseError
 from mooring.files import match_paths, read
 from mooring.syntax.parse import parse
 
+CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+"""The variable with a configuration that OpenCode merges over its files."""
 MOST_FILES: Final = 500
 """How many files of agents are looked at."""
 
@@ -45,12 +48,30 @@ def read_own_names(env: Mapping[str, str]) -> OwnNames:
     return names | OwnNames(agents=frozenset(_list_agent_files(env)))
 
 
+def read_own_shell(env: Mapping[str, str]) -> str:
+    """The shell that the person wants OpenCode to use for commands; empty if they don't say."""
+    configs = (*map(_read, _list_files(env)), read_given(env))
+    named = [config.get("shell") for config in configs]
+    found = [shell for shell in named if isinstance(shell, str) and shell]
+    # What is read later wins.
+    return found[-1] if found else ""
+
+
 def find_names(config: Mapping[str, Any]) -> OwnNames:
     """The names in a configuration of OpenCode: those of servers that it would start, and of agents."""
     servers = as_mapping(config.get("mcp"))
     enabled = (name for name, entry in servers.items() if as_mapping(entry).get("enabled") is not False)
     agents = [*as_mapping(config.get("agent")), *as_mapping(config.get("mode"))]
     return OwnNames(frozenset(map(str, enabled)), frozenset(map(str, agents)))
+
+
+def read_given(env: Mapping[str, str]) -> dict[str, Any]:
+    """What the person gives OpenCode in the environment, without its servers."""
+    try:
+        given = msgspec.json.decode(env.get(CONTENT) or "{}", type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return {}
+    return {key: value for key, value in given.items() if key != "mcp"}
 
 
 def _list_files(env: Mapping[str, str]) -> Iterator[str]:

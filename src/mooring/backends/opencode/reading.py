@@ -27,6 +27,7 @@ from mooring.backends.opencode.said import (
     StepsChanged,
     Tokens,
 )
+from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.content import Image, Text
 from mooring.core.outcome import Part as ResultPart
 from mooring.core.turn import Todo, TokenUsage
@@ -40,6 +41,9 @@ class AgentCatalog(Protocol):
 
     @property
     def models(self) -> ModelWindows: ...
+
+    @property
+    def shell(self) -> PermittedShell | None: ...
 
     def find_tool(self, written: str) -> McpTool | OwnTool: ...
 
@@ -239,10 +243,15 @@ class TurnReading:
         self._reporter.start_tool(part.id, part.tool, server, name, given, parent=self._parents[part.session])
 
     def _finish(self, part: Part, output: str, attachments: Any) -> None:
+        parent = self._parents[part.session]
+        shell = self._catalog.shell
+        if part.tool == "bash" and shell is not None and shell.is_refused(part.id, output):
+            self._reporter.finish_tool(part.id, success=False, error=output.strip(), denied=True, parent=parent)
+            return
         images = [_read_image(each) for each in attachments]
         found = [image for image in images if image is not None]
         parts: tuple[ResultPart, ...] = (Text(output), *found) if found else ()
-        self._reporter.finish_tool(part.id, success=True, text=output, parts=parts, parent=self._parents[part.session])
+        self._reporter.finish_tool(part.id, success=True, text=output, parts=parts, parent=parent)
 
     def _find_call(self, message: str, call: str) -> asyncio.Future[ReadCall]:
         key = (message, call)

@@ -17,7 +17,7 @@ from mooring.backends.bridge.native import (
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import KnownTools
 from mooring.backends.opencode.api import OpenCodeApi
-from mooring.backends.opencode.config import CONTENT
+from mooring.backends.opencode.own_config import CONTENT
 from mooring.core.backend_name import ServersWay
 from mooring.core.secret import is_secret
 from mooring.core.turn import ServerStatus, ServerStatusWord
