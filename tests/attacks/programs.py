@@ -481,6 +481,54 @@ async def _wait_for(fits: Callable[[], bool], seconds: float = 5.0) -> None:
                 await asyncio.sleep(0.01)
 
 
+# --- what a program says that it will do ------------------------------------------------------------------------------
+
+
+def do_something_else(folder: Path, tally: Tally) -> None:
+    """Calls that OpenCode says will do something else than what the model wrote."""
+    asyncio.run(_do_something_else(Victim(folder), tally))
+
+
+SAID: Sequence[tuple[str, str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]] = (
+    # The tool, its permission and its arguments; what OpenCode says of the control, and of the attack.
+    ("read", "read", {"filePath": "a.txt"}, {"patterns": ["a.txt"]}, {"patterns": ["../out/x"]}),
+    ("read", "read", {"filePath": "a.txt"}, {"patterns": ["a.txt"]}, {"patterns": ["a.txt", "link/x"]}),
+    ("bash", "bash", {"command": "git status"}, {}, {"metadata": {"command": "rm x"}}),
+    ("edit", "edit", {"filePath": "a.txt", "oldString": "x", "newString": "y"}, {}, {"metadata": {"filepath": "/out"}}),
+)
+
+
+async def _do_something_else(victim: Victim, tally: Tally) -> None:
+    victim.write(victim.project / "a.txt", "x")
+    (victim.project / "link").symlink_to(victim.home)
+    for tool, permission, arguments, plain, attack in SAID:
+        assert await _play_report(victim, tool, permission, arguments, plain) == ["once"], f"asked about {tool}"
+        replies = await _play_report(victim, tool, permission, arguments, attack)
+        tally.count(f"{tool} {arguments}: {attack}", replies == ["once"])
+
+
+async def _play_report(
+    victim: Victim, tool: str, permission: str, arguments: Mapping[str, Any], report: Mapping[str, Any]
+) -> list[str]:
+    """What OpenCode is told about a call with a report, by a person who says no."""
+    async with _open_bridge(victim) as bridge:
+        api, catalog = _Api(), _Catalog(bridge)
+        reading = TurnReading("s", bridge.reporter, catalog, set())
+        answers = TurnAnswers(bridge, api, catalog, reading, worktree=str(victim.project))  # type: ignore[arg-type]
+        for role, id in (("user", "m0"), ("assistant", "m1")):
+            reading.take(MessageChanged(OpenCodeMessage(id, role, "s")))
+        state = ToolState("running", dict(arguments))
+        reading.take(PartChanged(Part("p1", "tool", "m1", "s", tool=tool, call="one", state=state)))
+        call = {"messageID": "m1", "callID": "one"}
+        properties = {"id": "per_1", "sessionID": "s", "permission": permission, "tool": call, **report}
+        wanted = read_event(json.dumps({"type": "permission.asked", "properties": properties}).encode())
+        assert wanted is not None
+        answers.take(wanted)
+        await _wait_for(lambda: bool(api.replies))
+        await answers.close()
+        return api.replies
+
+
 # --- commands that a program doesn't ask about ------------------------------------------------------------------------
 
 
@@ -571,6 +619,7 @@ ATTACKS = (
     Attack("A43", "a glob leads out of the project", search_elsewhere),
     Attack("A43", "a server takes a name of the program", take_a_name),
     Attack("A43", "two calls share an id", share_an_id),
+    Attack("A43", "a program does something else than what is asked", do_something_else),
     Attack("A43", "a command that the program doesn't ask about", run_unasked),
     Attack("A43", "statements of a plan reach files", write_by_sql),
 )

@@ -343,6 +343,28 @@ async def test_what_a_program_says_that_it_will_do_is_judged_too(
         assert await permit(talk, name, arguments, "1") == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "report"),
+    [("bash", ActReport(command="ls")), ("view", ActReport(reads=("a",))), ("edit", ActReport(writes=("a",)))],
+)
+async def test_a_call_of_which_only_the_report_is_known_is_asked_about_in_every_mode_and_allowed_once(
+    home: Home, name: str, report: ActReport
+) -> None:
+    rules = (Rule("Bash", "allow", "ls"), Rule("Edit", "allow", "a"))
+    async with open_host(home, {}) as host:
+        for policy in ("ask", "bypass"):
+            person = Person(Allow("always"))
+            async with talking(host, person, program="copilot", rules=rules, policy=policy) as talk:
+                assert await permit(talk, name, None, "1", report) == 1
+                assert last_question(talk).scopes == ("once",)
+                assert "doesn't say what the model wrote" in last_question(talk).why
+                assert await permit(talk, name, None, "1", report) == 0
+                assert await permit(talk, name, None, "2", report) == 1
+        async with talking(host, program="copilot", rules=(Rule("*", "deny"),)) as talk:
+            with pytest.raises(Denied):
+                await permit(talk, name, None, "1", report)
+
+
 async def test_two_calls_with_one_id_are_both_refused(home: Home) -> None:
     async with open_host(home, {}) as host, talking(host) as talk:
         bridge = talk.bridge

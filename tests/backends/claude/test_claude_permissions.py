@@ -73,6 +73,26 @@ async def test_two_calls_that_are_the_same_are_two_questions(home: Home) -> None
 
 
 @patient
+async def test_of_two_calls_with_one_id_the_second_is_not_made_by_what_was_decided_about_the_first(home: Home) -> None:
+    one, two, three = (home.project / name for name in ("one", "two", "three"))
+    calls = [Call("Bash", {"command": f"touch {path}", "description": "x"}, id="toolu_same") for path in (one, two)]
+
+    def reply(request: ModelRequest) -> Reply:
+        results = len(request.all_results)
+        if not results:
+            return calls
+        return Say("Done.") if results > 2 else Call("Bash", {"command": f"touch {three}", "description": "x"})
+
+    rules = [Rule("Bash", "allow", f"touch {path}") for path in (one, three)]
+    person = Person(No())
+    with make_model(reply) as model:
+        async with talk(home, model, person=person, rules=rules) as conversation:
+            await conversation.say("Touch.")
+    assert not two.exists()
+    assert three.exists()
+
+
+@patient
 async def test_rules_decide_without_a_question(home: Home) -> None:
     home.configure(demo=DEMO)
     rules = [Rule("mcp__demo__add", "allow"), Rule("mcp__demo__echo", "deny")]

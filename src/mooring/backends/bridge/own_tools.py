@@ -134,8 +134,11 @@ class OwnTools:
         if tool is None:
             why = f"Mooring doesn't know this tool of {self._schema.program}"
             return OwnAccess(name, (_assess_unknown(why, arguments or {}), *self._assess_report(report, ())))
-        judged: tuple[LocalAccess, ...] = ()
-        if arguments is not None:
+        if arguments is None:
+            judged: tuple[LocalAccess, ...] = (
+                _assess_unknown(f"{self._schema.program} doesn't say what the model wrote for it", {}),
+            )
+        else:
             judged = self._assess_arguments(tool, arguments)
         accesses = (*judged, *self._assess_report(report, judged))
         if not accesses:

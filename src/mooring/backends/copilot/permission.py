@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.own_tools import ActReport
-from mooring.backends.copilot.events import NAME_MARK, CopilotEvents, read_arguments
+from mooring.backends.copilot.events import NAME_MARK, CopilotEvents, OwnCall, read_arguments
 from mooring.backends.copilot.sdk import allow_once, answer_nothing, reject
 
 _KINDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
@@ -37,9 +37,13 @@ class CopilotPermissions:
         self._events = events
         self._deciding: set[asyncio.Task[str | None]] = set()
         self._is_open = False
+        self._delegated: list[OwnCall] = []
+        """The calls of sub-agents in this turn, as the hook was told of them: without their ids, and before they are
+        asked about."""
 
     def begin_turn(self) -> None:
         self._is_open = True
+        self._delegated.clear()
 
     def end_turn(self) -> None:
         """Drop what is still being asked: nobody waits for it any more."""
@@ -54,8 +58,11 @@ class CopilotPermissions:
         tools are asked about if something of the call isn't known; else the program asks about what they touch.
         """
         name = wanted.get("toolName", "")
+        arguments = read_arguments(wanted.get("toolArgs"))
+        if wanted.get("agentId"):
+            self._delegated.append(OwnCall(name, arguments))
         is_server = self._bridge.split_tool(name, NAME_MARK) is not None
-        if not is_server and self._bridge.is_understood(name, read_arguments(wanted.get("toolArgs"))):
+        if not is_server and self._bridge.is_understood(name, arguments):
             return None
         return {"permissionDecision": "ask"}
 
@@ -111,9 +118,34 @@ class CopilotPermissions:
         fallback, makers = _KINDS[request.kind]
         report = _read_report(request)
         wanted = self._events.find_wanted(request.tool_call_id)
+        if wanted is None:
+            wanted = self._find_delegated(makers, _read_subject(request))
         if wanted is None or wanted.name not in makers:
             return AskedCall(OwnTool(fallback), None, report)
+        if wanted in self._delegated:
+            self._delegated.remove(wanted)
         return AskedCall(OwnTool(wanted.name), wanted.arguments, report)
+
+    def _find_delegated(self, makers: frozenset[str], subject: str) -> OwnCall | None:
+        """What a sub-agent's model wrote for a call whose id isn't known yet; `None` if it can't be told."""
+        calls = [call for call in self._delegated if call.name in makers]
+        same = [call for call in calls if subject in call.arguments.values()]
+        found = same or calls
+        return found[0] if all(call == found[0] for call in found) and found else None
+
+
+def _read_subject(request: Any) -> str:
+    """What a request is about, as the model wrote it in the call."""
+    match request.kind:
+        case "shell":
+            subject = request.full_command_text
+        case "read":
+            subject = request.path
+        case "write":
+            subject = request.file_name
+        case _:
+            subject = request.url
+    return str(subject or "")
 
 
 def _read_report(request: Any) -> ActReport:

@@ -46,10 +46,12 @@ class TurnAnswers:
         servers: OpenCodeServers,
         reading: TurnReading,
         shell: PermittedShell | None = None,
+        worktree: str = "",
     ) -> None:
-        """`shell` is what runs OpenCode's commands, unless that is a shell of its own."""
+        """`shell` is what runs OpenCode's commands, unless that is a shell of its own. `worktree` is its project."""
         self._bridge = bridge
         self._shell = shell
+        self._worktree = worktree
         self._api = api
         self._servers = servers
         self._reading = reading
@@ -150,7 +152,7 @@ class TurnAnswers:
             return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id)
         if self._servers.is_served(call.tool):
             return None
-        report = read_report(wanted, call)
+        report = read_report(wanted, call, self._worktree)
         refusal = await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id, report=report)
         if self._shell is not None and call.name == "bash":
             return _settle_run(self._shell, call, refusal)

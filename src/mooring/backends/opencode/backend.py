@@ -169,7 +169,7 @@ class OpenCodeBackend:
         self._bridge.note_version(running.version)
         await running.servers.update()
         reading = TurnReading(session, self._bridge.reporter, running, self._prompts)
-        answers = TurnAnswers(self._bridge, running.api, running.servers, reading, running.shell)
+        answers = TurnAnswers(self._bridge, running.api, running.servers, reading, running.shell, running.worktree)
 
         def take(event: AgentEvent) -> None:
             reading.take(event)

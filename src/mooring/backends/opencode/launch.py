@@ -41,6 +41,8 @@ class RunningAgent:
         self.models: ModelWindows = {}
         """What it can ask."""
         self.version = ""
+        self.worktree = ""
+        """The folder that it takes for the project."""
         self.shell: PermittedShell | None = None
         """What its commands are run by; `None` if it uses a shell of its own."""
         self._stack = stack
@@ -118,6 +120,7 @@ async def launch_agent(bridge: AgentBridge, options: BackendOptions, path: str, 
             running.shell = None
         running.models = await read_models(running.api)
         running.version = str(as_mapping(await running.api.get("/global/health")).get("version", ""))
+        running.worktree = str(as_mapping(await running.api.get("/path")).get("worktree", ""))
         await running.follow()
     except BaseException:
         await running.close()

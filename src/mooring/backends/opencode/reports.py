@@ -1,6 +1,7 @@
 """What OpenCode says in its requests for permission that a call is about to do."""
 
 from collections.abc import Mapping, Sequence
+from os.path import join
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import McpTool
@@ -33,8 +34,11 @@ def is_expected(wanted: PermissionWanted, call: ReadCall) -> bool:
     return is_aside(wanted) or wanted.permission == own
 
 
-def read_report(wanted: PermissionWanted, call: ReadCall) -> ActReport | None:
-    """What a request says about the call; `None` if it says nothing that can be judged."""
+def read_report(wanted: PermissionWanted, call: ReadCall, worktree: str = "") -> ActReport | None:
+    """What a request says about the call; `None` if it says nothing that can be judged.
+
+    `worktree` is the folder from which OpenCode names the file that it is about to read.
+    """
     said = wanted.metadata
     paths = tuple(_list_paths(said))
     match wanted.permission:
@@ -49,6 +53,8 @@ def read_report(wanted: PermissionWanted, call: ReadCall) -> ActReport | None:
             return ActReport(writes=paths)
         case "external_directory" | "glob" | "grep":
             return ActReport(reads=paths)
+        case "read" if call.name == "read" and worktree:
+            return ActReport(reads=tuple(join(worktree, path) for path in wanted.patterns))
         case "webfetch":
             return ActReport(url=_find_text(said, "url"))
         case _:
