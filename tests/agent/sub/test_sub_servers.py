@@ -14,7 +14,7 @@ from agent.sub.test_sub_agents import WORKER, start
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring import AgentDefinition, AgentOrigin
-from mooring.core.question import Answer, Approval, No, Question, Yes
+from mooring.core.question import Answer, ApplyRules, Approval, No, Permission, Question, Yes
 from mooring.core.turn import QuestionAsked
 from support import DEMO, Actor, Home, run_beside
 
@@ -112,6 +112,28 @@ async def test_the_servers_of_a_repositorys_agent_wait_for_one_answer_of_the_per
     else:
         assert actor.done("starts") == []
         assert all("The server own of the agent counter was left out" in result for result in results)
+
+
+@pytest.mark.parametrize("answer", [Yes(), No()])
+async def test_the_approval_of_a_repositorys_agent_asks_about_the_persons_rules_too(
+    answer: Answer, home: Home, tmp_path: Path
+) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    path = str(home.write("project/.claude/agents/counter.md", "---\nname: counter\n---\nYou count."))
+    home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "own.*", "action": "allow"}]})
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return answer if isinstance(question, ApplyRules) else Yes()
+
+    definition = counter(actor, path=path, scope="project")
+    async with FakeModel(delegate("counter")) as fake, program(home, fake, ask=ask, agents=[definition]) as agent:
+        await follow(agent, "Delegate")
+    about_own = [question for question in asked if question.server == "own"]
+    expected = [Approval, ApplyRules] if isinstance(answer, Yes) else [Approval, ApplyRules, Permission]
+    assert [type(question) for question in about_own] == expected
+    assert actor.done("answers") == ["count"]
 
 
 def test_without_somebody_to_ask_a_repositorys_servers_are_left_out_with_a_sentence(home: Home, tmp_path: Path) -> None:
