@@ -97,6 +97,7 @@ def test_a_command_that_was_permitted_runs_once_in_its_folder(stage: Stage) -> N
 
 def test_a_permission_is_for_one_line_in_one_folder_once(stage: Stage) -> None:
     (stage.home.cwd / "below").mkdir(exist_ok=True)
+    stage.say(do([run("pwd")]))
     shell = get_shell(stage.talk)
     places = {"here": stage.home.cwd / "made.txt", "below": stage.home.cwd / "below" / "made.txt"}
     for permitted, folder in (("> made.txt", "below"), (">  made.txt", ""), ("> made.txt ", ""), (": > made.txt", "")):
