@@ -13,7 +13,9 @@ from agent.doors import follow, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, list_agents, list_all, write_agent
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
-from mooring.agents.files.walk import MOST_FILES
+from mooring.agents.files.places import list_agent_folders
+from mooring.agents.files.read import read_agent
+from mooring.agents.files.walk import MOST_FILES, AgentPath, list_agent_files
 from mooring.core.question import Answer, Approval, No, Permission, Question
 from mooring.core.turn import ToolFinished
 from support import Cli, Home
@@ -73,6 +75,19 @@ def test_links_out_of_the_project_are_not_read(cli: Cli, home: Home) -> None:
         str(home.project / ".opencode/agents"),
     }
     assert {"good"} == {agent["name"] for agent in result.data["agents"]} - set(list_builtins())
+
+
+def test_a_file_that_becomes_a_link_once_it_was_looked_at_is_not_read(home: Home) -> None:
+    secret = home.write("home/stash/stolen.md", "---\nname: stolen\n---\ncanary-key")
+    path = Path(write_agent(home, f"{CLAUDE}/good.md", "name: good"))
+    [place] = [each for folder in list_agent_folders(home.request()) for each in list_agent_files(folder)]
+    assert isinstance(place, AgentPath)
+    assert read_agent(place).definition is not None
+    path.unlink()
+    path.symlink_to(secret)
+    read = read_agent(place)
+    assert read.definition is None
+    assert "leads out of the project" in read.problems[0].message
 
 
 def test_the_persons_own_links_are_followed(cli: Cli, home: Home) -> None:

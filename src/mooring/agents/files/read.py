@@ -1,5 +1,6 @@
 """One agent file into a definition. Whatever its header says, it grants nothing."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -15,7 +16,9 @@ from mooring.agents.files.places import name_by_file
 from mooring.agents.files.selecting import ToolDraft, read_denials, read_tools
 from mooring.agents.files.walk import AgentPath
 from mooring.core.problem import Problem, Severity
+from mooring.core.where import is_below
 from mooring.errors import FileError, ParseError
+from mooring.files.exact import read_exact
 from mooring.syntax.front_matter import FrontMatter, split_front_matter
 from mooring.syntax.parse import decode_text
 
@@ -45,7 +48,7 @@ class ReadAgent(Struct, frozen=True):
 def read_agent(place: AgentPath) -> ReadAgent:
     """Read a file. Never raises for what it holds."""
     try:
-        data = files.read(place.path, LARGEST)
+        data = _read_file(place)
         found = split_front_matter(decode_text(data or b""))
     except FileError as error:
         return _refuse(place, error.reason)
@@ -55,6 +58,17 @@ def read_agent(place: AgentPath) -> ReadAgent:
         # Claude Code takes such a file for a note that somebody left among the agents.
         return ReadAgent(None)
     return _AgentReader(place, found, sha256(data or b"").hexdigest()).read()
+
+
+def _read_file(place: AgentPath) -> bytes | None:
+    fence = place.folder.fence
+    if fence is None:
+        return files.read(place.path, LARGEST)
+    real = os.path.realpath(place.path)
+    if not is_below(real, fence):
+        raise FileError(place.path, "leads out of the project by now")
+    # Exactly what was looked at, wherever a link leads a moment later.
+    return read_exact(real, LARGEST)
 
 
 def _is_readme(place: AgentPath) -> bool:
