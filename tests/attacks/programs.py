@@ -597,6 +597,7 @@ REACHING_SQL = (
     ".output /out/x",
     "SELECT 1;\n.shell touch /out/x",
     "SELECT 'a' -- '\n; VACUUM INTO '/out/x'",
+    "SELECT * FROM 'fsdir'('/')",
     "WITH x AS (SELECT 1) SELECT * FROM x",
     "DETACH x",
 )

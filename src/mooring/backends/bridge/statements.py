@@ -31,6 +31,8 @@ _BEFORE_PARENTHESIS: Final = frozenset(
     }
 )  # fmt: skip
 """Functions that only compute, and words of the language."""
+_TEXT: Final = "'"
+"""What stands for any text, so that none can be mistaken for a word."""
 _VIEWS: Final = ("sqlite_", "pragma_", "dbstat", "fsdir", "load_extension")
 """How names begin that stand for something else than a table."""
 
@@ -52,8 +54,7 @@ def _read_tokens(text: str) -> list[str] | None:
         place = match.end()
         token = match[0]
         if not token.isspace():
-            # A text can't be mistaken for a word.
-            tokens.append("'" if token.startswith("'") else token.strip('"').lower())
+            tokens.append(_TEXT if token.startswith("'") else token.strip('"').lower())
     return tokens
 
 
@@ -68,17 +69,17 @@ def _split(tokens: list[str]) -> list[list[str]]:
 
 
 def _is_plain(statement: list[str]) -> bool:
-    if not any(statement[: len(head)] == head for head in _HEADS):
-        return False
-    if any(token.startswith(_VIEWS) for token in statement):
-        return False
-    called = [place for place, token in enumerate(statement) if token == "(" and place]
-    return all(_is_harmless_call(statement, place - 1) for place in called)
+    is_known = any(statement[: len(head)] == head for head in _HEADS)
+    return is_known and all(_is_harmless(statement, place) for place in range(len(statement)))
 
 
-def _is_harmless_call(statement: list[str], place: int) -> bool:
-    """Whether what is in front of a parenthesis is no function that could do anything."""
+def _is_harmless(statement: list[str], place: int) -> bool:
+    """Whether a word or mark is no view into something else, and no call of a function that could do anything."""
     token = statement[place]
-    if not token.isidentifier() or token in _BEFORE_PARENTHESIS:
-        return True
-    return place > 0 and statement[place - 1] in _BEFORE_COLUMNS
+    if token != "(" or place == 0:
+        return not token.startswith(_VIEWS)
+    called = statement[place - 1]
+    if called == _TEXT:
+        return False  # SQLite takes a text for a name where a name has to be
+    is_table = place > 1 and statement[place - 2] in _BEFORE_COLUMNS
+    return is_table or not called.isidentifier() or called in _BEFORE_PARENTHESIS

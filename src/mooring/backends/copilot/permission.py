@@ -129,9 +129,9 @@ class CopilotPermissions:
     def _find_delegated(self, makers: frozenset[str], subject: str) -> OwnCall | None:
         """What a sub-agent's model wrote for a call whose id isn't known yet; `None` if it can't be told."""
         calls = [call for call in self._delegated if call.name in makers]
-        same = [call for call in calls if subject in call.arguments.values()]
-        found = same or calls
-        return found[0] if all(call == found[0] for call in found) and found else None
+        found = [call for call in calls if subject in call.arguments.values()] or calls
+        is_certain = bool(found) and all(call == found[0] for call in found)
+        return found[0] if is_certain else None
 
 
 def _read_subject(request: Any) -> str:
