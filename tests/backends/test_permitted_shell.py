@@ -131,9 +131,33 @@ def test_a_signal_to_its_group_ends_it_with_all_that_it_started(shell: Permitted
         ({"OPENCODE_CONFIG_CONTENT": '{"shell": "sh"}'}, "/usr/bin/sh"),
     ],
 )
-def test_the_shell_is_the_one_that_opencode_would_use(tmp_path: Path, env: Mapping[str, str], found: str) -> None:
-    real = find_real_shell({"PATH": "/usr/bin:/bin", **env}, str(tmp_path))
+def test_the_shell_is_the_one_that_opencode_would_use(env: Mapping[str, str], found: str) -> None:
+    real = find_real_shell({"PATH": "/usr/bin:/bin", **env})
     assert found in (real, os.path.basename(real))
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"PATH": ".:tools:/usr/bin:/bin"},
+        {"SHELL": "tools/bash"},
+        {"SHELL": "bash", "PATH": ":tools:/usr/bin:/bin"},
+        {"OPENCODE_CONFIG_CONTENT": '{"shell": "./bash"}'},
+    ],
+)
+def test_the_shell_is_never_a_program_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: Mapping[str, str]
+) -> None:
+    for path in (tmp_path / "bash", tmp_path / "tools/bash"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\ntouch ran\n")
+        path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    shell = make_shell(str(tmp_path / "cache"), {"PATH": "/usr/bin:/bin", **env}, str(tmp_path))
+    assert shell is not None
+    shell.permit("one", "true", "")
+    subprocess.run([shell.path, "-c", "true"], env=ENV, check=True)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_where_none_can_be_made_there_is_none(tmp_path: Path) -> None:

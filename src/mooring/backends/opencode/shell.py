@@ -19,6 +19,7 @@ from mooring.backends.opencode.own_config import read_own_shell
 from mooring.backends.opencode.permitted import REFUSAL, describe_run
 from mooring.errors import FileError
 from mooring.files import create, make_private_folder, which
+from mooring.process.surroundings import drop_relative_folders
 
 _UNFIT: Final = frozenset({"fish", "nu"})
 """Shells that OpenCode doesn't use for commands."""
@@ -73,7 +74,7 @@ class PermittedShell:
 
 def make_shell(cache: str, env: Mapping[str, str], cwd: str) -> PermittedShell | None:
     """A shell for one OpenCode; `None` where none can be made: then OpenCode uses its own."""
-    real = find_real_shell(env, cwd)
+    real = find_real_shell(env)
     base = f"{cache}/shells"
     own = f"{base}/{os.urandom(8).hex()}"
     # OpenCode tells the model which shell it has, by the name of the file.
@@ -93,13 +94,13 @@ def make_shell(cache: str, env: Mapping[str, str], cwd: str) -> PermittedShell |
     return PermittedShell(folder, path, cwd)
 
 
-def find_real_shell(env: Mapping[str, str], cwd: str) -> str:
-    """The shell that OpenCode would use by itself."""
+def find_real_shell(env: Mapping[str, str]) -> str:
+    """The shell that OpenCode would use by itself, but never a program of the folder that it works in."""
     wanted = read_own_shell(env) or env.get("SHELL", "")
-    search = env.get("PATH", "")
+    search = drop_relative_folders(env.get("PATH", ""))
     is_fit = os.path.basename(wanted).lower() not in _UNFIT
-    found = which(wanted, search, cwd) if wanted and is_fit else None
-    return found or which("bash", search, cwd) or "/bin/sh"
+    found = which(wanted, search, "/") if wanted and is_fit else None
+    return found or which("bash", search, "/") or "/bin/sh"
 
 
 def _write_script(folder: str, real: str) -> str:
