@@ -74,10 +74,10 @@ gateways: $(VENV)/.dev      ## mooring serve beside other gateways; fails when o
 search: $(VENV)/.dev        ## how often the right tool is found; fails when a goal is missed
 	$(BIN)/python -m bench.search --write
 
-jobs: $(VENV)/.dev          ## ten jobs with our command line and four others; writes docs/comparison.md; needs Node.js 20+
+jobs: $(VENV)/.dev          ## ten jobs with our command line and four others; writes docs/results/comparison.md; needs Node.js 20+
 	$(BIN)/python -m bench.jobs
 
-failures: $(VENV)/.dev      ## five clients and servers that fail; writes docs/clients.md
+failures: $(VENV)/.dev      ## five clients and servers that fail; writes docs/results/clients.md
 	$(BIN)/python -m bench.failures
 
 docs: $(VENV)/.dev          ## write the pages that are made from the code

@@ -1,4 +1,4 @@
-"""`make bench`: measure every row, print it, fail if a promise is missed. A whole run writes docs/performance.md."""
+"""`make bench`: measure every row, print it, and fail if a promise is missed. A whole run writes the page."""
 
 import argparse
 import sys
@@ -59,7 +59,7 @@ def _measure(row: Row, quick: bool) -> Samples:
 
 
 def _write(measured: list[tuple[Row, Samples]]) -> None:
-    page, picture = ROOT / "docs/performance.md", ROOT / "docs/performance.svg"
+    page, picture = ROOT / "docs/results/performance.md", ROOT / "docs/results/performance.svg"
     published = Published(page.read_text() if page.exists() else "")
     page.write_text(report.as_markdown(measured, published))
     if len(measured) == len(ROWS):

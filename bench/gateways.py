@@ -1,7 +1,7 @@
 """`make gateways`: one server behind each gateway, over HTTP: CPU per call, calls per second, whose answers they are.
 
 Every gateway shows the same C program, and every client is the same: plain requests in sessions of their own. The
-gateways take turns in each round. Writes docs/gateways.md, and fails when ours misses its goal.
+gateways take turns in each round. Writes docs/results/gateways.md, and fails when ours misses its goal.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ import aiohttp
 from bench.ground import CACHE, NODE, ROOT, SERVER, build_node, build_python, build_server, locked, python_of
 from bench.sessions import EARLY, LATE, Memory, find_growth, measure_kinds
 
-PAGE = ROOT / "docs" / "gateways.md"
+PAGE = ROOT / "docs" / "results" / "gateways.md"
 ROUNDS = 3
 SEQUENTIAL = 500
 CLIENTS = 64

@@ -1,4 +1,4 @@
-"""The picture in docs/performance.svg: a few rows as bars, readable on light and on dark ground."""
+"""The picture in docs/results/performance.svg: a few rows as bars, readable on light and on dark ground."""
 
 from collections.abc import Iterator
 from statistics import median

@@ -1,4 +1,4 @@
-"""What was measured, as text: for the terminal, and as docs/performance.md."""
+"""What was measured, as text: for the terminal, and as docs/results/performance.md."""
 
 import os
 import platform

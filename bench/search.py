@@ -30,7 +30,7 @@ from mooring.tools.search.meaning import Meaning
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "tools" / "data"
-PAGE = ROOT / "docs" / "search.md"
+PAGE = ROOT / "docs" / "results" / "search.md"
 GOALS = {"keywords": 95, "sentences": 95, "paraphrases": 80, "typos": 80}
 """The right tool among the first five, in percent of the held-back requests."""
 FIRST = 5
@@ -272,7 +272,7 @@ def _parse_options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--requests", type=Path, default=DATA / "requests.json")
     parser.add_argument("--half", choices=("tune", "held"), help="judge no requests but these")
     parser.add_argument("--meaning", action="store_true", help="judge the search with the extra mooring[search]")
-    parser.add_argument("--write", action="store_true", help="write the figures into docs/search.md")
+    parser.add_argument("--write", action="store_true", help="write the figures into docs/results/search.md")
     return parser.parse_args(words)
 
 

@@ -1,4 +1,4 @@
-"""Writes commands.md from the command line itself: `make docs`."""
+"""Writes reference/commands.md from the command line itself: `make docs`."""
 
 import inspect
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from mooring.chat.mcp.verbs import VERBS, Verb
 from mooring.cli import base
 from mooring.cli.app import app
 
-TARGET = Path(__file__).with_name("commands.md")
+TARGET = Path(__file__).with_name("reference") / "commands.md"
 
 HEAD = """\
 # Commands
@@ -35,7 +35,7 @@ place. `-H 'NAME: VALUE'` adds a header to `--url`. `-e NAME` passes one of your
 named the server or its definition says `"required": true`.
 
 **Permissions.** A call that you type is allowed unless a rule denies it: a rule in your settings, the project's or the
-machine's, or `--deny RULE`. See [permissions.md](permissions.md).
+machine's, or `--deny RULE`. See [permissions.md](../guides/permissions.md).
 """
 
 CHAT = """\

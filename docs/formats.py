@@ -1,4 +1,4 @@
-"""Writes formats.md from `FORMATS`: `make docs`."""
+"""Writes reference/formats.md from `FORMATS`: `make docs`."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.template import parse_template
 from mooring.errors import ConfigError
 
-TARGET = Path(__file__).with_name("formats.md")
+TARGET = Path(__file__).with_name("reference") / "formats.md"
 PEERS = Path(__file__).parents[1] / "tests" / "peers"
 READERS = {
     "opencode": "opencode-ai",
@@ -47,7 +47,7 @@ HEAD = """\
 
 If several files define the same name, the scope decides first: command line, managed, project, user. Within a scope,
 the order of this table decides. A project's files are searched for in each folder from the current one up to the
-nearest folder with `.git`, if that is [yours](permissions.md#whose-project).
+nearest folder with `.git`, if that is [yours](../guides/permissions.md#whose-project).
 
 The variables that move a tool's files (`CODEX_HOME`, `CLAUDE_CONFIG_DIR`, `COPILOT_HOME`, `XDG_CONFIG_HOME` and so on)
 work here too. Every JSON file can have comments and trailing commas. Entries that aren't servers (mocks, parts of the

@@ -13,7 +13,7 @@ from mooring.actions.headless import HeadlessAnswer
 from mooring.core.tool import Hints
 from mooring.core.turn import ToolFinished, TurnEvent, WrittenOutcome
 
-FOLDER = Path(__file__).with_name("schema")
+FOLDER = Path(__file__).with_name("reference") / "schema"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SPARSE = {Hints.__name__}
 """Types that leave out what they don't know. The others always say everything."""

@@ -1,4 +1,4 @@
-"""Runs commands in a terminal with a sample home, for session.svg and the list in the README: `make docs`.
+"""Runs commands in a terminal with a sample home, for start/session.svg and the list in the README: `make docs`.
 
 The programs that the sample names are stand-ins that do nothing; no command here starts them.
 """
@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-PICTURE = Path(__file__).with_name("session.svg")
+PICTURE = Path(__file__).with_name("start") / "session.svg"
 README = Path(__file__).parents[1] / "README.md"
 
 SAMPLE = {

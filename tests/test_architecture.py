@@ -56,7 +56,7 @@ def test_no_modules_import_each_other_in_a_circle_even_inside_functions() -> Non
 
 
 def test_every_file_that_the_page_on_the_architecture_names_is_there() -> None:
-    text = (ROOT / "docs/architecture.md").read_text()
+    text = (ROOT / "docs/how-it-works/architecture.md").read_text()
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*/(?:[a-z_]+\.py)?|[a-z_]+\.py)`", text))
     assert len(named) > 40
     exists = {name for name in named if (PACKAGE / name).exists() or (ROOT / name).exists()}

@@ -16,9 +16,9 @@ from support import Cli, Home
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ADAPTERS = ROOT / "docs" / "adapters.md"  # its programs need frameworks, and are run by `make adapters`
+ADAPTERS = ROOT / "docs" / "guides" / "adapters.md"  # its programs need frameworks, and are run by `make adapters`
 PROGRAMS = [
-    (page.name, number, program)
+    (str(page.relative_to(ROOT)), number, program)
     for page in PAGES
     if page != ADAPTERS
     for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
@@ -90,7 +90,7 @@ def test_a_program_in_a_document_imports_public_modules_alone(page: str, number:
     assert used <= set(mooring.__all__)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_a_document_for_programs_names_no_inner_module(page: Path) -> None:
     if page.parent.name == "library" or page.stem in ("library", "README"):
         named = re.findall(r"`(mooring\.[a-z_]+\.[A-Za-z_.]+)", page.read_text())
@@ -104,7 +104,7 @@ def test_there_are_programs_to_run() -> None:
 WRITTEN = [*PAGES, ROOT / "CHANGELOG.md"]
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=[page.name for page in WRITTEN])
+@pytest.mark.parametrize("page", WRITTEN, ids=[str(page.relative_to(ROOT)) for page in WRITTEN])
 def test_the_commands_in_a_document_exist_with_their_options(page: Path, cli: Cli) -> None:
     examples = re.findall(r"^(mooring [^|#\n]+)", page.read_text(), re.M)
     spans = re.findall(r"`(mooring [^`]+)`", page.read_text())
@@ -120,7 +120,7 @@ def test_the_commands_in_a_document_exist_with_their_options(page: Path, cli: Cl
         assert seen.code == 0, (line, seen.err)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_links_between_documents_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
@@ -139,13 +139,13 @@ def test_the_readme_names_every_dependency() -> None:
 
 def test_the_page_of_formats_is_the_one_that_the_formats_make() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "formats.py"))["page"]()
-    assert (ROOT / "docs" / "formats.md").read_text() == made, "run: make docs"
+    assert (ROOT / "docs" / "reference" / "formats.md").read_text() == made, "run: make docs"
 
 
 def test_the_page_that_compares_programs_has_every_job() -> None:
     from bench.jobs.table import JOBS
 
-    page = (ROOT / "docs" / "comparison.md").read_text()
+    page = (ROOT / "docs" / "results" / "comparison.md").read_text()
     for job in JOBS:
         assert f"\n## {job.title}\n" in page, "run: make jobs"
         assert all(f"\n$ {command}\n" in page for typed in job.commands.values() for command in typed), job.key
@@ -155,7 +155,7 @@ def test_the_page_that_compares_programs_has_every_job() -> None:
 def test_the_page_that_compares_clients_has_every_case() -> None:
     from bench.failures.cases import CASES, RIVALS
 
-    page = (ROOT / "docs" / "clients.md").read_text()
+    page = (ROOT / "docs" / "results" / "clients.md").read_text()
     for case in CASES:
         assert f"\n## {case.title}\n" in page, "run: make failures"
     assert all(page.count(f"\n| {rival.name} |") == len(CASES) for rival in RIVALS), "run: make failures"
@@ -175,7 +175,7 @@ def test_every_adapter_has_a_program_an_extra_and_an_environment() -> None:
 
 def test_the_page_of_commands_is_the_one_that_the_commands_make() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "commands.py"))["page"]()
-    assert (ROOT / "docs" / "commands.md").read_text() == made, "run: make docs"
+    assert (ROOT / "docs" / "reference" / "commands.md").read_text() == made, "run: make docs"
 
 
 def test_the_readme_and_its_picture_show_what_the_commands_print() -> None:
@@ -183,4 +183,4 @@ def test_the_readme_and_its_picture_show_what_the_commands_print() -> None:
     session = made["run_session"]()
     readme = (ROOT / "README.md").read_text()
     assert readme == made["fill_in"](readme, session), "run: make docs"
-    assert (ROOT / "docs" / "session.svg").read_text() == made["draw"](session), "run: make docs"
+    assert (ROOT / "docs" / "start" / "session.svg").read_text() == made["draw"](session), "run: make docs"

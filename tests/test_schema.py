@@ -13,7 +13,7 @@ from mooring.discovery.formats.mooring import FORMAT
 from mooring.settings import SETTINGS, UNUSED, load
 from support import Home
 
-SCHEMAS = Path(__file__).parents[1] / "docs" / "schema"
+SCHEMAS = Path(__file__).parents[1] / "docs" / "reference" / "schema"
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -114,6 +114,6 @@ def test_names_that_are_written_are_plain_and_those_that_are_read_are_tolerated(
 
 @pytest.mark.parametrize("name", ["turn-event", "headless"])
 def test_the_schemas_of_what_a_turn_prints_are_those_that_its_types_make(name: str) -> None:
-    made = runpy.run_path(str(SCHEMAS.parent / "schemas.py"))["pages"]()
+    made = runpy.run_path(str(SCHEMAS.parents[1] / "schemas.py"))["pages"]()
     assert (SCHEMAS / f"{name}.schema.json").read_text() == made[name], "run: make docs"
     assert not validator(name).is_valid({"type": "Started"})

@@ -1,4 +1,4 @@
-"""docs/security.md has a row for every attack of the suite and an attack for every row; the tests it names exist."""
+"""docs/how-it-works/security.md has a row for every attack of the suite and an attack for every row; the tests it names exist."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from tests.attacks.__main__ import find_attacks
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "security.md").read_text()
+PAGE = (ROOT / "docs" / "how-it-works" / "security.md").read_text()
 ROWS = {found[1]: found[0] for found in re.finditer(r"^\| (A\d+) \|.*$", PAGE, re.M)}
 NAMED = sorted(set(re.findall(r"`(tests/[\w/.]+\.py)(?:::(\w+))?`", PAGE)))
 

@@ -1,4 +1,4 @@
-"""Every sentence of docs/sessions.md is shown by a test that exists."""
+"""Every sentence of docs/guides/sessions.md is shown by a test that exists."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "sessions.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "sessions.md").read_text()
 
 SHOWN_BY = {
     "Every conversation with a model": "agent/test_sessions_continued.py::test_a_chat_whose_terminal_is_closed_is_all_there_later",

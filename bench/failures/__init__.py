@@ -1,1 +1,1 @@
-"""What five clients make of servers that fail: `make failures` writes docs/clients.md."""
+"""What five clients make of servers that fail: `make failures` writes docs/results/clients.md."""

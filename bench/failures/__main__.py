@@ -1,4 +1,4 @@
-"""`make failures`: every client in every case; writes docs/clients.md, and fails if Mooring falls short."""
+"""`make failures`: every client in every case; writes docs/results/clients.md, and fails if Mooring falls short."""
 
 import sys
 

@@ -10,7 +10,7 @@ from bench.failures.cases import CASES, RIVALS, Case
 from bench.failures.trial import PATIENCE, Seen
 from bench.ground import ROOT
 
-PAGE = ROOT / "docs" / "clients.md"
+PAGE = ROOT / "docs" / "results" / "clients.md"
 WIDTH = 160
 """How much of an error the page quotes."""
 NOTHING = "nothing but what it prints"

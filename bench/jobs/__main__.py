@@ -1,4 +1,4 @@
-"""`make jobs`: do every job with every program, and write docs/comparison.md."""
+"""`make jobs`: do every job with every program, and write docs/results/comparison.md."""
 
 import argparse
 import subprocess

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bench.ground import ROOT
 from bench.jobs.table import PROGRAMS, Job
 
-PAGE = ROOT / "docs" / "comparison.md"
+PAGE = ROOT / "docs" / "results" / "comparison.md"
 LINES, WIDTH = 10, 150
 """How much of an answer the page quotes."""
 NAMES = {

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from tests.peers import install
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "adapters.md"
+PAGE = ROOT / "docs" / "guides" / "adapters.md"
 # What awaits outside of functions, as notebooks do, is no program to a type checker.
 LIBRARY = [
-    ROOT / "docs/library.md",
-    *sorted(page for page in ROOT.glob("docs/library/*.md") if page.stem != "notebooks"),
+    ROOT / "docs/guides/library.md",
+    *sorted(page for page in ROOT.glob("docs/guides/library/*.md") if page.stem != "notebooks"),
 ]
 MYPY_CACHE = ROOT / ".cache" / "adapters"
 FRAMEWORKS = ("anthropic", "fastmcp", "langchain", "openai_agents", "pydantic_ai")

@@ -10,7 +10,7 @@ from tests.models import Call, FakeModel, Say
 
 from support import Home
 
-PAGE = Path(__file__).parents[2] / "docs" / "adapters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "adapters.md"
 
 
 def find_programs() -> dict[str, str]:

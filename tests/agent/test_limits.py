@@ -19,7 +19,7 @@ from chat.terminal import Person
 from mooring.core.turn import TokensUsed, ToolFinished, ToolStarted, TurnDone
 from support import DEMO, Home
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schema"
 SETTINGS = "home/.config/mooring/settings.json"
 WORKER = mooring.AgentDefinition(name="worker", description="Does anything.", prompt="You are the worker.")
 READY = "\n> "

@@ -28,7 +28,7 @@ class Tally:
 
 
 class Attack(Struct, frozen=True):
-    """One kind of attack: the row of docs/security.md that it belongs to, and the function that tries it.
+    """One kind of attack: the row of docs/how-it-works/security.md that it belongs to, and the function that tries it.
 
     The function gets an empty folder of its own and counts every try. If it raises, the attack could not be made, and
     that fails the suite too.

@@ -21,7 +21,7 @@ from backends.asking import KEY, MODELS, variables
 from mooring.testing import Issuer, Site
 from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_at_terminal, running
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schema"
 OVERLOADED = Fail(503, message="Too many people ask.", retry_after=0)
 
 

@@ -1,4 +1,4 @@
-"""`make conformance`: the official suite against our client; writes docs/conformance.md, fails if a scenario does."""
+"""`make conformance`: the official suite against our client; writes docs/results/conformance.md, fails if a scenario does."""
 
 import hashlib
 import platform
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 CACHE = ROOT / ".cache" / "conformance"
 SUITE = CACHE / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
-PAGE = ROOT / "docs" / "conformance.md"
+PAGE = ROOT / "docs" / "results" / "conformance.md"
 VERSION = "0.2.0-alpha.12"
 REVISIONS = ("2025-11-25", "2026-07-28")
 EXTENSION = "extension"
@@ -118,7 +118,7 @@ def page(outcomes: list[Outcome]) -> str:
             "",
             "Made by `make conformance`, which runs the official suite",
             f"(`@modelcontextprotocol/conformance` {VERSION}) in client mode against",
-            "[tests/conformance/client.py](../tests/conformance/client.py), a thin program around the library:",
+            "[tests/conformance/client.py](../../tests/conformance/client.py), a thin program around the library:",
             "`mooring.connect`, and for logins `host.login` of `mooring.open`.",
             "The table has every scenario that a revision requires of a client, and those of the extensions about",
             "logging in.",

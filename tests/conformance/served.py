@@ -1,4 +1,4 @@
-"""`make conformance`, second half: the official suite against `mooring serve`; adds its part to docs/conformance.md.
+"""`make conformance`, second half: the official suite against `mooring serve`; adds its part to docs/results/conformance.md.
 
 Behind `mooring serve` is `everything.py`, on the official SDK, over stdio.
 """
@@ -98,7 +98,7 @@ def section(outcomes: Sequence[Outcome]) -> str:
             HEADING,
             "",
             f"The same suite ({VERSION}) in server mode against `mooring serve --http`. Behind it is",
-            "[tests/conformance/everything.py](../tests/conformance/everything.py), a server on the official SDK 2.3 that has",
+            "[tests/conformance/everything.py](../../tests/conformance/everything.py), a server on the official SDK 2.3 that has",
             "everything the scenarios ask for. The table has every scenario that a revision requires of a server.",
             "",
             "| revision | scenario | outcome | checks |",

@@ -23,7 +23,7 @@ def respond(request: ModelRequest) -> Reply:
 
 
 def test_the_agent_of_the_documents_calls_a_tool_and_answers(home: Home) -> None:
-    page = (ROOT / "docs" / "library" / "agents.md").read_text()
+    page = (ROOT / "docs" / "guides" / "library" / "agents.md").read_text()
     program, *_ = re.findall(r"```python\n(.*?)```", page, re.S)
     # After the peer's own packages: where both have one, the peer's is used.
     program = f"import sys\nsys.path += {OWN!r}\n{program}"

@@ -128,7 +128,7 @@ def kill_programs_of_tools(nonce: str) -> None:
 
 
 def test_the_page_about_serving_names_the_versions_that_are_tried() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "serve.md").read_text()
     rows = re.findall(r"^\| [^|]+ \| (\d[^|]*) \| stdio, HTTP \|", page, re.M)
     assert sorted(rows) == sorted([*list_versions("tools"), *list_versions("clients")])
 

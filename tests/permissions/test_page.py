@@ -9,7 +9,7 @@ from mooring.permissions import audit, values
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.settings import MODES, SETTINGS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "permissions.md").read_text()
 
 
 def test_the_example_is_a_list_of_rules_and_does_what_it_looks_like() -> None:

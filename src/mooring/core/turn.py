@@ -242,7 +242,7 @@ class WrittenOutcome(Struct, frozen=True, rename="camel"):
 
 
 def encode_turn_event(event: TurnEvent) -> bytes:
-    """An event as one line of JSON, without the line's end. `docs/schema/turn-event.schema.json` describes it."""
+    """An event as one line of JSON, without the line's end; `docs/reference/schema/` has its schema."""
     if not isinstance(event, ToolFinished):
         return json.encode(event)
     plain: dict[str, Any] = to_builtins(replace(event, outcome=Outcome()))

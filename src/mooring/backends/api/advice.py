@@ -30,7 +30,7 @@ async def _advise_on_models(where: Where, providers: Mapping[str, ModelProvider]
     row = list_providers({})["anthropic"]
     return (
         f"Store a key with `mooring secret set {row.key_names[0]}` and use -m {row.word}:{row.example}, for example; "
-        "docs/models.md has the other providers."
+        "docs/guides/models.md has the other providers."
     )
 
 
