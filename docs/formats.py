@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mooring.core.config import Connection, Http, OAuth, Origin, Scope, ServerConfig, Stdio
-from mooring.core.template import (
+from mooring.core.definitions.config import Connection, Http, OAuth, Origin, Scope, ServerConfig, Stdio
+from mooring.core.definitions.template import (
     CommandPart,
     FilePart,
     InputPart,

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import msgspec
 
-from mooring.actions.headless import HeadlessAnswer
-from mooring.core.tool import Hints
-from mooring.core.turn import ToolFinished, TurnEvent, WrittenOutcome
+from mooring.core.conversation.turn import ToolFinished, TurnEvent, WrittenOutcome
+from mooring.core.protocol.tool import Hints
+from mooring.verbs.agent.headless import HeadlessAnswer
 
 FOLDER = Path(__file__).with_name("reference") / "schema"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from mooring.cli.app import run
-from mooring.core.where import Viewpoint, Where
+from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.inventory.load import Inventory, load
 
 MOORING = str(Path(sys.executable).parent / "mooring")

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from mooring.core.call import (
+from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
     CallFailed,
@@ -22,11 +22,18 @@ from mooring.core.call import (
     WatchNews,
     WatchUpdate,
 )
-from mooring.core.content import Audio, Image, Text
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
-from mooring.core.outcome import Outcome
-from mooring.core.problem import Problem
-from mooring.core.question import (
+from mooring.core.conversation.event import (
+    Event,
+    ListChanged,
+    Logged,
+    Reloaded,
+    StatusChanged,
+    ToolsChanged,
+    Troubled,
+    Updated,
+)
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import (
     ApplyRules,
     Approval,
     ChangedIssuer,
@@ -47,9 +54,11 @@ from mooring.core.question import (
     Visit,
     WriteServer,
 )
-from mooring.core.result import Progress
-from mooring.core.status import Failed as Down
-from mooring.core.tool import Hints
+from mooring.core.conversation.status import Failed as Down
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.content import Audio, Image, Text
+from mooring.core.protocol.result import Progress
+from mooring.core.protocol.tool import Hints
 from mooring.display import lines as display
 from mooring.display.lines import (
     DEFAULT,

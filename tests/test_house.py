@@ -116,8 +116,8 @@ def test_only_one_place_opens_a_host() -> None:
     made = re.compile(r"(?<!class )\bHost\(|mooring\.open\(|host\.open import")
     openers = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if made.search(path.read_text())}
     # `mooring.open` is the library's own, and the messages of a host and the help of `mooring.agent` name it; every
-    # face goes through the actions.
-    assert openers == {"actions/opening.py", "actions/turn.py", "host/open.py", "host/host.py", "__init__.py"}
+    # face goes through the verbs.
+    assert openers == {"verbs/use/opening.py", "verbs/agent/turn.py", "host/open.py", "host/host.py", "__init__.py"}
 
 
 def test_no_pattern_repeats_a_group_as_python_3_11_0_misreads_it() -> None:
@@ -134,7 +134,7 @@ def test_no_pattern_repeats_a_group_as_python_3_11_0_misreads_it() -> None:
         if (count := sum(len(repeated_group.findall(text)) for text in _find_patterns(path)))
     }
     assert found == {
-        "actions/file_diff.py": 2,
+        "verbs/config/file_diff.py": 2,
         "servers/launch/dotenv.py": 1,
         "syntax/edit_toml.py": 1,
         "syntax/jsonc.py": 1,

@@ -13,7 +13,7 @@ import pytest
 from chat.terminal import Person
 from chat.test_plain import READY, leave
 from mooring import files
-from mooring.core.config import ServerConfig
+from mooring.core.definitions.config import ServerConfig
 from mooring.errors import FileError
 from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.load import load
@@ -342,7 +342,7 @@ def test_a_user_does_not_share_a_project_with_another_and_does_with_root() -> No
         work.mkdir()
         os.chmod(made, 0o755)
         find = f"find_project_folders(Where('/nowhere'), {str(work)!r})"
-        names = "from mooring.core.where import Where; from mooring.settings import find_project_folders"
+        names = "from mooring.core.definitions.paths import Where; from mooring.settings import find_project_folders"
         code = f"{names}; print(len({find}))"
         words = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups", sys.executable, "-c", code]
 

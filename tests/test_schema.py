@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mooring.core.config import ServerConfig
+from mooring.core.definitions.config import ServerConfig
 from mooring.discovery.formats.mooring import FORMAT
 from mooring.settings import SETTINGS, UNUSED, load
 from support import Home

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.core.limits import MOST_REQUESTS
+from mooring.core.protocol.limits import MOST_REQUESTS
 from mooring.settings import MAX_RULE_TEXT, MAX_RULES, SETTINGS, Settings, load
 from support import Home
 

@@ -9,7 +9,7 @@ from common import as_config
 from turns import INSTRUCTIONS, MODEL, Place, Turn, serve_turns
 
 import mooring
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ import sys
 from tempfile import TemporaryDirectory
 
 import mooring
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
 
 
 async def main(server: str, servers: int, tools: str) -> None:

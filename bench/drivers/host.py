@@ -10,7 +10,7 @@ from typing import Any
 from common import Call, Command, Library, as_config, children, serve
 
 import mooring
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
 from mooring.host.host import Host
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from common import Call, Command, Library, Url, children, serve
 
 import mooring
-from mooring.core.where import here
+from mooring.core.definitions.paths import here
 from mooring.servers.dial import dial
 from mooring.servers.launch.environment import Launch, make_launch
 from mooring.process.guard.boot import GuardProcess, start_guard

@@ -36,7 +36,6 @@ if _is_program() and signal.getsignal(signal.SIGINT) is signal.default_int_handl
 if TYPE_CHECKING:
     from typing import Any
 
-    from mooring.actions.turn import Agent, agent
     from mooring.agents.definition import AgentDefinition, AgentOrigin, ToolSelection
     from mooring.agents.history import (
         CallBlock,
@@ -59,8 +58,7 @@ if TYPE_CHECKING:
     )
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
-    from mooring.core.approved import Approved
-    from mooring.core.call import (
+    from mooring.core.conversation.call import (
         CallChanged,
         CallDone,
         CallFailed,
@@ -73,24 +71,7 @@ if TYPE_CHECKING:
         WatchNews,
         WatchUpdate,
     )
-    from mooring.core.config import (
-        Broken,
-        Http,
-        Origin,
-        ServerConfig,
-        Stdio,
-    )
-    from mooring.core.content import (
-        Audio,
-        Block,
-        Embedded,
-        Image,
-        Other,
-        ResourceContents,
-        ResourceLink,
-        Text,
-    )
-    from mooring.core.event import (
+    from mooring.core.conversation.event import (
         Event,
         ListChanged,
         Logged,
@@ -100,19 +81,8 @@ if TYPE_CHECKING:
         Troubled,
         Updated,
     )
-    from mooring.core.hello import (
-        Hello,
-        Implementation,
-    )
-    from mooring.core.limits import (
-        Limits,
-        Timeout,
-    )
-    from mooring.core.outcome import CallRefusal, Excerpt, Outcome, Part
-    from mooring.core.problem import (
-        Problem,
-    )
-    from mooring.core.question import (
+    from mooring.core.conversation.outcome import CallRefusal, Excerpt, Outcome, Part
+    from mooring.core.conversation.question import (
         Allow,
         Answer,
         ApplyRules,
@@ -133,16 +103,7 @@ if TYPE_CHECKING:
         Visit,
         Yes,
     )
-    from mooring.core.result import (
-        Completion,
-        FilledPrompt,
-        LogMessage,
-        Message,
-        Progress,
-        Reading,
-        Result,
-    )
-    from mooring.core.status import (
+    from mooring.core.conversation.status import (
         Connected,
         Connecting,
         Disabled,
@@ -154,18 +115,7 @@ if TYPE_CHECKING:
         Status,
         Unapproved,
     )
-    from mooring.core.taken_name import TakenName
-    from mooring.core.tool import (
-        Hints,
-        Listing,
-        Prompt,
-        Resource,
-        ResourceTemplate,
-    )
-    from mooring.core.tool import (
-        Tool as ListedTool,
-    )
-    from mooring.core.turn import (
+    from mooring.core.conversation.turn import (
         DeniedCall,
         HistoryCompacted,
         NameTaken,
@@ -185,13 +135,62 @@ if TYPE_CHECKING:
         TurnInput,
         TurnStarted,
     )
-    from mooring.core.verdict import (
+    from mooring.core.conversation.verdict import (
         Rule,
         Verdict,
     )
-    from mooring.core.where import (
+    from mooring.core.definitions.approved import Approved
+    from mooring.core.definitions.config import (
+        Broken,
+        Http,
+        Origin,
+        ServerConfig,
+        Stdio,
+    )
+    from mooring.core.definitions.paths import (
         Viewpoint,
         Where,
+    )
+    from mooring.core.definitions.problem import (
+        Problem,
+    )
+    from mooring.core.definitions.taken_name import TakenName
+    from mooring.core.protocol.content import (
+        Audio,
+        Block,
+        Embedded,
+        Image,
+        Other,
+        ResourceContents,
+        ResourceLink,
+        Text,
+    )
+    from mooring.core.protocol.limits import (
+        Limits,
+        Timeout,
+    )
+    from mooring.core.protocol.result import (
+        Completion,
+        FilledPrompt,
+        LogMessage,
+        Message,
+        Progress,
+        Reading,
+        Result,
+    )
+    from mooring.core.protocol.server_info import (
+        Hello,
+        Implementation,
+    )
+    from mooring.core.protocol.tool import (
+        Hints,
+        Listing,
+        Prompt,
+        Resource,
+        ResourceTemplate,
+    )
+    from mooring.core.protocol.tool import (
+        Tool as ListedTool,
     )
     from mooring.errors import (
         BadArguments,
@@ -285,6 +284,7 @@ if TYPE_CHECKING:
     from mooring.tools.tool import (
         ModelTool,
     )
+    from mooring.verbs.agent.turn import Agent, agent
     from mooring.wire.session.client import (
         Client,
         Root,
@@ -491,45 +491,47 @@ __all__ = [
 # The names of each module; names that are not listed are in `errors`. Loaded on first use: the guard and the demo
 # server run this file, too, and must start in an instant.
 _NAMES = {
-    "actions.turn": "Agent agent",
+    "verbs.agent.turn": "Agent agent",
     "agents.definition": "AgentDefinition AgentOrigin ToolSelection",
     "agents.history": (
         "CallBlock CallResult ModelMessage PersonMessage ResultsMessage SummaryMessage TextBlock ThinkingBlock"
     ),
     "agents.model": "BlockFinished Model ModelRequest ReplyEvent ReplyFinished ReplyText ReplyThinking",
-    "core.turn": (
+    "core.conversation.turn": (
         "DeniedCall HistoryCompacted NameTaken PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
         "TokenUsage TokensUsed ToolFinished ToolStarted TurnDone TurnEvent TurnFailed TurnInput TurnStarted"
     ),
     "auth.login": "LoginResult",
     "auth.renewal": "LogoutResult",
-    "core.call": (
+    "core.conversation.call": (
         "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent Definition Invocation "
         "WatchNews WatchUpdate"
     ),
-    "core.config": "Broken Http Origin ServerConfig Stdio",
-    "core.content": "Audio Block Embedded Image Other ResourceContents ResourceLink Text",
-    "core.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
-    "core.hello": "Hello Implementation",
-    "core.limits": "Limits Timeout",
-    "core.outcome": "Excerpt Outcome Part CallRefusal",
-    "core.problem": "Problem",
-    "core.question": (
+    "core.definitions.config": "Broken Http Origin ServerConfig Stdio",
+    "core.protocol.content": "Audio Block Embedded Image Other ResourceContents ResourceLink Text",
+    "core.conversation.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
+    "core.protocol.server_info": "Hello Implementation",
+    "core.protocol.limits": "Limits Timeout",
+    "core.conversation.outcome": "Excerpt Outcome Part CallRefusal",
+    "core.definitions.problem": "Problem",
+    "core.conversation.question": (
         "Allow Answer ApplyRules Approval Ask ChangedIssuer ChangedTool ChangedTools ContinueTurn Form Login "
         "MissingValue No Permission Question RepeatedCall Sampling Visit Yes"
     ),
-    "core.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
-    "core.status": "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved",
-    "core.taken_name": "TakenName",
-    "core.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
-    "core.where": "Viewpoint Where",
+    "core.protocol.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
+    "core.conversation.status": (
+        "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved"
+    ),
+    "core.definitions.taken_name": "TakenName",
+    "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
+    "core.definitions.paths": "Viewpoint Where",
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",
     "host.options": "Policy",
     "inventory.admit": "GivenServers NotAdmitted",
     "inventory.load": "Inventory discover",
-    "core.verdict": "Rule Verdict",
-    "core.approved": "Approved",
+    "core.conversation.verdict": "Rule Verdict",
+    "core.definitions.approved": "Approved",
     "settings": "Settings",
     "permissions.pins": "HeldTools",
     "permissions.policy": "CallPolicy",

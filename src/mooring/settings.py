@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.backend_name import BACKENDS, SERVERS_WAYS
-from mooring.core.near import suggest_key
-from mooring.core.problem import Problem
-from mooring.core.secret import is_secret_value
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.conversation.backend_name import BACKENDS, SERVERS_WAYS
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
+from mooring.core.text.secret import is_secret_value
+from mooring.core.text.suggestions import suggest_key
 from mooring.errors import FileError, ParseError
 from mooring.syntax.document import Document
 from mooring.syntax.parse import parse
@@ -190,7 +190,7 @@ def _is_rule(value: Any) -> bool:
 
 
 def _find_fault(rule: Mapping[str, Any]) -> str | None:
-    from mooring.core.verdict import find_rule_fault  # most listings have no rules to look at
+    from mooring.core.conversation.verdict import find_rule_fault  # most listings have no rules to look at
 
     return find_rule_fault(rule.get("tool"), rule.get("action"), rule.get("pattern", ""))
 

@@ -11,7 +11,7 @@ from tests.models import FakeModel
 
 import mooring
 from backends.asking import MODELS, variables
-from mooring.core.turn import TurnEvent
+from mooring.core.conversation.turn import TurnEvent
 from support import DEMO, MOORING, WATCHED, Home, Result
 
 PROVIDERS = ("anthropic", "openai-chat", "openai", "google")

@@ -35,12 +35,12 @@ from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyF
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.sessions.store import ResumedSession, SessionStore
 from mooring.agents.thread import AgentThread
-from mooring.core.call import CallChanged, CallProcessing, Invocation
-from mooring.core.content import Text
-from mooring.core.outcome import Outcome
-from mooring.core.problem import Problem
-from mooring.core.turn import TokenUsage, TurnInput
-from mooring.core.where import Where
+from mooring.core.conversation.call import CallChanged, CallProcessing, Invocation
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.turn import TokenUsage, TurnInput
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.content import Text
 from support import Swift
 
 FOLDER = sys.argv[1]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from scripted import ScriptedModel, call
 
 import mooring
-from mooring.core.question import Answer, Question
+from mooring.core.conversation.question import Answer, Question
 from support import Actor, Home
 
 NAP = "mcp__actor__nap"

@@ -14,8 +14,15 @@ from agent.doors import PROVIDERS, follow, open_host, pick, program
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring.agents.history import SummaryMessage
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.turn import HistoryCompacted, QuestionAnswered, TextPiece, ToolFinished, ToolStarted, TurnFailed
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.turn import (
+    HistoryCompacted,
+    QuestionAnswered,
+    TextPiece,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+)
 from support import Actor, Home
 
 every_provider = pytest.mark.parametrize("word", PROVIDERS)

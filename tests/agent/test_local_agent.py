@@ -6,10 +6,10 @@ from typing import Any
 from scripted import ScriptedModel, call, results_of
 
 import mooring
-from mooring.actions.agent_options import AgentOptions
-from mooring.actions.turn import open_agent
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.turn import PlanChanged, TurnEvent
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.turn import PlanChanged, TurnEvent
+from mooring.verbs.agent.options import AgentOptions
+from mooring.verbs.agent.turn import open_agent
 from support import Home
 
 

@@ -9,13 +9,10 @@ import pytest
 from scripted import ScriptedModel, call, results_of
 
 import mooring
-from mooring.actions.agent_options import AgentOptions
-from mooring.actions.turn import open_agent
 from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
 from mooring.agents.journal import NoJournal
-from mooring.core.limits import TurnLimits
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.turn import (
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.turn import (
     HistoryCompacted,
     QuestionAnswered,
     QuestionAsked,
@@ -30,7 +27,10 @@ from mooring.core.turn import (
     TurnStarted,
     encode_turn_event,
 )
+from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
+from mooring.verbs.agent.options import AgentOptions
+from mooring.verbs.agent.turn import open_agent
 from support import DEMO, Home
 
 SERVERS = {"demo": DEMO}

@@ -11,9 +11,9 @@ from tests.models import FakeModel, ModelRequest, Say
 
 from backends.api.conftest import libraries
 from backends.asking import KEY, MODELS, PIXEL, variables
-from mooring.actions.mentions import MOST_MENTIONS
-from mooring.actions.named_files import MAX_FILE
-from mooring.core.mention import find_mentions
+from mooring.core.conversation.mention import find_mentions
+from mooring.verbs.agent.mentions import MOST_MENTIONS
+from mooring.verbs.agent.named_files import MAX_FILE
 from support import DEMO, Cli, Home, Result
 
 __all__ = ["libraries"]

@@ -4,10 +4,10 @@ import pytest
 
 import mooring
 from backends.asking import PIXEL
-from mooring.actions.prompt_turn import make_prompt_turn
-from mooring.core.content import Image, Text
-from mooring.core.result import FilledPrompt, Message
+from mooring.core.protocol.content import Image, Text
+from mooring.core.protocol.result import FilledPrompt, Message
 from mooring.errors import ConfigError
+from mooring.verbs.agent.prompt_turn import make_prompt_turn
 from support import Home
 
 

@@ -21,15 +21,15 @@ from tests.models import Call, FakeModel, Hold, Say
 
 from backends.asking import KEY, MODELS, variables
 from chat.terminal import Person
-from mooring.actions.sessions import UPKEEP_DELAY
 from mooring.agents.history import PersonMessage
 from mooring.agents.model import ModelRequest
 from mooring.agents.sessions.connection import find_connection
 from mooring.agents.sessions.database import BUSY_SECONDS, VERSION, find_database
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
-from mooring.core.problem import Problem
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.content import Text
 from mooring.files.upkeep import find_loose, tighten
+from mooring.verbs.agent.sessions import UPKEEP_DELAY
 from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_beside
 
 CONVERSING = """
@@ -38,8 +38,8 @@ from contextlib import redirect_stdout
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
-from mooring.core.where import Where
+from mooring.core.protocol.content import Text
+from mooring.core.definitions.paths import Where
 
 connected = 0
 

@@ -20,8 +20,6 @@ from hypothesis import strategies as st
 from scripted import ScriptedModel, call
 from test_loop import agent_on
 
-from mooring.actions.sessions import SessionStart, open_session
-from mooring.actions.turn import AgentPast
 from mooring.agents.history import (
     CallBlock,
     CallResult,
@@ -50,12 +48,14 @@ from mooring.agents.sessions.entry import (
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.store import DAY_SECONDS, SessionStore
-from mooring.core.content import Image, Text
-from mooring.core.problem import Problem
-from mooring.core.question import Allow, Answer, No, Question, Yes
-from mooring.core.secret import list_secrets
-from mooring.core.turn import TokenUsage, ToolStarted
+from mooring.core.conversation.question import Allow, Answer, No, Question, Yes
+from mooring.core.conversation.turn import TokenUsage, ToolStarted
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.content import Image, Text
+from mooring.core.text.secret import list_secrets
 from mooring.errors import ConfigError
+from mooring.verbs.agent.sessions import SessionStart, open_session
+from mooring.verbs.agent.turn import AgentPast
 from support import Cli, Home, run_beside
 
 
@@ -387,10 +387,10 @@ def test_the_beginning_of_an_id_is_enough_and_an_unknown_one_is_answered_with_th
 
 OPENING = """
 import sys
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 from mooring.errors import ConfigError
 
 store = SessionStore(Where(sys.argv[1], {}))
@@ -443,10 +443,10 @@ def test_a_session_that_another_process_has_open_is_refused_until_that_process_i
 
 WRITING = """
 import sys
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 
 journal = SessionStore(Where(sys.argv[1], {}), on_problem=print).begin(sys.argv[2], model="m")
 sys.stdin.read()
@@ -537,11 +537,11 @@ def test_a_file_that_cannot_be_used_is_one_sentence_and_a_conversation_goes_on_w
 
 FULL = """
 import resource, signal, sys
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions import writer
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 
 writer.RETRY_SECONDS = 0.01
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -6,15 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.actions.choose_backend import choose_backend
-from mooring.actions.session_start import SessionStart
 from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage
 from mooring.agents.sessions.database import VERSION, find_database
 from mooring.agents.sessions.store import SessionStore
 from mooring.agents.sessions.told import ToldConversation
-from mooring.core.content import Text
-from mooring.core.outcome import Outcome
-from mooring.core.turn import (
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.turn import (
     TextPiece,
     ThinkingPiece,
     TokensUsed,
@@ -27,7 +24,10 @@ from mooring.core.turn import (
     TurnInput,
     TurnStarted,
 )
+from mooring.core.protocol.content import Text
 from mooring.settings import load
+from mooring.verbs.agent.choose_backend import choose_backend
+from mooring.verbs.agent.session_start import SessionStart
 from support import Cli, Home, run_beside
 
 STAMP: dict[str, Any] = {"session": "s", "turn": 1}

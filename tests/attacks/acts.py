@@ -83,7 +83,7 @@ def _listen() -> Iterator[Listener]:
 def _store(victim: Victim, kind: str, name: str, value: str) -> None:
     """Put something into the person's store, as a login or `secret set` does."""
     code = (
-        "import asyncio, os, sys; from mooring.auth.store import SecretStore; from mooring.core.where import here; "
+        "import asyncio, os, sys; from mooring.auth.store import SecretStore; from mooring.core.definitions.paths import here; "
         "asyncio.run(SecretStore(here(os.environ)).set(*sys.argv[1:4]))"
     )
     subprocess.run(

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from tests.attacks.reach import Server, make_victim, set_rules
 from tests.attacks.table import MOORING, Attack, Tally, Victim
 
-from mooring.core.question import Form, Visit
+from mooring.core.conversation.question import Form, Visit
 from mooring.display.lines import describe_question
 from mooring.serve.asking import make_client_request, read_capabilities
 

@@ -11,15 +11,15 @@ from tests.attacks.local_tools import CANARY, open_desk
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
-from mooring.actions.deadline import Deadline
-from mooring.actions.mentions import expand_mentions
-from mooring.actions.written_command import make_command_turn
 from mooring.agents.commands.find import CommandFiles
 from mooring.agents.commands.used import find_used_command
-from mooring.core.content import Text
-from mooring.core.verdict import Rule
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.protocol.content import Text
 from mooring.errors import MooringError
+from mooring.verbs.agent.mentions import expand_mentions
+from mooring.verbs.agent.written_command import make_command_turn
+from mooring.verbs.use.deadline import Deadline
 
 HARMLESS = "harmless-text-beside-it"
 ALL_OF_HOME = tuple(Rule(tool, "allow", "~/**") for tool in ("Read", "Grep", "Glob", "LS"))

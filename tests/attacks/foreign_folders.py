@@ -14,11 +14,11 @@ from tests.attacks.table import Attack, Tally, Victim
 from tests.attacks.words import MODEL, make_model_env
 from tests.models import FakeModel, Say
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.mentions import expand_mentions
-from mooring.core.content import Text
-from mooring.core.verdict import Rule
+from mooring.core.conversation.verdict import Rule
+from mooring.core.protocol.content import Text
 from mooring.errors import MooringError
+from mooring.verbs.agent.mentions import expand_mentions
+from mooring.verbs.use.deadline import Deadline
 
 OTHER: Final = 65534
 SECRET: Final = "canary-credentials"

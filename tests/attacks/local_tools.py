@@ -15,9 +15,9 @@ from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
 from mooring.agents.local.toolbox import local_tools
-from mooring.core.question import Answer, No, Question
-from mooring.core.verdict import Rule
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.question import Answer, No, Question
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.paths import Viewpoint, Where
 
 CANARY = "canary-key-of-the-person"
 SECONDS = 60.0

@@ -17,7 +17,7 @@ from tests.attacks.table import Attack, Tally
 import mooring
 from mooring.auth.fetch import Fetcher
 from mooring.auth.oauth.exchange import get_json, post_form
-from mooring.core.where import Viewpoint, Where
+from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.errors import LoginFailed, MooringError
 from mooring.testing import Issuer, Site, log_in
 

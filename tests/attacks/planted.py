@@ -18,8 +18,8 @@ import mooring
 from mooring.agents.commands.find import CommandFiles
 from mooring.agents.files.find import find_agents
 from mooring.agents.instructions.collect import collect_instructions
-from mooring.core.verdict import Rule
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.errors import MooringError
 
 ANYTHING = tuple(Rule(tool, "allow") for tool in ("Write", "Edit", "NotebookEdit", "Read"))

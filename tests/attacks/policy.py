@@ -15,9 +15,9 @@ from typing import Any
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
-from mooring.core.glob import Glob
-from mooring.core.verdict import ProposedCall, Rule
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.verdict import ProposedCall, Rule
+from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.text.glob import Glob
 from mooring.errors import MooringError
 from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.load import load

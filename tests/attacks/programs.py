@@ -31,10 +31,10 @@ from mooring.backends.opencode.said import (
 )
 from mooring.backends.opencode.shell import make_shell
 from mooring.backends.own_tools import OWN_TOOLS
-from mooring.core.backend_name import ProgramName
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.verdict import Rule
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.backend_name import ProgramName
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.errors import MooringError
 
 PATCHES = 2_000

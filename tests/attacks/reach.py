@@ -12,9 +12,9 @@ from typing import Any, Final
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
-from mooring.core.event import ToolsChanged
-from mooring.core.question import Allow, Answer, Question
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.event import ToolsChanged
+from mooring.core.conversation.question import Allow, Answer, Question
+from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
 

@@ -404,7 +404,7 @@ def _is_called_unasked(victim: Victim) -> bool:
 
 def _decisions_for(victim: Victim, server: object) -> dict[str, object]:
     """A record that approves a server of the project, as the person would have made it."""
-    from mooring.core.where import Viewpoint, Where
+    from mooring.core.definitions.paths import Viewpoint, Where
     from mooring.inventory.load import load
     from mooring.permissions.trust import digest
 

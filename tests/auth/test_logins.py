@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 import mooring
-from mooring.core.status import Connected, NeedsAuth
+from mooring.core.conversation.status import Connected, NeedsAuth
 from mooring.host.host import Host
 from mooring.testing import Issuer, Site, log_in
 from support import Home

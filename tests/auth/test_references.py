@@ -10,7 +10,7 @@ import pytest
 import mooring
 from auth.machine import Machine
 from mooring.auth.store import SecretStore
-from mooring.core.secret import HIDDEN
+from mooring.core.text.secret import HIDDEN
 from mooring.testing.site import Site
 from support import Cli, Home
 

@@ -81,7 +81,7 @@ def test_a_secret_stays_in_its_file_when_a_keyring_appears_until_it_is_set_again
 async def test_a_new_value_of_a_login_stays_in_the_store_that_has_the_old_one(home: Home) -> None:
     machine = Machine(home)
     code = (
-        "import asyncio, sys; from mooring.auth.store import SecretStore; from mooring.core.where import Where\n"
+        "import asyncio, sys; from mooring.auth.store import SecretStore; from mooring.core.definitions.paths import Where\n"
         "store = SecretStore(Where(sys.argv[1]))\n"
         "print(asyncio.run(store.set('oauth', 'https://a|b|c', sys.argv[2])).store)"
     )
@@ -162,7 +162,7 @@ def test_a_file_that_others_may_read_is_refused_with_the_command_that_fixes_it(h
 def test_twenty_processes_that_set_twenty_secrets_each_lose_none_of_the_four_hundred(home: Home) -> None:
     machine = Machine(home)
     code = (
-        "import asyncio, sys; from mooring.actions.secrets import store_secret; from mooring.core.where import Where\n"
+        "import asyncio, sys; from mooring.verbs.config.secrets import store_secret; from mooring.core.definitions.paths import Where\n"
         "async def main():\n"
         "    for number in range(20):\n"
         "        await store_secret(Where(sys.argv[1]), f'of-{sys.argv[2]}.{number}', f'value {sys.argv[2]} {number}')\n"
@@ -183,7 +183,7 @@ COUNT = """
 import asyncio, sys
 from pathlib import Path
 from mooring.auth.store import SecretStore
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 
 async def main():
     store = SecretStore(Where(sys.argv[1]))

@@ -14,8 +14,8 @@ from mooring import settings
 from mooring.agents.history import Message, PersonMessage
 from mooring.agents.model import Model, ModelRequest, ReplyEvent, ReplyFinished
 from mooring.backends.api.choose import choose_model
-from mooring.core.call import Definition, ToolName
-from mooring.core.content import Text
+from mooring.core.conversation.call import Definition, ToolName
+from mooring.core.protocol.content import Text
 from support import Home
 
 KEY = "sk-canary-4fJ8qLw2ZxV7"

@@ -8,9 +8,9 @@ import mooring
 import mooring.testing
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.era import EraHint, EraName
-from mooring.core.question import Allow, Answer, Question
-from mooring.core.turn import TurnEvent
+from mooring.core.conversation.question import Allow, Answer, Question
+from mooring.core.conversation.turn import TurnEvent
+from mooring.core.protocol.era import EraHint, EraName
 from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.permissions.audit import AuditEntry, read_log

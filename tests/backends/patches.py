@@ -29,10 +29,10 @@ from mooring.backends.bridge.bridge import open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.own_tools import OWN_TOOLS
-from mooring.core.backend_name import ProgramName
-from mooring.core.question import Answer, No, Question
-from mooring.core.turn import TurnInput
-from mooring.core.verdict import Rule
+from mooring.core.conversation.backend_name import ProgramName
+from mooring.core.conversation.question import Answer, No, Question
+from mooring.core.conversation.turn import TurnInput
+from mooring.core.conversation.verdict import Rule
 from mooring.process.programs import Guard
 
 ROOT: Final = Path(__file__).parents[2]

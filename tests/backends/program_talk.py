@@ -18,9 +18,9 @@ from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions, ServersWay
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.own_tools import OWN_TOOLS
-from mooring.core.backend_name import ProgramName
-from mooring.core.question import Answer, No, Permission, Question
-from mooring.core.turn import TextPiece, TurnDone, TurnEvent, TurnInput
+from mooring.core.conversation.backend_name import ProgramName
+from mooring.core.conversation.question import Answer, No, Permission, Question
+from mooring.core.conversation.turn import TextPiece, TurnDone, TurnEvent, TurnInput
 from mooring.host.host import Host
 from mooring.process.programs import Guard
 from support import Home, running

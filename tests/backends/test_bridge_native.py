@@ -9,7 +9,7 @@ from aiohttp import web
 from bridging import Person, Talk, make_server, open_host, talking
 
 from mooring.backends.bridge.native import NativeAddress, NativeProgram, NativeServer
-from mooring.core.question import Allow, Answer, MissingValue, Question, Yes
+from mooring.core.conversation.question import Allow, Answer, MissingValue, Question, Yes
 from mooring.testing import Issuer, Site, log_in
 from mooring.testing.site import ReceivedRequest, event
 from support import DEMO, Home

@@ -11,10 +11,10 @@ from bridging import Person, Talk, open_host, read_history
 from mooring.backends.bridge.bridge import OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.own_tools import OWN_TOOLS
-from mooring.core.backend_name import ProgramName
-from mooring.core.question import Allow, No, Permission
-from mooring.core.turn import TurnFailed
-from mooring.core.verdict import Rule
+from mooring.core.conversation.backend_name import ProgramName
+from mooring.core.conversation.question import Allow, No, Permission
+from mooring.core.conversation.turn import TurnFailed
+from mooring.core.conversation.verdict import Rule
 from mooring.errors import Denied
 from mooring.host.host import Host
 from support import Home

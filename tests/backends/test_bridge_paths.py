@@ -13,14 +13,14 @@ import pytest
 from bridging import Person, connect, make_server, open_host, read_history, talking, try_call
 
 import mooring
-from mooring.actions.serve import ServeTerms, serve_on_http
-from mooring.core.era import EraName
-from mooring.core.limits import Timeout
-from mooring.core.question import Form, Sampling, Yes
-from mooring.core.result import Progress
-from mooring.core.verdict import CommandPermissions
+from mooring.core.conversation.question import Form, Sampling, Yes
+from mooring.core.conversation.verdict import CommandPermissions
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.result import Progress
 from mooring.errors import HttpError, NeedsLogin
 from mooring.serve.http.checks import ListenAddress
+from mooring.verbs.use.serve import ServeTerms, serve_on_http
 from mooring.wire.session.client import Client
 from support import DEMO, Home
 

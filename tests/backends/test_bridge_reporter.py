@@ -3,10 +3,7 @@
 import pytest
 
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.content import Text
-from mooring.core.limits import TurnLimits
-from mooring.core.taken_name import TakenName
-from mooring.core.turn import (
+from mooring.core.conversation.turn import (
     NameTaken,
     PlanChanged,
     TextPiece,
@@ -22,6 +19,9 @@ from mooring.core.turn import (
     TurnStarted,
     encode_turn_event,
 )
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import Denied
 
 

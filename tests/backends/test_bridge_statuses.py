@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 from bridging import make_server, open_host, talking
 
-from mooring.core.turn import ServerStatus
+from mooring.core.conversation.turn import ServerStatus
 from mooring.errors import ConfigError, MooringError
 from mooring.testing import Site
 from support import DEMO, Home

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mooring.backends.programs import find_program
-from mooring.core.backend_name import ProgramName
+from mooring.core.conversation.backend_name import ProgramName
 from support import Home, run_beside
 
 

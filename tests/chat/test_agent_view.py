@@ -2,7 +2,7 @@
 
 import mooring
 from mooring.chat.servers import AgentView, describe_server, list_servers
-from mooring.core.turn import ServerStatus
+from mooring.core.conversation.turn import ServerStatus
 from support import DEMO, Home
 
 

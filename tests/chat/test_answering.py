@@ -9,7 +9,7 @@ from mooring.chat.field import read_fields
 from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
-from mooring.core.question import (
+from mooring.core.conversation.question import (
     Allow,
     Answer,
     Approval,

@@ -14,7 +14,7 @@ from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 from support import DEMO, Home, Result, run_beside
 
 pytestmark = [

@@ -12,15 +12,15 @@ from tests.models import FakeModel, Say
 from agent.test_sessions_with_agents import STAMP, make_call
 from backends.asking import MODELS, variables
 from chat.terminal import Person
-from mooring.actions.agent_program import KeptProgram
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, PersonMessage, ResultsMessage, TextBlock
 from mooring.agents.sessions.handover import UNKNOWN_WINDOW_TOKENS, Handover, make_handover
 from mooring.agents.sessions.store import SessionStore, SessionSummary
 from mooring.agents.sessions.told import ToldConversation
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.content import Text
-from mooring.core.turn import EmitTurnEvent, EndOfTurn, TextPiece, TurnDone, TurnInput, TurnStarted
-from mooring.core.units import BYTES_PER_TOKEN
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TextPiece, TurnDone, TurnInput, TurnStarted
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.units import BYTES_PER_TOKEN
+from mooring.verbs.agent.program import KeptProgram
 from support import Home, Result, run_beside
 
 pytestmark = [

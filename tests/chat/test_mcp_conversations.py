@@ -9,10 +9,10 @@ import pytest
 
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
-from mooring.core.call import ConversationEvent, Definition
-from mooring.core.outcome import Outcome
-from mooring.core.question import Allow, Answer, Ask, Form, Permission, Question, Yes
-from mooring.core.verdict import CommandPermissions
+from mooring.core.conversation.call import ConversationEvent, Definition
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import Allow, Answer, Ask, Form, Permission, Question, Yes
+from mooring.core.conversation.verdict import CommandPermissions
 from support import DEMO, Home
 
 pytestmark = pytest.mark.processes

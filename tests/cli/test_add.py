@@ -10,11 +10,11 @@ import click
 import pytest
 
 from chat.terminal import Person
-from mooring.actions.describe import OPTIONS, describe_entry, parse_description
 from mooring.cli.mcp.add import add_command
 from mooring.discovery.targets import WriteScope, find_target, list_writers
 from mooring.errors import ConfigError
 from mooring.permissions.trust import load
+from mooring.verbs.config.describe import OPTIONS, describe_entry, parse_description
 from support import DEMO, Cli, Home
 
 OWN = "home/.config/mooring/mcp.json"

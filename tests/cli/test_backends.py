@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.actions.backends import list_backends
 from mooring.process.programs import Guard
+from mooring.verbs.agent.backends import list_backends
 from support import Cli, Home
 
 NO_LOGIN = "┌  Credentials \x1b[90m~/.local/share/opencode/auth.json\n│\n└  0 credentials\n"

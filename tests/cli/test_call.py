@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bombs import double
-from mooring.actions.arguments import parse_arguments
 from mooring.errors import ConfigError, FileError
+from mooring.verbs.use.arguments import parse_arguments
 from support import MOORING, Actor, Cli, Home, run_at_terminal
 
 HOSTILE = str(Path(__file__).parents[1] / "hostile.py")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chat.terminal import MOORING, Person
-from mooring.core.config import Http, ServerConfig, Stdio
+from mooring.core.definitions.config import Http, ServerConfig, Stdio
 from mooring.discovery.scan import make_context, scan
 from mooring.discovery.spelling import meaning_of
 from mooring.discovery.targets import find_target, list_writers

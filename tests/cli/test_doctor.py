@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.actions.doctor.diagnose import diagnose
 from mooring.auth.store import SecretStore
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.unasked import UNASKED
+from mooring.verbs.doctor.diagnose import diagnose
 from support import DEMO, Cli, Home, run_beside
 
 OWN = "home/.config/mooring/mcp.json"

@@ -13,11 +13,11 @@ import pytest
 from certificates import Authority
 from cli.test_doctor_stages import closed_port, doctor, serve, stages_of
 from mooring import errors
-from mooring.actions.doctor.trial import TriedServer, check_tried
 from mooring.cli.app import app
-from mooring.core.config import ServerConfig
+from mooring.core.definitions.config import ServerConfig
 from mooring.inventory.load import load
 from mooring.testing.site import Site
+from mooring.verbs.doctor.trial import TriedServer, check_tried
 from support import DEMO, Home, run_beside
 
 __all__ = ["closed_port"]

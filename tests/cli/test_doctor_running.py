@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from chat.terminal import Person
-from mooring.actions.doctor.running import find_running
 from mooring.process.table import list_processes, parse_ps
+from mooring.verbs.doctor.running import find_running
 from support import Home, run_beside
 
 NOBODY = 65534

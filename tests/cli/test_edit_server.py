@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from chat.terminal import MOORING, Person
-from mooring.actions.edit import edit as edit_fields
-from mooring.actions.edit import read_entry_text
-from mooring.actions.fields import FieldChanges
-from mooring.actions.remove import remove
 from mooring.discovery.targets import find_target, list_writers
 from mooring.errors import ConfigError
 from mooring.permissions.trust import load
 from mooring.syntax.parse import parse
+from mooring.verbs.config.edit import edit as edit_fields
+from mooring.verbs.config.edit import read_entry_text
+from mooring.verbs.config.fields import FieldChanges
+from mooring.verbs.config.remove import remove
 from support import DEMO, HOMES, Cli, Home, run_beside
 
 OWN = "home/.config/mooring/mcp.json"
@@ -301,7 +301,7 @@ def test_a_plugins_file_and_lua_are_never_written_and_it_says_where_the_server_i
 
 
 async def test_what_an_administrator_manages_is_neither_edited_nor_removed(tmp_path: Path) -> None:
-    # Through the actions: on the command line, such files are where only an administrator can put them.
+    # Through the verb: on the command line, such files are where only an administrator can put them.
     home = Home(tmp_path, HOMES / "claude_managed")
     before = read_all(home.folder)
     path = re.escape(f"{home.folder}/system/etc/claude-code/managed-mcp.json")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.actions.file_diff import diff_file, mask_entry
-from mooring.core.secret import HIDDEN
+from mooring.core.text.secret import HIDDEN
 from mooring.discovery.dialect import MOORING, PLAIN
 from mooring.syntax.document import Kind
 from mooring.syntax.edit import put_value
+from mooring.verbs.config.file_diff import diff_file, mask_entry
 
 LINES = st.lists(st.sampled_from(["a: 1", "b: 2", "c: 3", "# x", "", "- d", "- e"]), max_size=12)
 

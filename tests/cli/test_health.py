@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from mooring.actions.complete import KnownServers
 from mooring.testing.site import ReceivedRequest, Site
+from mooring.verbs.use.complete import KnownServers
 from support import DEMO, Actor, Cli, Home
 
 MOORING = str(Path(sys.executable).parent / "mooring")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from chat.terminal import Person
-from mooring.actions.since import parse_since
 from mooring.errors import ConfigError
 from mooring.host.calls import HELD_BACK
+from mooring.verbs.use.since import parse_since
 from support import DEMO, Actor, Cli, Home, run_beside
 
 NOW = datetime(2026, 11, 16, 9, 30, tzinfo=timezone(timedelta(hours=1)))

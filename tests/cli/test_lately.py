@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mooring.core.failure import Failure
+from mooring.core.protocol.failure import Failure
 from mooring.inventory.admit import admit
 from mooring.servers.cache import Cache
 from support import DEMO, Actor, Cli, Home

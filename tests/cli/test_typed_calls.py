@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from chat.terminal import Person
-from mooring.actions.call import call
-from mooring.actions.deadline import Deadline
-from mooring.actions.opening import Setup, run_on_host
-from mooring.core.question import Allow, Ask, No, Question
-from mooring.core.result import Progress, Result
-from mooring.core.verdict import CommandPermissions
+from mooring.core.conversation.question import Allow, Ask, No, Question
+from mooring.core.conversation.verdict import CommandPermissions
+from mooring.core.protocol.result import Progress, Result
 from mooring.errors import Denied
 from mooring.host.host import Host
 from mooring.permissions.audit import read_log
 from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.verbs.use.call import call
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.opening import Setup, run_on_host
 from support import DEMO, Home
 
 MOORING = str(Path(sys.executable).with_name("mooring"))

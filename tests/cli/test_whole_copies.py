@@ -11,11 +11,9 @@ from msgspec.structs import replace
 
 from chat.terminal import Person
 from cli.test_copying import CURSOR, ON_TERMINAL, OWN, configure_cursor, servers
-from mooring.actions.add import find_destination
-from mooring.actions.secrets import store_secret
 from mooring.auth.store import SecretStore
-from mooring.core.config import Http, Origin, ServerConfig, Stdio, list_templates
-from mooring.core.template import (
+from mooring.core.definitions.config import Http, Origin, ServerConfig, Stdio, list_templates
+from mooring.core.definitions.template import (
     OWN_KEEPER,
     CommandPart,
     FilePart,
@@ -39,6 +37,8 @@ from mooring.discovery.spelling import meaning_of
 from mooring.discovery.targets import find_target
 from mooring.discovery.translate import Equivalents, translate_config
 from mooring.errors import ConfigError
+from mooring.verbs.config.add import find_destination
+from mooring.verbs.config.secrets import store_secret
 from support import Home, run_beside
 
 EVIL = {"command": "sh", "args": ["-c", "true"]}

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from chat.terminal import Person
-from mooring.actions.describe import ServerDescription
-from mooring.actions.wizard import NewServer, ask_for_server
 from mooring.auth.store import SecretStore
-from mooring.core.question import Answer, No, Question, ServerDetail, WriteServer, Yes
+from mooring.core.conversation.question import Answer, No, Question, ServerDetail, WriteServer, Yes
 from mooring.errors import ConfigError
 from mooring.testing.site import Site
+from mooring.verbs.config.describe import ServerDescription
+from mooring.verbs.config.wizard import NewServer, ask_for_server
 from support import DEMO, Cli, Home
 
 OWN = "home/.config/mooring/mcp.json"

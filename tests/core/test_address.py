@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mooring.core.address import is_expansion
+from mooring.core.protocol.address import is_expansion
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.core.confusable import crude_skeleton, describe_oddities, is_disguised, reads_as_ascii, skeleton
+from mooring.core.text.confusable import crude_skeleton, describe_oddities, is_disguised, reads_as_ascii, skeleton
 
 
 @pytest.mark.parametrize(

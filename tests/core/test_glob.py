@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.glob import WORK, Glob, GlobSet, folded, literal, star_glob
+from mooring.core.text.glob import WORK, Glob, GlobSet, folded, literal, star_glob
 
 ELEMENTS = st.sampled_from(["a", "b", ".", "*", "?", "[ab]", "[!a]", "[a-c]", "[*]", "[?]", "[[]", "[]]"])
 TEXTS = st.text(alphabet="abcA.*?[]", max_size=10)

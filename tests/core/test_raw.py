@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import DecodeError
 
-from mooring.core.raw import read, repaired
+from mooring.core.protocol.raw import read, repaired
 
 
 @given(st.text(st.characters(codec=None, categories=None) | st.sampled_from("\\ud800\\udc00\\\\u")))

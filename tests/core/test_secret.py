@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mooring
-from mooring.core.secret import (
+from mooring.core.text.secret import (
     HIDDEN,
     hide_in_arguments,
     hide_in_url,
@@ -97,7 +97,7 @@ def test_nothing_else_in_the_package_defines_what_is_hidden() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value == HIDDEN
     ]
-    assert makers == ["core/secret.py"]
+    assert makers == ["core/text/secret.py"]
 
 
 @pytest.mark.parametrize(

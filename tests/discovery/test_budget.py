@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.discovery.budget import MOST_SERVERS
 from support import Cli, Home
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 from msgspec import Struct
 
-from mooring.core.approved import Standing
-from mooring.core.config import Broken, Http, Origin, Scope, ServerConfig, Stdio
-from mooring.core.problem import Problem
-from mooring.core.template import Template, TextPart, VariablePart, literal
+from mooring.core.definitions.approved import Standing
+from mooring.core.definitions.config import Broken, Http, Origin, Scope, ServerConfig, Stdio
+from mooring.core.definitions.problem import Problem
+from mooring.core.definitions.template import Template, TextPart, VariablePart, literal
 from mooring.discovery.choose import Choice, choose, explain
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.scan import SCOPES, RankedDefinition

@@ -8,11 +8,11 @@ from statistics import median
 
 import pytest
 
-from mooring.actions.get import get_details
-from mooring.actions.list import list_servers
 from mooring.cli.mcp.list import make_data
 from mooring.discovery import formats
 from mooring.discovery.formats import FORMATS
+from mooring.verbs.config.get import get_details
+from mooring.verbs.config.list import list_servers
 from support import HOMES, Home
 
 

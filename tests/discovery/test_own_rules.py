@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mooring.core.config import Http, ServerConfig, Stdio
-from mooring.core.template import SecretPart, TextPart, VariablePart
-from mooring.core.where import Platform
+from mooring.core.definitions.config import Http, ServerConfig, Stdio
+from mooring.core.definitions.paths import Platform
+from mooring.core.definitions.template import SecretPart, TextPart, VariablePart
 from mooring.discovery.choose import choose, explain
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.policy import AddressPattern

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mooring.core.config import Broken, ServerConfig
+from mooring.core.definitions.config import Broken, ServerConfig
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.scan import Scan, make_context, scan
 from support import Home

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mooring.core.template import (
+from mooring.core.definitions.template import (
     CommandPart,
     FilePart,
     ForeignPart,

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
-from mooring.core.template import Template, literal
-from mooring.core.where import Where
+from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, Stdio
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import Template, literal
 from mooring.discovery.dialect import CLAUDE
 from mooring.discovery.edit import put_entry, remove_entry, round_times, write_entry
 from mooring.discovery.format import Format, Place, locate

@@ -15,7 +15,7 @@ from aiohttp import web
 from tests.faults.table import NONCE, Meter, Row, bound, fails
 
 import mooring
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
 from mooring.host.host import Host
 from mooring.testing.site import ReceivedRequest, Site, event, said
 

@@ -20,10 +20,10 @@ from tests.peers import install
 from tests.peers.wheel import FILE_NAME, make_wheel
 
 import mooring
-from mooring.core.event import Event, StatusChanged
-from mooring.core.question import No
-from mooring.core.status import Connecting
-from mooring.core.where import Viewpoint, here
+from mooring.core.conversation.event import Event, StatusChanged
+from mooring.core.conversation.question import No
+from mooring.core.conversation.status import Connecting
+from mooring.core.definitions.paths import Viewpoint, here
 from mooring.errors import HeldBack
 from mooring.host.host import Host
 

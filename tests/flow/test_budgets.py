@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from test_host import opened
 
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.errors import TooLarge
 from mooring.testing.site import ReceivedRequest, Site, event, said
 from support import Cli, Home

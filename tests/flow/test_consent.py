@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.core.question import Allow, Answer, Approval, ChangedTools, MissingValue, No, Question, Yes
-from mooring.core.status import Idle, NeedsInput
+from mooring.core.conversation.question import Allow, Answer, Approval, ChangedTools, MissingValue, No, Question, Yes
+from mooring.core.conversation.status import Idle, NeedsInput
 from mooring.host.host import Host
 from support import DEMO, Actor, Home
 

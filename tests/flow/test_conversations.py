@@ -16,12 +16,12 @@ from test_gatekeeping import Person, log, opened, settings
 from test_host import Actor
 
 import mooring
-from mooring.core.call import CallChanged, ToolName
-from mooring.core.content import Text
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.result import Result
-from mooring.core.tool import Tool
-from mooring.core.verdict import Rule
+from mooring.core.conversation.call import CallChanged, ToolName
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.verdict import Rule
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Tool
 from support import DEMO, Home
 
 USERS = 50

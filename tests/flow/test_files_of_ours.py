@@ -47,7 +47,7 @@ def mooring(home: Home, *words: str) -> Result:
 
 
 def _run_python(code: str, *words: str) -> Sequence[str]:
-    return [sys.executable, "-c", f"import os, sys\nfrom mooring.core.where import here\n{code}", *words]
+    return [sys.executable, "-c", f"import os, sys\nfrom mooring.core.definitions.paths import here\n{code}", *words]
 
 
 def _approve(home: Home, name: str) -> Sequence[str]:

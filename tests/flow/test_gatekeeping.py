@@ -11,8 +11,8 @@ import pytest
 from test_host import Actor, pid
 
 import mooring
-from mooring.core.event import Event, ToolsChanged, Troubled
-from mooring.core.question import Allow, Answer, ChangedTools, No, Permission, Question
+from mooring.core.conversation.event import Event, ToolsChanged, Troubled
+from mooring.core.conversation.question import Allow, Answer, ChangedTools, No, Permission, Question
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions
 from support import Cli, Home, Pauses

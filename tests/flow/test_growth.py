@@ -9,11 +9,11 @@ from typing import Any, cast
 from msgspec import Raw
 
 import mooring
-from mooring.core.config import Origin, ServerConfig, Stdio
-from mooring.core.hello import Hello
-from mooring.core.offer import Offer
-from mooring.core.template import literal
-from mooring.core.tool import Listing, Tool
+from mooring.core.definitions.config import Origin, ServerConfig, Stdio
+from mooring.core.definitions.template import literal
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.tool import Listing, Tool
 from mooring.host.lookup import Lookup
 from mooring.inventory.admit import Admitted
 from mooring.settings import load

@@ -8,7 +8,7 @@ import pytest
 from test_host import opened, until
 
 import mooring
-from mooring.core.question import Answer, Question
+from mooring.core.conversation.question import Answer, Question
 from mooring.inventory.approval import decide, list_questions
 from support import DEMO, Actor, Home
 

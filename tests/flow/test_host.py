@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
-from mooring.core.limits import Limits
-from mooring.core.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, status_word
+from mooring.core.conversation.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.conversation.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, status_word
+from mooring.core.protocol.limits import Limits
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions

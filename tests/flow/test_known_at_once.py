@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import mooring
-from mooring.core.question import No
+from mooring.core.conversation.question import No
 from support import Actor, Cli, Home
 
 

@@ -7,8 +7,8 @@ import pytest
 from test_gatekeeping import Person, opened, settings
 
 import mooring
-from mooring.core.question import Allow, No
-from mooring.core.verdict import Rule
+from mooring.core.conversation.question import Allow, No
+from mooring.core.conversation.verdict import Rule
 from mooring.inventory.approval import decide, list_questions
 from support import DEMO, Actor, Home
 

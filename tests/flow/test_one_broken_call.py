@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from test_host import opened, until
 
-from mooring.core.status import Connected
+from mooring.core.conversation.status import Connected
 from mooring.errors import ServerDied, ServerError
 from mooring.testing.site import ReceivedRequest, Site, said
 from support import Home

@@ -14,7 +14,7 @@ import pytest
 from test_host import until
 
 import mooring
-from mooring.core.call import (
+from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
     CallFailed,
@@ -24,8 +24,8 @@ from mooring.core.call import (
     WatchNews,
     name_state,
 )
-from mooring.core.content import Image, Text
-from mooring.core.question import Allow, Answer, No, Question
+from mooring.core.conversation.question import Allow, Answer, No, Question
+from mooring.core.protocol.content import Image, Text
 from mooring.host.host import Host
 from mooring.tools.registry import Registry
 from support import Home

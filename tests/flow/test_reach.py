@@ -11,8 +11,8 @@ from test_gatekeeping import Person, opened
 from test_host import until
 
 import mooring
-from mooring.core.event import Updated
-from mooring.core.question import Allow, Answer, No, Question
+from mooring.core.conversation.event import Updated
+from mooring.core.conversation.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from mooring.permissions.audit import read_log
 from support import Actor, Cli, Home, Pauses

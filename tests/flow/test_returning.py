@@ -10,8 +10,8 @@ from test_host import until
 import mooring
 from agent.scripted import ScriptedModel
 from mooring.agents.model import ModelRequest
-from mooring.core.era import EraName
-from mooring.core.question import Answer, No, Question
+from mooring.core.conversation.question import Answer, No, Question
+from mooring.core.protocol.era import EraName
 from mooring.host.first_starts import follow_first_starts
 from mooring.host.served import open_client
 from support import DEMO, Actor, Home

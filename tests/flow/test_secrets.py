@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.core.secret import HIDDEN
+from mooring.core.text.secret import HIDDEN
 from support import Cli, Home
 from variables import ORDINARY, SECRET
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.actions.pins import approve_tools, list_pinned
-from mooring.core.approved import Approved
-from mooring.core.config import Http, Origin, ServerConfig
-from mooring.core.question import Allow, Answer, Permission, Question
-from mooring.core.template import literal
+from mooring.core.conversation.question import Allow, Answer, Permission, Question
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Http, Origin, ServerConfig
+from mooring.core.definitions.template import literal
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions
 from mooring.permissions.audit import read_log
+from mooring.verbs.config.pins import approve_tools, list_pinned
 from support import Actor, Cli, Home
 
 

@@ -11,11 +11,11 @@ import pytest
 from test_host import Actor, Listener, until
 
 import mooring
-from mooring.core.event import Updated
-from mooring.core.limits import Limits
-from mooring.core.question import Answer, Form, No, Question, Yes
-from mooring.core.result import Reading, Result
-from mooring.core.status import Idle
+from mooring.core.conversation.event import Updated
+from mooring.core.conversation.question import Answer, Form, No, Question, Yes
+from mooring.core.conversation.status import Idle
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.result import Reading, Result
 from mooring.errors import ConfigError, RpcError, UnknownServer
 from mooring.host.host import Host
 from mooring.servers.watch import MAX_WATCHES

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from test_gatekeeping import Person, opened
 
-from mooring.core.question import Answer, Form, No, Question, Yes
+from mooring.core.conversation.question import Answer, Form, No, Question, Yes
 from mooring.host.host import Host
 from mooring.servers.questions import UNCLEAR
 from mooring.testing.site import ReceivedRequest, Site, event, said

@@ -9,7 +9,7 @@ import pytest
 from test_gatekeeping import Actor, Person, log, opened, settings
 
 import mooring
-from mooring.core.question import Allow, Answer, ApplyRules, Approval, No, Question, Yes
+from mooring.core.conversation.question import Allow, Answer, ApplyRules, Approval, No, Question, Yes
 from mooring.inventory.approval import decide, list_questions
 from support import Home
 
@@ -64,7 +64,7 @@ async def test_the_persons_own_server_and_what_they_have_in_claudes_project_entr
 
 
 async def test_rules_of_the_machine_and_of_this_session_cover_a_projects_server(home: Home, theirs: Actor) -> None:
-    async with opened(home, rules=[mooring.core.verdict.Rule("mcp__github__*", "allow")]) as host:
+    async with opened(home, rules=[mooring.core.conversation.verdict.Rule("mcp__github__*", "allow")]) as host:
         await host.call("github.count")
     home.write("system/etc/mooring/settings.json", {"permissions": [ALLOW]})
     async with opened(home) as host:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import mooring
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
 
 SERVER = str(Path(__file__).parents[1] / "soak/server.py")
 

@@ -12,7 +12,7 @@ from install import python
 import mooring
 from mooring.backends.bridge.bridge import AgentEndpoint, McpTool, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.question import Allow, Answer, Question
+from mooring.core.conversation.question import Allow, Answer, Question
 from mooring.testing import Server
 
 CLIENT = Path(__file__).with_name("agent_client.py")

@@ -9,7 +9,7 @@ import pytest
 from fleet import EVERYTHING, ON_REQUEST, TOOLS, names
 
 import mooring
-from mooring.core.content import Embedded, Image, ResourceLink, Text
+from mooring.core.protocol.content import Embedded, Image, ResourceLink, Text
 
 DOCUMENTS = ("architecture", "extension", "features", "how-it-works", "instructions", "startup", "structure")
 LONG = "trigger-long-running-operation"

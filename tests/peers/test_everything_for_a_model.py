@@ -9,9 +9,9 @@ from pathlib import Path
 from fleet import EVERYTHING
 
 import mooring
-from mooring.core.call import CallDone, CallProcessing
-from mooring.core.content import Image, Text
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.call import CallDone, CallProcessing
+from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.protocol.content import Image, Text
 
 LONG = "trigger-long-running-operation"
 

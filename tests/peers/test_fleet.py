@@ -16,8 +16,8 @@ from install import mooring as mooring_command
 from processes import marked
 
 import mooring
-from mooring.core.limits import Limits
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ServerDied, TimedOut
 
 NODE = {"everything": EVERYTHING, "filesystem": [*FILESYSTEM, "."], "memory": MEMORY, "thinking": THINKING}

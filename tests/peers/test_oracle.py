@@ -10,7 +10,7 @@ from fleet import EVERYTHING, NEWEST
 from install import python
 
 import mooring
-from mooring.core.raw import read
+from mooring.core.protocol.raw import read
 
 ORACLE = Path(__file__).with_name("oracle.py")
 TALE = "Es war einmal … ⚓ \U0001f6a2 " * 200

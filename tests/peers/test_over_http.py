@@ -13,8 +13,8 @@ from fleet import EVERYTHING, OURS, SERVERS, names
 from install import python
 
 import mooring
-from mooring.core.content import Text
-from mooring.core.era import EraHint
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.era import EraHint
 from mooring.wire.session.remote import open_url
 
 STARTING = 15.0

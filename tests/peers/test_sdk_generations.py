@@ -7,7 +7,7 @@ import pytest
 from fleet import GENERATIONS, OURS, names
 
 import mooring
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 
 pytestmark = pytest.mark.parametrize("made", GENERATIONS, ids=lambda made: made.room)
 ODD = 'ahoy ⚓ "\n\u2028\x00' * 1000

@@ -13,7 +13,7 @@ from fleet import SERVERS
 from install import python
 
 import mooring
-from mooring.core.limits import Timeout
+from mooring.core.protocol.limits import Timeout
 
 
 class Made(NamedTuple):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.problem import Problem
-from mooring.core.verdict import ProposedCall, Rule, Verdict
+from mooring.core.conversation.verdict import ProposedCall, Rule, Verdict
+from mooring.core.definitions.problem import Problem
 from mooring.permissions.audit import AuditLog, describe_shape, log_path, read_log
 from support import Home
 

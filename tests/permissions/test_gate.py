@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mooring.core.problem import Problem
-from mooring.core.question import Allow, Answer, No, Permission, Question, Yes
-from mooring.core.tool import Hints
-from mooring.core.verdict import ProposedCall, Rule, Verdict
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question, Yes
+from mooring.core.conversation.verdict import ProposedCall, Rule, Verdict
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.tool import Hints
 from mooring.errors import ConfigError, Denied
 from mooring.permissions.gate import Gate, answer_saver
 from mooring.permissions.policy import Policy, RuleLevel

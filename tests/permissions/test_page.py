@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from mooring.core.verdict import ProposedCall, Rule
+from mooring.core.conversation.verdict import ProposedCall, Rule
 from mooring.permissions import audit, values
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.settings import MODES, SETTINGS

@@ -11,11 +11,11 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.config import Origin, ServerConfig, Stdio
-from mooring.core.template import Template, TextPart
-from mooring.core.tool import Hints, Tool
-from mooring.core.tool_meaning import canonicalize, find_meaning
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Origin, ServerConfig, Stdio
+from mooring.core.definitions.template import Template, TextPart
+from mooring.core.protocol.tool import Hints, Tool
+from mooring.core.protocol.tool_meaning import canonicalize, find_meaning
 from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins

@@ -6,10 +6,10 @@ import timeit
 
 import pytest
 
-from mooring.core.approved import AllowRule
-from mooring.core.glob import Glob
-from mooring.core.tool import Hints
-from mooring.core.verdict import Action, Level, Mode, ProposedCall, Rule
+from mooring.core.conversation.verdict import Action, Level, Mode, ProposedCall, Rule
+from mooring.core.definitions.approved import AllowRule
+from mooring.core.protocol.tool import Hints
+from mooring.core.text.glob import Glob
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.settings import MODES
 

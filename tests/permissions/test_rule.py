@@ -13,8 +13,8 @@ from msgspec import ValidationError, convert
 from msgspec.structs import force_setattr, replace
 
 import mooring
-from mooring.core.glob import literal
-from mooring.core.verdict import Action, ProposedCall, Rule
+from mooring.core.conversation.verdict import Action, ProposedCall, Rule
+from mooring.core.text.glob import literal
 from mooring.errors import ConfigError
 from mooring.permissions.policy import Policy, RuleLevel
 from mooring.permissions.rule import parse_pair, parse_rule, spell_exactly

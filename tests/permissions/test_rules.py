@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.verdict import Action, Mode, ProposedCall
+from mooring.core.conversation.verdict import Action, Mode, ProposedCall
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy
 from mooring.permissions.rules import load_policy, save_allow

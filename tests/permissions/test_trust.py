@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import AllowRule
-from mooring.core.where import here
+from mooring.core.definitions.approved import AllowRule
+from mooring.core.definitions.paths import here
 from mooring.display.text import problem_line
 from mooring.errors import ConfigError, FileError, UnknownServer
 from mooring.inventory.approval import UNCHECKED, decide, list_questions, list_undecided

@@ -172,8 +172,8 @@ def test_a_long_call_that_ends_has_one_entry(home: Home, actor: Actor) -> None:
 def test_eight_processes_and_kills_tear_no_line_and_lose_none_that_was_told(home: Home, actor: Actor) -> None:
     script = (
         "import os, sys, time\n"
-        "from mooring.core.verdict import ProposedCall, Verdict\n"
-        "from mooring.core.where import here\n"
+        "from mooring.core.conversation.verdict import ProposedCall, Verdict\n"
+        "from mooring.core.definitions.paths import here\n"
         "from mooring.permissions.audit import AuditLog\n"
         "log = AuditLog(here(os.environ), sys.argv[1], max_bytes=40_000, older_files=60)\n"
         "for number in range(100_000):\n"

@@ -13,9 +13,9 @@ from client import Era, ServeClient
 from web import WebServer, WebSession, events, serving
 
 import mooring
-from mooring.actions.serve import ServeTerms, parse_address, serve_on_http
-from mooring.core.verdict import CommandPermissions
+from mooring.core.conversation.verdict import CommandPermissions
 from mooring.testing import Issuer, Site, log_in
+from mooring.verbs.use.serve import ServeTerms, parse_address, serve_on_http
 from support import Home
 
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from mooring.auth.store import SecretStore
-from mooring.core.approved import Approved
-from mooring.core.config import ServerConfig
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import ServerConfig
 from mooring.process.surroundings import ProgramSurroundings
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, Secrets, prepare
 from support import Home

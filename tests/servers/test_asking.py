@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
+from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.errors import RpcError
 from mooring.servers.asking import REFUSED, make_client
 from mooring.servers.questions import ServerQuestions

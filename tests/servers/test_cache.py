@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.config import Http, OAuth, Origin, ServerConfig, Stdio
-from mooring.core.hello import Hello, Implementation
-from mooring.core.offer import Offer
-from mooring.core.raw import ABSENT
-from mooring.core.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
-from mooring.core.tool import (
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, Stdio
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.raw import ABSENT
+from mooring.core.protocol.server_info import Hello, Implementation
+from mooring.core.protocol.tool import (
     Argument,
     Execution,
     Hints,
@@ -37,8 +38,7 @@ from mooring.core.tool import (
     ResourceTemplate,
     Tool,
 )
-from mooring.core.units import OFFER_LIFE
-from mooring.core.where import Where
+from mooring.core.protocol.units import OFFER_LIFE
 from mooring.servers import cache
 from mooring.servers.cache import Cache
 from support import Home
@@ -272,7 +272,7 @@ def test_fifty_servers_are_read_in_a_moment(home: Home) -> None:
     keep(home.where, **{f"s{number}": offer(tools=10, size=500) for number in range(50)})
     code = f"""
 import time
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.servers.cache import Cache
 begun = time.process_time()
 found = Cache(Where({home.where.home!r})).load([f"s{{n}}".encode().ljust(32) for n in range(50)])
@@ -470,9 +470,9 @@ def as_nobody(folder: Path, code: str) -> list[Any]:
     """What a child without rights printed, each line as JSON; `where` is there for it."""
     prelude = f"""
 import json, os, sys, tempfile, time
-from mooring.core.where import Where
-from mooring.core.offer import Offer
-from mooring.core.hello import Hello
+from mooring.core.definitions.paths import Where
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.server_info import Hello
 from mooring.servers.cache import Cache
 import hmac, fcntl
 where = Where({str(folder)!r})
@@ -545,8 +545,8 @@ for number in range(50):
 made.flush()
 print(len(made.load([(1).to_bytes(32, "big")])))
 """
-    prelude = "import os, time\nfrom mooring.core.where import Where\nfrom mooring.core.offer import Offer\n"
-    prelude += "from mooring.core.hello import Hello\nfrom mooring.servers.cache import Cache\n"
+    prelude = "import os, time\nfrom mooring.core.definitions.paths import Where\nfrom mooring.core.protocol.offer import Offer\n"
+    prelude += "from mooring.core.protocol.server_info import Hello\nfrom mooring.servers.cache import Cache\n"
     prelude += f"where = Where({home.where.home!r})\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == ("0\n", "")
@@ -618,10 +618,10 @@ def test_a_load_while_a_thread_flushes_misses_nothing(home: Home) -> None:
 WRITER = """
 import itertools, sys, time
 from msgspec import Raw
-from mooring.core.hello import Hello
-from mooring.core.offer import Offer
-from mooring.core.tool import Listing, Tool
-from mooring.core.where import Where
+from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.tool import Listing, Tool
+from mooring.core.definitions.paths import Where
 from mooring.servers.cache import Cache
 
 home, who, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -680,10 +680,10 @@ def test_a_writer_killed_at_any_moment_leaves_each_file_old_or_new(home: Home) -
 def test_processes_that_need_the_secret_at_the_same_time_agree_on_it(home: Home) -> None:
     code = f"""
 import sys
-from mooring.core.approved import Approved
-from mooring.core.config import Origin, ServerConfig, Stdio
-from mooring.core.template import literal
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Origin, ServerConfig, Stdio
+from mooring.core.definitions.template import literal
+from mooring.core.definitions.paths import Where
 from mooring.servers.cache import Cache
 config = ServerConfig(name="s", origin=Origin("mooring", "user", None), connection=Stdio(literal("run")))
 sys.stdin.readline()

@@ -19,11 +19,11 @@ from prepared import (
     started,
 )
 
-from mooring.core.approved import Approved
-from mooring.core.config import Http, Stdio
-from mooring.core.question import Answer, MissingValue, No, Question, Yes
-from mooring.core.secret import list_secrets
-from mooring.core.template import Part, Template, TextPart, VariablePart, literal
+from mooring.core.conversation.question import Answer, MissingValue, No, Question, Yes
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Http, Stdio
+from mooring.core.definitions.template import Part, Template, TextPart, VariablePart, literal
+from mooring.core.text.secret import list_secrets
 from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template

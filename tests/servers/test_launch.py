@@ -14,8 +14,8 @@ from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found
 from mooring.auth.logins import Logins
 from mooring.auth.store import SecretStore
 from mooring.auth.target import LoginTarget
-from mooring.core.approved import Approved
-from mooring.core.secret import list_secrets
+from mooring.core.definitions.approved import Approved
+from mooring.core.text.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.inventory.approval import list_questions
 from mooring.process.programs import Guard

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.servers import log
 from mooring.servers.log import LogEntry, ServerLog, file_name, follow, read
 from support import Home
@@ -231,7 +231,7 @@ def test_a_full_disk_costs_lines_and_breaks_none(home: Home) -> None:
 
 WRITER = """
 import sys
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.servers.log import ServerLog
 kept = ServerLog(Where(sys.argv[1]), full=int(sys.argv[3]))
 for number in range(2000):

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
-from mooring.core.config import Origin, ServerConfig, Stdio
-from mooring.core.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
-from mooring.core.status import Failed, Idle
-from mooring.core.template import literal
+from mooring.core.conversation.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.conversation.status import Failed, Idle
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Origin, ServerConfig, Stdio
+from mooring.core.definitions.template import literal
+from mooring.core.text.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.host.feed import MAX_LINES, Feed
 from mooring.servers.dial import may_download
 from mooring.servers.plan import make_plan

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.servers.launch.environment import make_launch, search_path
 
 SECRETS = [

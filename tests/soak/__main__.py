@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tests.soak.meter import GROWTH, NONCE, Meter, Reading, descriptors, missed, threads
 from tests.soak.parts import PARTS, Part
 
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
 
 WARM_UPS = (0.1, 0.2, 0.3)
 """When, as parts of the whole, it is measured what is held: the most of these counts, for one may meet a quiet moment."""

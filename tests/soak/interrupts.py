@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tests.models import FakeModel, Hold, Say
 
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
 
 LAUNCHER = """\
 import _signal, os, sys

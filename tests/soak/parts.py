@@ -24,10 +24,10 @@ from tests.soak.interrupts import interrupts
 
 import mooring
 from mooring.auth.store import SecretStore
-from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES
-from mooring.core.event import ToolsChanged, Updated
-from mooring.core.limits import Limits
-from mooring.core.where import Viewpoint, Where, here
+from mooring.core.conversation.event import ToolsChanged, Updated
+from mooring.core.definitions.paths import Viewpoint, Where, here
+from mooring.core.protocol.limits import Limits
+from mooring.core.text.breaker import FAILURE_WINDOW, MAX_FAILURES
 from mooring.host.host import Host
 from mooring.inventory.overlay import load_overlay
 from mooring.permissions import pins, rules, trust

@@ -27,7 +27,7 @@ from chat.terminal import Person
 from mooring.agents.history import CallBlock, ModelMessage, PersonMessage
 from mooring.agents.sessions.entry import BlockArrived, MessageAdded, ReplyCut, decode_content
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 from support import Home, run_beside, take_record_openings
 
 PEOPLE = 8

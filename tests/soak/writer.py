@@ -6,8 +6,8 @@ import sys
 from itertools import count
 
 from mooring.auth.store import SecretStore
-from mooring.core.verdict import ProposedCall, Verdict
-from mooring.core.where import Where, here
+from mooring.core.conversation.verdict import ProposedCall, Verdict
+from mooring.core.definitions.paths import Where, here
 from mooring.inventory.overlay import save_switch
 from mooring.permissions import pins, rules, trust
 from mooring.permissions.audit import AuditLog

@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from jsonschema import Draft202012Validator
 from msgspec import Raw
 
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments.form import ArgumentForm, check, repair
 from mooring.tools.arguments.plain import read_plain_schema
@@ -245,7 +245,7 @@ def test_plain_arguments_do_not_load_the_library() -> None:
     code = """
 import sys
 from msgspec import Raw
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.tools.arguments.form import check
 check("s", Tool(name="t", input_schema=Raw(b'{"properties": {"a": {"type": "integer"}}, "required": ["a"]}')), {"a": 1})
 sys.exit("jsonschema_rs" in sys.modules)

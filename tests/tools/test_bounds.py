@@ -13,7 +13,7 @@ from tests.faults.table import Meter, rss
 
 from bombs import bombs, nest_objects
 from mooring.chat.field import read_fields
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.schema.adapt import PROVIDERS, adapt

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.tools.catalog.catalog import Catalog, ToolSource
 from mooring.tools.catalog.names import Scheme, ToolNames, name_tools
 from mooring.tools.search.index import Index

@@ -4,7 +4,7 @@ import json
 
 from msgspec import Raw
 
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.tools.catalog.cost import Tools, defer, estimate_tokens, estimate_tool, estimate_tools
 
 

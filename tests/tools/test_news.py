@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from mooring.core.call import WatchNews
-from mooring.core.content import ResourceContents, Text
-from mooring.core.event import Event, Logged, Updated
-from mooring.core.result import Reading, Result
+from mooring.core.conversation.call import WatchNews
+from mooring.core.conversation.event import Event, Logged, Updated
+from mooring.core.protocol.content import ResourceContents, Text
+from mooring.core.protocol.result import Reading, Result
 from mooring.tools.news import WatchReporter
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.store import ResultStore

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
-from mooring.core.outcome import Outcome
-from mooring.core.result import Result
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.protocol.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
+from mooring.core.protocol.result import Result
 from mooring.display.lines import describe_outcome
 from mooring.errors import BadArguments, Denied, RpcError, TimedOut
 from mooring.tools.results.deliver import Delivery

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import Raw
 
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.errors import AmbiguousTool, UnknownServer
 from mooring.tools.catalog.catalog import Catalog, CatalogEntry, ToolSource, UnlistedTool
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from mooring.core.tool import Pair, Tool
+from mooring.core.protocol.tool import Pair, Tool
 from mooring.tools.search.index import Index
 
 FLOORS = {"keywords": 95, "sentences": 95, "paraphrases": 80, "typos": 95}

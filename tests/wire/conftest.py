@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.wire.session.session import Session, connect
 from mooring.wire.stdio.pipes import StdioTransport
 

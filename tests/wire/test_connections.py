@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 from yarl import URL
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.wire.http.address import Address
 from mooring.wire.http.connections import Connections
 from mooring.wire.http.web import Web

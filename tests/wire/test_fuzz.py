@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, RpcError, TooLarge
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.answers import keep_raw

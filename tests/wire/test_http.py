@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 import mooring
-from mooring.core.limits import Limits, Timeout
-from mooring.core.result import Progress
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.result import Progress
 from mooring.errors import (
     ConfigError,
     ConnectError,

@@ -5,8 +5,8 @@ import gc
 
 import pytest
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits, Timeout
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits, Timeout
 from mooring.errors import BadArguments, Closed, ProtocolError, RpcError, ServerDied, TimedOut
 from mooring.testing import Server
 from mooring.wire.session.client import Client, Root

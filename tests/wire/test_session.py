@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from mooring.core.content import Audio, Embedded, Image, Other, ResourceLink, Text
-from mooring.core.limits import Limits, Timeout
-from mooring.core.tool import Rejected
+from mooring.core.protocol.content import Audio, Embedded, Image, Other, ResourceLink, Text
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.tool import Rejected
 from mooring.errors import HandshakeError, ProtocolError, RpcError, TimedOut
 from mooring.testing import Refused, Server
 from mooring.wire.session.client import Client

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 import mooring
-from mooring.core.limits import Limits, Timeout
+from mooring.core.protocol.limits import Limits, Timeout
 from mooring.errors import HttpError, NeedsLogin, ProtocolError, ServerDied, ServerError, TooLarge
 from mooring.testing import Issuer, log_in
 from mooring.testing.site import ReceivedRequest, Site, event, said

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 import mooring
-from mooring.core.era import EraHint
-from mooring.core.limits import Limits, Timeout
+from mooring.core.protocol.era import EraHint
+from mooring.core.protocol.limits import Limits, Timeout
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerDied, ServerError, TimedOut
 from mooring.testing import Refused, Server
 from mooring.testing.memory import Wire

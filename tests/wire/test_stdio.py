@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from mooring.core.limits import Limits, Timeout
+from mooring.core.protocol.limits import Limits, Timeout
 from mooring.errors import Clogged, HandshakeError, ProtocolError, RpcError, ServerDied, TimedOut, TooLarge
 from mooring.wire.session.client import Client
 from support import Memory

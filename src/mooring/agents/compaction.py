@@ -22,10 +22,10 @@ from mooring.agents.history import (
 from mooring.agents.limits import check_limits
 from mooring.agents.model import ModelRequest, ReplyFinished
 from mooring.agents.thread import AgentThread
-from mooring.core.content import Text
-from mooring.core.outcome import Part
-from mooring.core.turn import Todo
-from mooring.core.units import BYTES_PER_TOKEN
+from mooring.core.conversation.outcome import Part
+from mooring.core.conversation.turn import Todo
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import ContextOverflow, ModelError
 
 FULL_SHARE = 0.8

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.verdict import Rule
+from mooring.core.conversation.verdict import Rule
 
 AgentScope: TypeAlias = Literal["project", "user", "builtin"]
 AgentFormat: TypeAlias = Literal["mooring", "opencode", "copilot", "claude"]

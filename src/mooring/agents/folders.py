@@ -6,8 +6,8 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from mooring.core.problem import Problem
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
 from mooring.discovery.format import locate, user_file
 from mooring.errors import FileError
 from mooring.files.listing import list_folder

@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.content import Text
-from mooring.core.outcome import Part
+from mooring.core.conversation.outcome import Part
+from mooring.core.protocol.content import Text
 
 LONGEST_RESULT = 2_000
 """How many characters of a result are told to whoever reads about a conversation: a summary, or another agent."""

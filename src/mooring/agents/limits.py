@@ -8,11 +8,11 @@ from msgspec import DecodeError, json
 from mooring.agents.history import CallBlock, CallResult
 from mooring.agents.streak import normalize_arguments
 from mooring.agents.thread import AgentThread
-from mooring.core.call import CallChanged, CallFailed, CallId, CallPending, Definition, Invocation
-from mooring.core.content import Text
-from mooring.core.outcome import CallRefusal, Outcome
-from mooring.core.question import Allow, ContinueTurn, No, RepeatedCall, Yes
-from mooring.core.turn import EndOfTurn
+from mooring.core.conversation.call import CallChanged, CallFailed, CallId, CallPending, Definition, Invocation
+from mooring.core.conversation.outcome import CallRefusal, Outcome
+from mooring.core.conversation.question import Allow, ContinueTurn, No, RepeatedCall, Yes
+from mooring.core.conversation.turn import EndOfTurn
+from mooring.core.protocol.content import Text
 from mooring.errors import ModelError, MooringError
 
 _NOT_REPEATED = "The call was not made: the same call was made several times in a row. Do something else, or say why."

@@ -16,8 +16,8 @@ from mooring.agents.history import ModelMessage, PersonMessage, ReplyBlock, Resu
 from mooring.agents.limits import LimitReached, check_limits, make_cut_off
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.agents.thread import AgentThread
-from mooring.core.content import Text
-from mooring.core.turn import EmitTurnEvent, EndOfTurn, TurnInput
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput
+from mooring.core.protocol.content import Text
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 
 MOST_RETRIES = 5

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.tool_words import OWN_TOOLS, read_tool_word
-from mooring.core.glob import Glob, is_literal
+from mooring.core.text.glob import Glob, is_literal
 from mooring.display.text import quote_argument, safe
 from mooring.permissions.rule import parse_pair
 from mooring.tools.catalog.names import spell_glob, spell_plainly

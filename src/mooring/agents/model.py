@@ -6,8 +6,8 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from mooring.agents.history import Message, ModelMessage, ReplyBlock
-from mooring.core.call import Definition
-from mooring.core.turn import TokenUsage
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.turn import TokenUsage
 
 
 class ModelRequest(Struct, frozen=True):

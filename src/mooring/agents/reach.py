@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.agents.local.guarded import GuardedFiles, list_hidden_folders
-from mooring.core.where import Viewpoint, is_below
+from mooring.core.definitions.paths import Viewpoint, is_below
 from mooring.settings import find_project_folders
 
 

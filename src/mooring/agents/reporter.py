@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-from mooring.core.call import (
+from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
     CallFailed,
@@ -13,11 +13,9 @@ from mooring.core.call import (
     CallProcessing,
     Invocation,
 )
-from mooring.core.content import Text
-from mooring.core.outcome import Outcome
-from mooring.core.question import Allow, Answer, Ask, No, Question, Yes
-from mooring.core.taken_name import TakenName
-from mooring.core.turn import (
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import Allow, Answer, Ask, No, Question, Yes
+from mooring.core.conversation.turn import (
     DeniedCall,
     EmitTurnEvent,
     EndOfTurn,
@@ -38,6 +36,8 @@ from mooring.core.turn import (
     TurnFailed,
     TurnStarted,
 )
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.content import Text
 
 LONGEST_ERROR = 500
 """How many characters of a failure are its one line."""

@@ -1,7 +1,7 @@
 """Narrows the tools of a conversation to those that an agent's definition selects. Nothing is granted by it."""
 
 from mooring.agents.definition import ToolSelection
-from mooring.core.glob import literal
+from mooring.core.text.glob import literal
 from mooring.tools.scope import ToolScope
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
-from mooring.core.question import Answer, Ask, No, Permission, Question
+from mooring.core.conversation.question import Answer, Ask, No, Permission, Question
 
 REPEATED = 5
 """The same call this many times in a row is asked about."""

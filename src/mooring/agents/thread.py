@@ -8,14 +8,21 @@ from mooring.agents.journal import Journal, NoJournal
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import CallStreak
-from mooring.core.call import CallChanged, CallDone, CallFailed, CallProcessing, ConversationEvent, WatchNews
-from mooring.core.clock import Sleep
-from mooring.core.content import Text
-from mooring.core.limits import TurnLimits
-from mooring.core.outcome import Outcome
-from mooring.core.question import Ask
-from mooring.core.taken_name import TakenName
-from mooring.core.turn import Todo, TurnTools
+from mooring.core.conversation.call import (
+    CallChanged,
+    CallDone,
+    CallFailed,
+    CallProcessing,
+    ConversationEvent,
+    WatchNews,
+)
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import Todo, TurnTools
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.limits import TurnLimits
+from mooring.core.text.clock import Sleep
 
 NO_OUTPUT = Text("(no output)")
 """What the model gets for a call that returned nothing: providers refuse an empty result."""

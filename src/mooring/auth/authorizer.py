@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mooring.auth.logins import LoginRecord, Logins, StoredLogin
 from mooring.auth.target import LoginTarget
-from mooring.core.secret import list_secrets
+from mooring.core.text.secret import list_secrets
 from mooring.errors import ConfigError, ConnectError, LoginFailed
 from mooring.wire.http.challenge import Challenge
 from mooring.wire.http.network import Network

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from mooring.auth.store import SecretStore
-from mooring.core.template import SECRET_NAME
+from mooring.core.definitions.template import SECRET_NAME
 
 
 class FoundLogin(Struct, frozen=True):

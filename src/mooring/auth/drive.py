@@ -13,7 +13,7 @@ from mooring.auth.oauth.metadata import is_loopback
 from mooring.auth.oauth.options import LoginOptions
 from mooring.auth.oauth.plan import LoginPlan
 from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, LoginStep, Note, Pause, ShowCode
-from mooring.core.question import Answer, Ask, ChangedIssuer, Login, Yes
+from mooring.core.conversation.question import Answer, Ask, ChangedIssuer, Login, Yes
 from mooring.errors import Denied, LoginFailed, LoginTimedOut
 
 R = TypeVar("R")

@@ -15,7 +15,7 @@ from mooring.auth.oauth.plan import LoginPlan
 from mooring.auth.oauth.token import Token
 from mooring.auth.renewal import LogoutResult, remove_login
 from mooring.auth.target import LoginTarget
-from mooring.core.question import Ask
+from mooring.core.conversation.question import Ask
 from mooring.wire.http.challenge import Challenge
 from mooring.wire.http.network import Network
 

@@ -20,8 +20,8 @@ from mooring import files
 from mooring.auth.aside import run_aside
 from mooring.auth.records import SecretIndex, SecretKind, SecretValues, StoredSecret, StoreKind
 from mooring.auth.system_keyring import NoKeyring, SystemKeyring, find_keyring
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
+from mooring.core.protocol.units import MIB
 from mooring.display.text import suggest_new_record
 from mooring.errors import ConfigError, FileError, StoreUnavailable
 from mooring.files.record import read_own_record, write_own_record

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
 from mooring.backends.host_servers import HostServers
-from mooring.core.turn import EmitTurnEvent, TurnInput
+from mooring.core.conversation.turn import EmitTurnEvent, TurnInput
 
 
 class AgentBackend:

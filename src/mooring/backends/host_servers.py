@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias
 
-from mooring.core.status import Status, status_error, status_word
-from mooring.core.status_word import StatusWord
-from mooring.core.turn import ServerStatus, ServerStatusWord
+from mooring.core.conversation.status import Status, status_error, status_word
+from mooring.core.conversation.status_word import StatusWord
+from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers
-from mooring.core.call import Definition
-from mooring.core.turn import EmitTurnEvent, EndOfTurn, TurnInput, TurnTools
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput, TurnTools
 
 MAX_CHOICES = 8
 """How many tools a person chooses from at once."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from mooring.core.backend_name import ProgramName
+from mooring.core.conversation.backend_name import ProgramName
 from mooring.errors import ConfigError
 from mooring.files import which
 

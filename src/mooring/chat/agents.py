@@ -7,7 +7,7 @@ from mooring.display.text import problem_line, safe, shorten_description
 
 async def show_agents(chat: CommandFace, _: str) -> None:
     """Say which agents there are, the one that answers marked."""
-    from mooring.actions.agents import describe_agent_source, list_agent_notes  # few chats ask for them
+    from mooring.verbs.agent.agents import describe_agent_source, list_agent_notes  # few chats ask for them
 
     conversation = chat.conversation
     listing = await conversation.list_agents()

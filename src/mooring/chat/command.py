@@ -7,10 +7,10 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from mooring.chat.conversation import Conversation
-from mooring.core.call import Definition
-from mooring.core.outcome import Outcome
-from mooring.core.question import Ask
-from mooring.core.turn import TurnInput
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import TurnInput
 from mooring.display.text import columns, count_noun, fit_columns
 from mooring.errors import ConfigError, UnknownServer
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from mooring.actions.arguments import parse_arguments
-from mooring.actions.rules import describe_rules
 from mooring.backends.manual import choose_tool
 from mooring.chat.agents import show_agents
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
@@ -27,13 +25,15 @@ from mooring.chat.server_skills import (
     say_server_skills,
     use_server_skill,
 )
-from mooring.core.call import Definition
-from mooring.core.near import nearest
-from mooring.core.status import Connecting, Status
-from mooring.core.tool import Resource
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.status import Connecting, Status
+from mooring.core.protocol.tool import Resource
+from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe, safe_text, shorten_description
 from mooring.errors import ConfigError
 from mooring.tools.schema.parameters import list_required
+from mooring.verbs.config.rules import describe_rules
+from mooring.verbs.use.arguments import parse_arguments
 
 MOST_FOUND = 20
 """How many tools `/tools WORDS` shows, and `/call` offers."""

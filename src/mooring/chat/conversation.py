@@ -11,27 +11,21 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.actions.agent_servers import OPENING_SECONDS
-from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
-from mooring.actions.deadline import Deadline
-from mooring.actions.opening import open_host
-from mooring.actions.session_start import SessionStart
 from mooring.agents.commands.find import FoundCommands
 from mooring.chat.face import Face
 from mooring.chat.news import ServerNews
 from mooring.chat.responder import ChatOptions, Responder, ResponderSetup, open_responder
 from mooring.chat.switches import ServerSwitches, explain_refusal
-from mooring.core.call import Definition
-from mooring.core.content import Block, Text
-from mooring.core.near import find_server
-from mooring.core.outcome import Outcome
-from mooring.core.result import FilledPrompt, Result
-from mooring.core.status import Failed, Status
-from mooring.core.tool import Prompt
-from mooring.core.turn import ServerStatus, TurnInput
-from mooring.core.verdict import CommandPermissions, Mode
-from mooring.core.where import Viewpoint
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.status import Failed, Status
+from mooring.core.conversation.turn import ServerStatus, TurnInput
+from mooring.core.conversation.verdict import CommandPermissions, Mode
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.protocol.content import Block, Text
+from mooring.core.protocol.result import FilledPrompt, Result
+from mooring.core.protocol.tool import Prompt
+from mooring.core.text.suggestions import find_server
 from mooring.display.text import problem_line, safe
 from mooring.errors import (
     ConfigError,
@@ -47,14 +41,20 @@ from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
+from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
+from mooring.verbs.agent.servers import OPENING_SECONDS
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.words import AgentWords
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.opening import open_host
 
 if TYPE_CHECKING:
-    from mooring.actions.agents import AgentListing
-    from mooring.actions.switch import Switched
     from mooring.agents.sessions.store import SessionSummary
     from mooring.agents.sessions.transcript import LastExchange
     from mooring.discovery.targets import WriteScope
     from mooring.tools.registry import Registry
+    from mooring.verbs.agent.agents import AgentListing
+    from mooring.verbs.config.switch import Switched
 
 T = TypeVar("T")
 
@@ -211,7 +211,7 @@ class Conversation:
         takes = self.responder.takes
         if takes is None or "@" not in request:
             return TurnInput(request)
-        from mooring.actions.mentions import expand_mentions  # few requests name anything
+        from mooring.verbs.agent.mentions import expand_mentions  # few requests name anything
 
         return await expand_mentions(self.host, request, takes, Deadline(None), self.registry)
 
@@ -291,8 +291,8 @@ class Conversation:
 
     async def list_agents(self) -> "AgentListing":
         """The agents that can be used here."""
-        from mooring.actions.agents import list_agents  # few chats ask for them
         from mooring.inventory.load import load
+        from mooring.verbs.agent.agents import list_agents  # few chats ask for them
 
         return await asyncio.to_thread(lambda: list_agents(self.viewpoint, load(self.viewpoint)))
 
@@ -306,7 +306,7 @@ class Conversation:
         takes = self.responder.takes
         if takes is None:
             return None
-        from mooring.actions.prompt_turn import make_prompt_turn  # few chats use a prompt
+        from mooring.verbs.agent.prompt_turn import make_prompt_turn  # few chats use a prompt
 
         return await make_prompt_turn(self.host, server, name, filled, takes)
 
@@ -458,8 +458,8 @@ class Conversation:
             raise explain_refusal(server, refused)
 
     async def save_switch(self, server: str, on: bool, scope: "WriteScope | None") -> "Switched":
-        """Enable or disable a server for good, and here. Raises: as `actions.switch.switch`."""
-        from mooring.actions.switch import switch  # few chats save anything
+        """Enable or disable a server for good, and here. Raises: as `verbs.config.switch.switch`."""
+        from mooring.verbs.config.switch import switch  # few chats save anything
 
         saved = await self._write(asyncio.to_thread(switch, self.viewpoint, server, on, scope))
         self.forget_switch(server)

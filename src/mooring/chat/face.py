@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mooring.core.call import ConversationEvent, Definition
-from mooring.core.question import Ask
-from mooring.core.turn import TurnEvent
+from mooring.core.conversation.call import ConversationEvent, Definition
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import TurnEvent
 
 
 class Face(Protocol):

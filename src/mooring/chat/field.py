@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from mooring.chat.format import TextFormat, find_format
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.display.lines import TYPE_NAMES
 from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from mooring.actions.deadline import Deadline
 from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.used import UsedCommand, find_used_command
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.conversation import Conversation
 from mooring.display.lines import describe_taken_name
 from mooring.display.text import problem_line, safe, short_path, shorten_description
+from mooring.verbs.use.deadline import Deadline
 
 
 async def find_file_command(chat: CommandFace, line: str) -> UsedCommand | None:
@@ -21,7 +21,7 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
     conversation, agent = chat.conversation, chat.conversation.responder.agent
     if agent is None:
         raise refuse_without_model(used.name)
-    from mooring.actions.written_command import find_taken_name, make_command_turn  # few chats use a command
+    from mooring.verbs.agent.written_command import find_taken_name, make_command_turn  # few chats use a command
 
     home = conversation.viewpoint.where.home
     # Said before anything runs: it is sent in the person's name, and a repository may have written it.

@@ -3,8 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
-from mooring.core.status import Connected, Connecting, Failed, NeedsAuth
+from mooring.core.conversation.event import (
+    Event,
+    ListChanged,
+    Logged,
+    Reloaded,
+    StatusChanged,
+    ToolsChanged,
+    Troubled,
+    Updated,
+)
+from mooring.core.conversation.status import Connected, Connecting, Failed, NeedsAuth
 from mooring.display.lines import describe_event
 from mooring.display.text import count_noun, safe
 from mooring.errors import MooringError

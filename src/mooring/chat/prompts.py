@@ -6,18 +6,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.actions.offers import (
+from mooring.chat.command import CommandFace, find_server, say_rows, split_words
+from mooring.chat.conversation import Conversation
+from mooring.core.protocol.tool import Argument, Prompt
+from mooring.display.text import safe, shorten_description
+from mooring.errors import ConfigError
+from mooring.verbs.use.offers import (
     check_argument_names,
     check_prompt_arguments,
     find_prompt,
     list_missing_arguments,
     parse_pairs,
 )
-from mooring.chat.command import CommandFace, find_server, say_rows, split_words
-from mooring.chat.conversation import Conversation
-from mooring.core.tool import Argument, Prompt
-from mooring.display.text import safe, shorten_description
-from mooring.errors import ConfigError
 
 USAGE = "Usage: /prompt SERVER.PROMPT [name=value …]. /prompts lists them."
 _FOLDED = re.compile(r"[^A-Za-z0-9_-]")

@@ -10,30 +10,30 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from mooring.actions.agent_words import AgentWords
-from mooring.actions.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
-from mooring.actions.session_start import SessionStart
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.backends.manual import ManualBackend
 from mooring.chat.face import Face
-from mooring.core.backend_name import BackendName, ProgramName, is_program
-from mooring.core.call import CallChanged, ConversationEvent
-from mooring.core.limits import TurnLimits
-from mooring.core.problem import Problem
-from mooring.core.turn import Backend
-from mooring.core.verdict import Mode
+from mooring.core.conversation.backend_name import BackendName, ProgramName, is_program
+from mooring.core.conversation.call import CallChanged, ConversationEvent
+from mooring.core.conversation.turn import Backend
+from mooring.core.conversation.verdict import Mode
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.limits import TurnLimits
 from mooring.display.text import safe
 from mooring.host.first_starts import FirstStarts
 from mooring.host.host import Host
+from mooring.verbs.agent.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.words import AgentWords
 
 if TYPE_CHECKING:
-    from mooring.actions.agent_program import KeptProgram
-    from mooring.actions.defined_agent import DefinedAgent
-    from mooring.actions.turn import Agent
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
+    from mooring.verbs.agent.defined_agent import DefinedAgent
+    from mooring.verbs.agent.program import KeptProgram
+    from mooring.verbs.agent.turn import Agent
 
 
 class ChatOptions(Struct, frozen=True, kw_only=True):
@@ -137,8 +137,8 @@ async def _open_manual(setup: ResponderSetup) -> AsyncIterator[Responder]:
 @asynccontextmanager
 async def _open_model(setup: ResponderSetup, options: ChatOptions, choice: BackendChoice) -> AsyncIterator[Responder]:
     # Loaded here: without a model, nothing of an agent is needed.
-    from mooring.actions.agent_options import AgentOptions
-    from mooring.actions.turn import add_definition, open_kept_agent, restore_model_for
+    from mooring.verbs.agent.options import AgentOptions
+    from mooring.verbs.agent.turn import add_definition, open_kept_agent, restore_model_for
 
     face = setup.face
     agent_options = AgentOptions(
@@ -184,7 +184,7 @@ async def _open_program(
     setup: ResponderSetup, options: ChatOptions, name: ProgramName, choice: BackendChoice
 ) -> AsyncIterator[Responder]:
     # Loaded here: most chats need no program of another agent.
-    from mooring.actions.agent_program import ProgramOptions, open_program
+    from mooring.verbs.agent.program import ProgramOptions, open_program
 
     face = setup.face
     defined = await _find_defined_agent(setup, options, choice)
@@ -222,7 +222,7 @@ async def _find_defined_agent(
 
     Raises: ConfigError if there is no such agent; FileError.
     """
-    from mooring.actions.defined_agent import find_defined_agent  # only for a chat with a model
+    from mooring.verbs.agent.defined_agent import find_defined_agent  # only for a chat with a model
 
     defined = await find_defined_agent(setup.host, options.agent, choice.continued)
     if defined is None:

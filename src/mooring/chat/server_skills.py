@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.conversation import Conversation
-from mooring.core.skill import OfferedSkill
+from mooring.core.protocol.skill import OfferedSkill
 from mooring.display.text import problem_line, safe, shorten_description
 
 if TYPE_CHECKING:
-    from mooring.actions.server_skill import UsedSkill
+    from mooring.verbs.agent.server_skill import UsedSkill
 
 
 async def find_server_skill(chat: CommandFace, line: str) -> "UsedSkill | None":
     """The server's skill that a line begins with. Raises: as `find_used_skill`."""
     if ":" not in line.partition(" ")[0]:
         return None
-    from mooring.actions.server_skill import find_used_skill  # few chats use one
+    from mooring.verbs.agent.server_skill import find_used_skill  # few chats use one
 
     return await find_used_skill(chat.conversation.registry, line)
 
@@ -26,7 +26,7 @@ async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> N
     name = used.offered.name
     if chat.conversation.responder.agent is None:
         raise refuse_without_model(name)
-    from mooring.actions.server_skill import add_skill
+    from mooring.verbs.agent.server_skill import add_skill
 
     chat.say(safe(f"/{name}: a skill of the server {used.offered.server}"))
     said = await chat.conversation.expand(line)

@@ -5,10 +5,8 @@ from time import time
 
 from msgspec import Struct
 
-from mooring.actions.list import split_target
 from mooring.backends.host_servers import describe_status as describe_status_for_agent
-from mooring.core.config import Broken, ServerConfig
-from mooring.core.status import (
+from mooring.core.conversation.status import (
     Connected,
     Connecting,
     Disabled,
@@ -20,8 +18,9 @@ from mooring.core.status import (
     Status,
     Unapproved,
 )
-from mooring.core.status_word import StatusWord
-from mooring.core.turn import ServerStatus, ServerStatusWord
+from mooring.core.conversation.status_word import StatusWord
+from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
+from mooring.core.definitions.config import Broken, ServerConfig
 from mooring.display.text import (
     count_noun,
     describe_held_back,
@@ -32,6 +31,7 @@ from mooring.display.text import (
 from mooring.host.host import Host
 from mooring.servers.log import LogEntry
 from mooring.servers.server import Server
+from mooring.verbs.config.list import split_target
 
 NONE = """No MCP servers found.
 

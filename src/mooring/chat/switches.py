@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.status import Disabled, Status
-from mooring.core.where import Viewpoint
+from mooring.core.conversation.status import Disabled, Status
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Viewpoint
 from mooring.errors import ConfigError, MooringError, ServerDisabled
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 

@@ -9,21 +9,21 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 from mooring.cli.base import SOME_SECONDS, Globals, HintedUsageError, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
-from mooring.core.config import Http, ServerConfig
-from mooring.core.problem import Problem
-from mooring.core.question import Form, Question, Visit
-from mooring.core.status import Status, status_error
+from mooring.core.conversation.question import Form, Question, Visit
+from mooring.core.conversation.status import Status, status_error
+from mooring.core.definitions.config import Http, ServerConfig
+from mooring.core.definitions.problem import Problem
 from mooring.display.text import count_noun, problem_line, quote_argument, safe
 from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
 from mooring.servers.connect import is_server_url
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

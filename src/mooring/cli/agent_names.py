@@ -18,7 +18,7 @@ def complete_agent(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 
 def list_agents_for_completion(ctx: click.Context, incomplete: str) -> list[str]:
     """The names of agents that begin with what was typed."""
-    from mooring.actions.agents import list_agent_names  # only a shell that completes needs it
+    from mooring.verbs.agent.agents import list_agent_names  # only a shell that completes needs it
 
     try:
         names = list_agent_names(get_globals(ctx).request())
@@ -36,6 +36,6 @@ def load_servers(options: Globals, agent: str | None) -> "Inventory":
     """The configured servers, or those that an agent's own file defines. Raises: ConfigError."""
     if agent is None:
         return options.inventory()
-    from mooring.actions.agent_servers import load_servers_of_agent  # brings the host along
+    from mooring.verbs.agent.servers import load_servers_of_agent  # brings the host along
 
     return load_servers_of_agent(options.request(), agent)

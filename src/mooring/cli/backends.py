@@ -2,13 +2,13 @@
 
 import click
 
-from mooring.actions.backends import BackendState, list_backends
 from mooring.cli.adhoc import take_guard
 from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.display.text import safe
 from mooring.process.programs import Guard
+from mooring.verbs.agent.backends import BackendState, list_backends
 
 
 @click.command("backends", cls=Command)

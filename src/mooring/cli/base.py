@@ -14,8 +14,8 @@ import click
 import msgspec
 
 from mooring.cli.interrupts import begin_command
-from mooring.core.near import find_slip, nearest
-from mooring.core.where import Viewpoint, here
+from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.text.suggestions import find_slip, nearest
 from mooring.display.text import columns, width, wrap_words
 from mooring.errors import ConfigError, MooringError
 

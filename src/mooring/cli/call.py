@@ -7,9 +7,6 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from mooring.actions.arguments import LIMIT, build_arguments
-from mooring.actions.call import call
-from mooring.actions.deadline import Deadline
 from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import UNHEALTHY, Command, Globals, get_globals, print_json
 from mooring.cli.completing import complete_argument, complete_tool
@@ -17,13 +14,16 @@ from mooring.cli.folding import show_text
 from mooring.cli.output import check_output, save_output
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
-from mooring.core.result import Result
-from mooring.core.tool import Tool
-from mooring.core.units import MIB
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Tool
+from mooring.core.protocol.units import MIB
 from mooring.display.results import as_bytes, as_data, as_text, name_kind
 from mooring.display.text import safe
 from mooring.errors import ConfigError
 from mooring.host.host import Host
+from mooring.verbs.use.arguments import LIMIT, build_arguments
+from mooring.verbs.use.call import call
+from mooring.verbs.use.deadline import Deadline
 
 
 @click.command("call", cls=Command)

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.actions.session_start import SessionStart
 from mooring.cli.adhoc import take_guard
 from mooring.cli.agent_names import complete_agent
 from mooring.cli.base import Command, Dollars, Globals, HintedUsageError, get_globals, is_on_terminal
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.sessions.ids import complete_session
-from mooring.core.backend_name import BACKENDS
-from mooring.core.limits import TurnLimits
-from mooring.core.verdict import CommandPermissions
+from mooring.core.conversation.backend_name import BACKENDS
+from mooring.core.conversation.verdict import CommandPermissions
+from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
+from mooring.verbs.agent.session_start import SessionStart
 
 if TYPE_CHECKING:
     from mooring.chat.responder import ChatOptions
@@ -102,8 +102,8 @@ def _run_headless(
     session: SessionStart,
 ) -> int:
     # Loaded here: a chat with a person needs none of it.
-    from mooring.actions.headless import HeadlessRequest
     from mooring.cli.headless import run
+    from mooring.verbs.agent.headless import HeadlessRequest
 
     request = HeadlessRequest(backend=backend, prompt=prompt, model=model, agent=agent, limits=limits, session=session)
     chosen: Any = output or ("json" if options.json else "text")

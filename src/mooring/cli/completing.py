@@ -9,7 +9,7 @@ from mooring.cli.base import complete_server, get_globals, keep_words
 from mooring.errors import MooringError
 
 if TYPE_CHECKING:
-    from mooring.actions.complete import KnownServers
+    from mooring.verbs.use.complete import KnownServers
 
 
 def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -76,7 +76,7 @@ def _offer(ctx: click.Context, find: "Callable[[KnownServers], list[str]]", inco
     # Nothing is known of a server that is named by its command or address.
     if ctx.params.get("server") or ctx.params.get("url"):
         return []
-    from mooring.actions.complete import KnownServers  # loaded here: only a shell that completes needs it
+    from mooring.verbs.use.complete import KnownServers  # loaded here: only a shell that completes needs it
 
     options = get_globals(ctx)
     try:

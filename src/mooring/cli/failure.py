@@ -7,7 +7,7 @@ import click
 from msgspec import Struct
 
 from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, say
-from mooring.core.near import nearest
+from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe
 from mooring.errors import (
     Denied,
@@ -115,7 +115,7 @@ def _describe_usage(error: click.ClickException) -> CommandFailure:
 
 def _list_details(error: MooringError) -> list[str]:
     """What is known of a server's process: the variables it was not given, and what it wrote last."""
-    from mooring.actions.evidence import describe_withheld, list_output  # most commands do not fail
+    from mooring.verbs.use.evidence import describe_withheld, list_output  # most commands do not fail
 
     withheld = describe_withheld(error)
     lines = [f"{withheld}; -e NAME passes a variable on."] if withheld else []

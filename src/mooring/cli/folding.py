@@ -2,7 +2,7 @@
 
 import click
 
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
 from mooring.display.text import safe, safe_text
 

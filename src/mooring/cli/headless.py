@@ -10,9 +10,28 @@ import click
 from msgspec import json
 from msgspec.structs import replace
 
-from mooring.actions.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
-from mooring.actions.deadline import Deadline
-from mooring.actions.headless import (
+from mooring.agents.sessions.connection import hold_record
+from mooring.cli.adhoc import make_configured_setup
+from mooring.cli.base import UNHEALTHY, Globals, say
+from mooring.cli.interrupts import run_until_interrupted
+from mooring.cli.ticker import Ticker
+from mooring.cli.warn import STARTUP_ERROR, print_warnings, warn
+from mooring.core.conversation.turn import (
+    NameTaken,
+    ToolFinished,
+    ToolStarted,
+    TurnDone,
+    TurnEvent,
+    TurnFailed,
+    encode_turn_event,
+)
+from mooring.core.conversation.verdict import CommandPermissions, Mode
+from mooring.core.protocol.units import MIB
+from mooring.display.lines import describe_taken_name
+from mooring.display.text import name_server, safe, safe_text
+from mooring.errors import ConfigError
+from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
+from mooring.verbs.agent.headless import (
     HeadlessAnswer,
     HeadlessRequest,
     MissingServers,
@@ -20,20 +39,9 @@ from mooring.actions.headless import (
     make_interrupted_answer,
     run_headless,
 )
-from mooring.actions.opening import Setup, open_for_clients
-from mooring.actions.session_start import SessionStart
-from mooring.agents.sessions.connection import hold_record
-from mooring.cli.adhoc import make_configured_setup
-from mooring.cli.base import UNHEALTHY, Globals, say
-from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.ticker import Ticker
-from mooring.cli.warn import STARTUP_ERROR, print_warnings, warn
-from mooring.core.turn import NameTaken, ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnFailed, encode_turn_event
-from mooring.core.units import MIB
-from mooring.core.verdict import CommandPermissions, Mode
-from mooring.display.lines import describe_taken_name
-from mooring.display.text import name_server, safe, safe_text
-from mooring.errors import ConfigError
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.opening import Setup, open_for_clients
 
 LARGEST_CONTEXT = 10 * MIB
 PATIENCE = 3.0

@@ -6,10 +6,10 @@ from typing import get_args
 
 import click
 
-from mooring.actions.since import EXAMPLES, parse_since
 from mooring.cli.base import UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json
 from mooring.display.text import problem_line, safe
 from mooring.permissions.audit import AuditEntry, CallOutcome, LogReading, read_log
+from mooring.verbs.use.since import EXAMPLES, parse_since
 
 
 @click.command("history", cls=Command)

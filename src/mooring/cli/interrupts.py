@@ -51,7 +51,7 @@ class InterruptHandler:
         # Loaded here: commands that only read files do without them.
         import asyncio
 
-        from mooring.actions.deadline import StopAwareLoop
+        from mooring.verbs.use.deadline import StopAwareLoop
 
         self._is_async = True
         try:

@@ -6,12 +6,12 @@ import sys
 import click
 import msgspec
 
-from mooring.actions.logs import find_logged_server
 from mooring.cli.base import Command, Globals, complete_server, get_globals
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.display.text import safe
 from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
+from mooring.verbs.use.logs import find_logged_server
 
 
 @click.command("logs", cls=Command)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mooring.core.verdict import CommandPermissions, Rule
+from mooring.core.conversation.verdict import CommandPermissions, Rule
 from mooring.settings import MODES
 
 F = TypeVar("F", bound=Callable[..., Any])

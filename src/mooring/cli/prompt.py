@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from mooring.actions.offers import fill_prompt
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
 from mooring.cli.base import Command, get_globals, print_json
 from mooring.cli.completing import complete_prompt
 from mooring.cli.ticker import Ticker
-from mooring.core.result import FilledPrompt
+from mooring.core.protocol.result import FilledPrompt
 from mooring.display.results import block_as_text, prompt_as_data
 from mooring.display.text import safe, safe_text
+from mooring.verbs.use.offers import fill_prompt
 
 
 @click.command("prompt", cls=Command)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mooring.cli.base import Globals, are_terminals, find_width, say
-from mooring.core.question import Answer, Question
+from mooring.core.conversation.question import Answer, Question
 from mooring.display.text import wrap_words
 
 if TYPE_CHECKING:

@@ -5,18 +5,18 @@ from typing import Any
 
 import click
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.offers import read_resource
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
 from mooring.cli.base import Command, Globals, get_globals, print_json
 from mooring.cli.completing import complete_resource
 from mooring.cli.output import check_output, save_output
 from mooring.cli.ticker import Ticker
-from mooring.core.result import Reading
+from mooring.core.protocol.result import Reading
 from mooring.display.results import is_text, name_reading_kind, reading_as_bytes, reading_as_data
 from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 from mooring.host.host import Host
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.offers import read_resource
 
 
 @click.command("read", cls=Command)

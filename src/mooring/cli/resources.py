@@ -5,8 +5,6 @@ from typing import Any
 
 import click
 
-from mooring.actions.offers import What, list_offered
-from mooring.actions.opening import Setup
 from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import (
     NO_SERVERS,
@@ -21,9 +19,11 @@ from mooring.cli.base import (
 )
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
-from mooring.core.tool import Argument, Prompt, Resource, ResourceTemplate
+from mooring.core.protocol.tool import Argument, Prompt, Resource, ResourceTemplate
 from mooring.display.text import safe
 from mooring.servers.items import Item
+from mooring.verbs.use.offers import What, list_offered
+from mooring.verbs.use.opening import Setup
 
 
 @click.command("resources", cls=Command)

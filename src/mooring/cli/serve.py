@@ -9,14 +9,14 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from mooring.actions.opening import Setup, open_for_clients
-from mooring.actions.serve import Listening, ServeTerms, parse_address, serve_on_http, serve_on_stdio, wait_for_end
 from mooring.cli.adhoc import address_options, make_setup
 from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.permission import permission_options, take_permissions
 from mooring.display.text import safe
 from mooring.host.shown import NameStyle
+from mooring.verbs.use.opening import Setup, open_for_clients
+from mooring.verbs.use.serve import Listening, ServeTerms, parse_address, serve_on_http, serve_on_stdio, wait_for_end
 
 _GC_THRESHOLDS = (5000, 5, 2)
 """With the threshold of short commands, 700 sessions that had ended took 12 MB before any of them was freed. Sessions

@@ -8,10 +8,10 @@ import click
 
 from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.approved import ForeignServers
-from mooring.core.near import nearest
-from mooring.core.secret import HIDDEN
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.approved import ForeignServers
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.text.secret import HIDDEN
+from mooring.core.text.suggestions import nearest
 from mooring.discovery.scan import make_context
 from mooring.display.text import problem_line, safe, short_path
 from mooring.errors import ConfigError
@@ -72,7 +72,7 @@ def _check_key(key: str | None) -> None:
 
 
 def _add(request: Viewpoint, key: str | None, value: str) -> None:
-    from mooring.actions.change_setting import add_to_setting  # few runs change anything
+    from mooring.verbs.config.change_setting import add_to_setting  # few runs change anything
 
     _check_key(key)
     if key is None:
@@ -104,7 +104,7 @@ def _load_policy(settings: Settings, request: Viewpoint, root: str | None, forei
 
 
 def _print_rules(policy: "Policy", request: Viewpoint) -> None:
-    from mooring.actions.rules import describe_rules
+    from mooring.verbs.config.rules import describe_rules
 
     for line in describe_rules(policy, request.where):
         say(line)
@@ -112,7 +112,7 @@ def _print_rules(policy: "Policy", request: Viewpoint) -> None:
 
 def _find_store(request: Viewpoint) -> "StoreInfo":
 
-    from mooring.actions.secrets import describe_store
+    from mooring.verbs.config.secrets import describe_store
 
     return run_until_interrupted(describe_store(request.where))
 
@@ -130,7 +130,7 @@ def _make_data(name: str, value: SettingValue, policy: "Policy") -> Mapping[str,
     data = {"value": _hide_secrets(name, value), "origin": value.level, "path": value.path}
     if name != "permissions":
         return data
-    from mooring.actions.rules import list_rules
+    from mooring.verbs.config.rules import list_rules
 
     # Of every other setting the highest level wins; the rules of all levels are in force.
     return {**data, "value": list_rules(policy)}

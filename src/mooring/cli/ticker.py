@@ -10,7 +10,7 @@ from typing import Self
 import click
 
 from mooring.cli.base import Globals, say
-from mooring.core.result import Progress
+from mooring.core.protocol.result import Progress
 from mooring.display.text import safe
 from mooring.tools.catalog.catalog import CatalogEntry
 

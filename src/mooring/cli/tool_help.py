@@ -11,8 +11,8 @@ from mooring.errors import ProtocolError
 from mooring.tools.catalog.catalog import CatalogEntry
 
 if TYPE_CHECKING:
-    from mooring.actions.tool_help import ToolHelp
     from mooring.tools.schema.parameters import Parameter
+    from mooring.verbs.use.tool_help import ToolHelp
 
 INDENT = "  "
 _NARROWEST = 30

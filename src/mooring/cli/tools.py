@@ -5,10 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.naming import split_target
-from mooring.actions.opening import Setup
-from mooring.actions.tools import ServerTools, ToolListing, describe_server, list_tools
 from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
 from mooring.cli.base import (
     NO_SERVERS,
@@ -25,15 +21,19 @@ from mooring.cli.completing import complete_tool_words
 from mooring.cli.ticker import Ticker
 from mooring.cli.tool_help import make_help_data, print_help, print_names, print_signatures, spell_example
 from mooring.cli.warn import warn
-from mooring.core.tool import Listing, Pair, Tool
+from mooring.core.protocol.tool import Listing, Pair, Tool
 from mooring.display.text import safe
 from mooring.errors import ConfigError, ProtocolError, UnknownServer
 from mooring.host.host import Host
 from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.naming import split_target
+from mooring.verbs.use.opening import Setup
+from mooring.verbs.use.tools import ServerTools, ToolListing, describe_server, list_tools
 
 if TYPE_CHECKING:
-    from mooring.actions.cost import Cost, Share
-    from mooring.actions.tool_help import ToolHelp
+    from mooring.verbs.use.cost import Cost, Share
+    from mooring.verbs.use.tool_help import ToolHelp
 
 
 @click.command("tools", cls=Command)
@@ -98,7 +98,7 @@ def _show(request: _ToolsRequest, search: str | None) -> int:
     async def work(host: Host, deadline: Deadline) -> ToolListing:
         target = _find_target(host, request.words)
         if target is not None:
-            from mooring.actions.tool_help import describe_tool  # loaded here: no listing makes up examples
+            from mooring.verbs.use.tool_help import describe_tool  # loaded here: no listing makes up examples
 
             help = await describe_tool(host, deadline, target, ticker.on_guess, refresh=request.refresh)
             found = describe_server(host, help.entry.server)
@@ -145,7 +145,7 @@ def _print_help(request: _ToolsRequest, found: ToolListing, help: "ToolHelp") ->
 
 
 def _count(request: _ToolsRequest) -> int:
-    from mooring.actions.cost import count_cost  # loaded here: it brings the registry, which no listing needs
+    from mooring.verbs.use.cost import count_cost  # loaded here: it brings the registry, which no listing needs
 
     options, name = request.options, request.name
     with Ticker(options, name or "the servers that are not known yet"):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mooring.cli.base import Globals, say
-from mooring.core.problem import Problem
+from mooring.core.definitions.problem import Problem
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, name_server, problem_line, safe
 
 CONFIG_ERROR = "Warning: MCP config error:"

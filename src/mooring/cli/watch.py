@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from mooring.actions.watch import watch
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
 from mooring.cli.base import Command, Globals, get_globals
 from mooring.cli.completing import complete_watched
 from mooring.cli.ticker import Ticker
-from mooring.core.event import Updated
-from mooring.core.result import Reading
+from mooring.core.conversation.event import Updated
+from mooring.core.protocol.result import Reading
 from mooring.display.results import as_data, as_text, reading_as_bytes, reading_as_data
 from mooring.display.text import safe
+from mooring.verbs.use.watch import watch
 
 
 @click.command("watch", cls=Command)

@@ -1,7 +1,7 @@
 """How much of a project's files is read: a repository must not decide how long a listing takes."""
 
-from mooring.core.problem import Problem
-from mooring.core.units import MIB
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
 from mooring.errors import ParseError, TooManyValues
 from mooring.syntax.document import Document, Kind
 from mooring.syntax.parse import parse

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import Standing, is_in_force
-from mooring.core.config import Http, InProcess, ServerConfig, Stdio
+from mooring.core.definitions.approved import Standing, is_in_force
+from mooring.core.definitions.config import Http, InProcess, ServerConfig, Stdio
 from mooring.discovery.scan import DORMANT, RankedDefinition
 
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.template import SECRET_NAME, Unset
+from mooring.core.definitions.template import SECRET_NAME, Unset
 
 TextSlot: TypeAlias = Literal["command", "args", "env", "env_file", "cwd", "url", "headers", "headers_helper", "oauth"]
 """Where in an entry a string with placeholders can be."""

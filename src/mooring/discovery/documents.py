@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.problem import Problem
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
 from mooring.discovery import format as shapes
 from mooring.discovery.budget import ProjectBudget
 from mooring.discovery.format import PROJECT, Format, Place, ScanContext, locate

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from mooring.core.config import (
+from mooring.core.definitions.config import (
     LOGIN_SECRETS,
     Connection,
     Http,
@@ -22,7 +22,7 @@ from mooring.core.config import (
     Transport,
     list_templates,
 )
-from mooring.core.template import (
+from mooring.core.definitions.template import (
     Part,
     Template,
     TextPart,

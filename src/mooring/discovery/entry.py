@@ -11,10 +11,10 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from mooring.core.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
-from mooring.core.near import find_slip, nearest, suggest_key
-from mooring.core.problem import Problem, Severity
-from mooring.core.template import SecretPart, Template, TextPart, VariablePart, literal
+from mooring.core.definitions.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
+from mooring.core.definitions.problem import Problem, Severity
+from mooring.core.definitions.template import SecretPart, Template, TextPart, VariablePart, literal
+from mooring.core.text.suggestions import find_slip, nearest, suggest_key
 from mooring.discovery import untyped, values
 from mooring.discovery.dialect import TextSlot
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot

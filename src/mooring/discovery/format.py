@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.config import Origin, Scope, Transport
-from mooring.core.template import SecretPart
-from mooring.core.units import MIB
-from mooring.core.where import Platform, Where
+from mooring.core.definitions.config import Origin, Scope, Transport
+from mooring.core.definitions.paths import Platform, Where
+from mooring.core.definitions.template import SecretPart
+from mooring.core.protocol.units import MIB
 from mooring.discovery.dialect import CLAUDE, Dialect, Inputs
 from mooring.syntax.document import Document, Kind
 

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.config import Broken, Scope, ServerConfig
-from mooring.core.problem import Problem
+from mooring.core.definitions.config import Broken, Scope, ServerConfig
+from mooring.core.definitions.problem import Problem
 from mooring.discovery.budget import ProjectBudget
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, ScanContext, Sheet, document_kind

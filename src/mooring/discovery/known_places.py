@@ -6,7 +6,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.discovery.format import Format, Obeyed, Place, Switch, locate, user_file
 from mooring.discovery.formats import FORMATS
 

@@ -5,9 +5,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from mooring.core.config import Connection, Http, InProcess, ServerConfig, Stdio, list_templates
-from mooring.core.secret import find_in_arguments, find_in_url, is_secret
-from mooring.core.template import Template, TextPart, VariablePart
+from mooring.core.definitions.config import Connection, Http, InProcess, ServerConfig, Stdio, list_templates
+from mooring.core.definitions.template import Template, TextPart, VariablePart
+from mooring.core.text.secret import find_in_arguments, find_in_url, is_secret
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.template import compile_pattern, parse_template
 

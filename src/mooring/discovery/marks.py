@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from mooring.core.glob import Glob, star_glob
+from mooring.core.text.glob import Glob, star_glob
 from mooring.discovery.format import ALL, NONE, Named, Says, ScanContext
 from mooring.discovery.untyped import as_mapping, as_mappings, as_texts
 

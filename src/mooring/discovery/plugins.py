@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.problem import Problem
+from mooring.core.definitions.problem import Problem
 from mooring.discovery.format import Folder, Place, ScanContext, Sheet
 from mooring.discovery.mentions import Mentions
 from mooring.discovery.untyped import as_mapping, as_mappings, look_up

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.config import Connection, Http, InProcess, ServerConfig, Stdio
-from mooring.core.glob import Glob, folded, literal, star_glob
+from mooring.core.definitions.config import Connection, Http, InProcess, ServerConfig, Stdio
+from mooring.core.text.glob import Glob, folded, literal, star_glob
 from mooring.discovery.format import StartPolicy
 from mooring.discovery.untyped import as_mapping, text_or_none
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection
 
-from mooring.core.config import Connection, Http, Stdio
-from mooring.core.template import Template, TextPart
+from mooring.core.definitions.config import Connection, Http, Stdio
+from mooring.core.definitions.template import Template, TextPart
 
 # Words are joined by NUL, which none of them can hold.
 _MCP_REMOTE = r"npx\0(?:(?:-y|--yes)\0)?mcp-remote(?:@[\w.^~-]+)?"

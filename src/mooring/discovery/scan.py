@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.config import Broken, Origin, Scope, ServerConfig
-from mooring.core.near import nearest, suggest_key
-from mooring.core.problem import Problem
-from mooring.core.where import Where
+from mooring.core.definitions.config import Broken, Origin, Scope, ServerConfig
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.text.suggestions import nearest, suggest_key
 from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
 from mooring.discovery.documents import Documents, dig

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, product
 from typing import Any, TypeAlias
 
-from mooring.core.problem import Problem
+from mooring.core.definitions.problem import Problem
 from mooring.discovery.documents import Documents
 from mooring.discovery.format import Folder, Folders, Format, Place, Sheet, Switch
 from mooring.discovery.mentions import find_mentions, read_switch

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from mooring.core.template import (
+from mooring.core.definitions.template import (
     OWN_KEEPER,
     CommandPart,
     FilePart,

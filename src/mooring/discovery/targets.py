@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.config import Origin
+from mooring.core.definitions.config import Origin
 from mooring.discovery.format import Format, Place, ScanContext, locate
 from mooring.discovery.formats import FORMATS
 from mooring.errors import ConfigError

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from mooring.core.template import (
+from mooring.core.definitions.template import (
     OWN_KEEPER,
     CommandPart,
     FilePart,

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, structs
 
-from mooring.core.config import ServerConfig, map_templates
-from mooring.core.template import (
+from mooring.core.definitions.config import ServerConfig, map_templates
+from mooring.core.definitions.template import (
     OWN_KEEPER,
     InputPart,
     KnownPart,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.discovery.format import locate, user_file
 
 

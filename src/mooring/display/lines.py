@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.call import (
+from mooring.core.conversation.call import (
     CallChanged,
     CallProcessing,
     CallState,
@@ -18,11 +18,18 @@ from mooring.core.call import (
     WatchUpdate,
     name_state,
 )
-from mooring.core.content import Audio, Image, Text
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
-from mooring.core.outcome import Excerpt, Outcome, Part
-from mooring.core.problem import Problem
-from mooring.core.question import (
+from mooring.core.conversation.event import (
+    Event,
+    ListChanged,
+    Logged,
+    Reloaded,
+    StatusChanged,
+    ToolsChanged,
+    Troubled,
+    Updated,
+)
+from mooring.core.conversation.outcome import Excerpt, Outcome, Part
+from mooring.core.conversation.question import (
     ApplyRules,
     Approval,
     ChangedIssuer,
@@ -42,12 +49,14 @@ from mooring.core.question import (
     Visit,
     WriteServer,
 )
-from mooring.core.result import Progress
-from mooring.core.status import status_error, status_word
-from mooring.core.taken_name import TakenName
-from mooring.core.tool import Hints
-from mooring.core.turn import ToolFinished, TurnDone
-from mooring.core.where import is_below
+from mooring.core.conversation.status import status_error, status_word
+from mooring.core.conversation.turn import ToolFinished, TurnDone
+from mooring.core.definitions.paths import is_below
+from mooring.core.definitions.problem import Problem
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.content import Audio, Image, Text
+from mooring.core.protocol.result import Progress
+from mooring.core.protocol.tool import Hints
 from mooring.display.text import (
     columns,
     count_noun,

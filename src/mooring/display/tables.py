@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from mooring.core.config import ServerConfig
-from mooring.core.notebook import make_table
-from mooring.core.status import Status, status_error, status_word
+from mooring.core.conversation.status import Status, status_error, status_word
+from mooring.core.definitions.config import ServerConfig
+from mooring.core.text.notebook import make_table
 from mooring.display.text import safe, shorten_description
 
 

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from mooring.core.problem import Problem
-from mooring.core.secret import HIDDEN
-from mooring.core.template import (
+from mooring.core.definitions.problem import Problem
+from mooring.core.definitions.template import (
     CommandPart,
     FilePart,
     ForeignPart,
@@ -18,6 +17,7 @@ from mooring.core.template import (
     VariablePart,
     is_bare_name,
 )
+from mooring.core.text.secret import HIDDEN
 
 # A server's name, a tool's description and a log line are written by others. An escape sequence in them would move the
 # cursor or set the window's title, a right-to-left override would show a name that is not the one being approved, and a

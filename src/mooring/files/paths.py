@@ -3,7 +3,7 @@
 import os
 from itertools import islice
 
-from mooring.core.where import is_below
+from mooring.core.definitions.paths import is_below
 from mooring.files.owner import is_own_user
 
 _MOST_LINKS = 200

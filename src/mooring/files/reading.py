@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.errors import FileError
 from mooring.files.owner import check_file, check_folders
 

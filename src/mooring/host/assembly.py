@@ -9,17 +9,17 @@ from weakref import WeakKeyDictionary, WeakSet, ref
 
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.config import Stdio
-from mooring.core.era import EraName
-from mooring.core.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
-from mooring.core.failure import Failure
-from mooring.core.limits import Limits, Timeout
-from mooring.core.offer import Offer
-from mooring.core.problem import Problem
-from mooring.core.question import Ask
-from mooring.core.status import Failed
-from mooring.core.tool import Tool
+from mooring.core.conversation.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.status import Failed
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Stdio
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.failure import Failure
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.tool import Tool
 from mooring.errors import MooringError
 from mooring.host.consent import Consent
 from mooring.host.conversation import ConversationHost

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.limits import Timeout, make_timeout
-from mooring.core.question import Ask
-from mooring.core.result import Progress, Result
-from mooring.core.tool import Hints, Tool
-from mooring.core.verdict import HELD_BACK, LocalAccess, ProposedCall, Verdict
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, ProposedCall, Verdict
+from mooring.core.protocol.limits import Timeout, make_timeout
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.result import Progress, Result
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import Closed, HeldBack, MooringError, TimedOut, UnknownServer, UnknownTool
 from mooring.host.consent import Consent
 from mooring.host.lookup import Lookup

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from mooring.auth.browser import is_page
-from mooring.core.question import Answer, Ask, ChangedIssuer, Form, Login, No, Question, Visit
+from mooring.core.conversation.question import Answer, Ask, ChangedIssuer, Form, Login, No, Question, Visit
 from mooring.display.text import safe
 from mooring.errors import NeedsLogin, RpcError
 from mooring.host.assembly import Assembly

@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from math import inf
 from typing import Any
 
-from mooring.core.event import Event
-from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.limits import Timeout
-from mooring.core.question import Ask
-from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
-from mooring.core.skill import MAIN_FILE, FoundSkills, OfferedSkill
-from mooring.core.tool import Hints, Pair
-from mooring.core.verdict import LocalAccess, Verdict
+from mooring.core.conversation.event import Event
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.verdict import LocalAccess, Verdict
+from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.result import Completion, FilledPrompt, Progress, Reading, Result
+from mooring.core.protocol.skill import MAIN_FILE, FoundSkills, OfferedSkill
+from mooring.core.protocol.tool import Hints, Pair
 from mooring.errors import ConfigError, HeldBack
 from mooring.host.calls import Calls
 from mooring.host.consent import Consent

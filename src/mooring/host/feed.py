@@ -7,7 +7,16 @@ from itertools import count
 from typing import Self
 from weakref import WeakSet
 
-from mooring.core.event import Event, ListChanged, Logged, Reloaded, StatusChanged, ToolsChanged, Troubled, Updated
+from mooring.core.conversation.event import (
+    Event,
+    ListChanged,
+    Logged,
+    Reloaded,
+    StatusChanged,
+    ToolsChanged,
+    Troubled,
+    Updated,
+)
 
 MAX_LINES = 256
 """Log lines that wait for a slow listener; older ones are dropped."""

@@ -6,8 +6,8 @@ from time import time
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
-from mooring.core.failure import Failure
-from mooring.core.status import NeedsInput
+from mooring.core.conversation.status import NeedsInput
+from mooring.core.protocol.failure import Failure
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.host.assembly import Assembly

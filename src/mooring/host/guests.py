@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from mooring.core.approved import Approved
+from mooring.core.definitions.approved import Approved
 from mooring.tools.catalog.catalog import CatalogEntry
 
 

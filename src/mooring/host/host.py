@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
 from msgspec import UNSET, UnsetType
 
 from mooring import files
-from mooring.core.approved import Approved
-from mooring.core.config import Broken, ServerConfig
-from mooring.core.event import Event
-from mooring.core.extras import NO_EXTRAS, make_extras
-from mooring.core.limits import Timeout, find_seconds
-from mooring.core.problem import Problem
-from mooring.core.question import Ask, check_ask
-from mooring.core.result import Completion, FilledPrompt, Progress, Reading, Result
-from mooring.core.status import Status
-from mooring.core.verdict import Rule
-from mooring.core.where import Viewpoint, Where
+from mooring.core.conversation.event import Event
+from mooring.core.conversation.question import Ask, check_ask
+from mooring.core.conversation.status import Status
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Broken, ServerConfig
+from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.limits import Timeout, find_seconds
+from mooring.core.protocol.request_metadata import NO_EXTRAS, make_extras
+from mooring.core.protocol.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.display.tables import StatusTable
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
@@ -41,7 +41,7 @@ from mooring.tools.catalog.catalog import CatalogEntry as Tool
 if TYPE_CHECKING:
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
-    from mooring.core.call import ConversationEvent
+    from mooring.core.conversation.call import ConversationEvent
     from mooring.process.programs import Guard
     from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media

@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder, encode
 
-from mooring.core.content import Block, Other, ResourceLink
-from mooring.core.raw import PARTS, read_parts
-from mooring.core.result import FilledPrompt, Result
+from mooring.core.protocol.content import Block, Other, ResourceLink
+from mooring.core.protocol.raw import PARTS, read_parts
+from mooring.core.protocol.result import FilledPrompt, Result
 from mooring.host.shown import qualify_address, split_address
 from mooring.tools.manage import ResourceLinks
 

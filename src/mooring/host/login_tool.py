@@ -4,9 +4,9 @@ from typing import Final
 
 from msgspec import Raw, json
 
-from mooring.core.content import Text
-from mooring.core.result import Result
-from mooring.core.tool import Hints, Tool
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.display.text import safe
 from mooring.errors import NeedsLogin
 from mooring.servers.server import Server

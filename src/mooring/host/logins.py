@@ -5,8 +5,8 @@ from time import time
 
 from mooring.auth.login import LoginResult, log_in_at, log_out_at
 from mooring.auth.renewal import LogoutResult
-from mooring.core.failure import Failure
-from mooring.core.question import Answer, Ask, No, Question
+from mooring.core.conversation.question import Answer, Ask, No, Question
+from mooring.core.protocol.failure import Failure
 from mooring.errors import NeedsLogin, NotApproved, ServerError
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared

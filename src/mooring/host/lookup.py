@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.config import Broken, ServerConfig
-from mooring.core.tool import Pair, Tool
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Broken, ServerConfig
+from mooring.core.protocol.tool import Pair, Tool
 from mooring.display.tables import ServerTable
 from mooring.errors import HeldBack, MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, Alias, NotAdmitted

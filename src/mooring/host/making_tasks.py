@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from mooring.core.result import TaskState
-from mooring.core.tool import Tool
+from mooring.core.protocol.result import TaskState
+from mooring.core.protocol.tool import Tool
 from mooring.servers.server import Server
 from mooring.wire.session.client import TASKS, task_listener
 

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from mooring.core.limits import Limits, Timeout, make_timeout
-from mooring.core.question import Ask, check_ask
-from mooring.core.verdict import Rule
-from mooring.core.where import Viewpoint, here
+from mooring.core.conversation.question import Ask, check_ask
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.protocol.limits import Limits, Timeout, make_timeout
 from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.host.options import HostOptions, Policy, check_rules, find_mode

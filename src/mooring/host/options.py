@@ -7,12 +7,12 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.clock import Sleep
-from mooring.core.limits import Limits, Timeout
-from mooring.core.problem import Problem
-from mooring.core.question import Ask, Question
-from mooring.core.verdict import BYPASSED, Mode, Rule
-from mooring.core.where import Viewpoint
+from mooring.core.conversation.question import Ask, Question
+from mooring.core.conversation.verdict import BYPASSED, Mode, Rule
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.text.clock import Sleep
 from mooring.errors import ConfigError
 from mooring.inventory.admit import Admitted, GivenServers
 from mooring.process.programs import Guard

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.core.tool import Hints
-from mooring.core.verdict import LocalAccess, ProposedCall, Verdict
+from mooring.core.conversation.verdict import LocalAccess, ProposedCall, Verdict
+from mooring.core.protocol.tool import Hints
 from mooring.host.calls import Calls, propose_own
 
 _STRICTNESS = ("deny", "ask", "allow")

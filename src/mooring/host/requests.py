@@ -12,12 +12,12 @@ from functools import partial
 from itertools import product
 from typing import Any, Final, TypeVar
 
-from mooring.core.address import is_expansion
-from mooring.core.era import EraName
-from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.result import Completion, FilledPrompt, Reading
-from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
-from mooring.core.verdict import ItemState, ProposedCall, Verdict
+from mooring.core.conversation.verdict import ItemState, ProposedCall, Verdict
+from mooring.core.protocol.address import is_expansion
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.result import Completion, FilledPrompt, Reading
+from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import Denied, MooringError, ProtocolError, RpcError
 from mooring.host.calls import Calls
 from mooring.host.lookup import Lookup

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from msgspec import Raw, json
 
-from mooring.core.result import Result
-from mooring.core.tool import Hints, Tool
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.deferral import DEFAULT_LIMIT, MAX_LIMIT

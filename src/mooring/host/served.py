@@ -12,14 +12,14 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw, UnsetType, json
 from msgspec.structs import replace
 
-from mooring.core.era import EraName
-from mooring.core.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
-from mooring.core.extras import CallExtras, make_passed_extras
-from mooring.core.question import Ask
-from mooring.core.result import Progress, Result
-from mooring.core.status import Connected, NeedsAuth
-from mooring.core.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
-from mooring.core.verdict import Rule
+from mooring.core.conversation.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.status import Connected, NeedsAuth
+from mooring.core.conversation.verdict import Rule
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.request_metadata import CallExtras, make_passed_extras
+from mooring.core.protocol.result import Progress, Result
+from mooring.core.protocol.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.display.text import safe
 from mooring.errors import Denied, MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.assembly import Assembly

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
-from mooring.core.era import EraName
-from mooring.core.event import Event, Reloaded
-from mooring.core.extras import CallExtras
-from mooring.core.limits import Timeout
-from mooring.core.question import Answer, Ask, Question
-from mooring.core.result import Progress, Result
-from mooring.core.verdict import Verdict
+from mooring.core.conversation.event import Event, Reloaded
+from mooring.core.conversation.question import Answer, Ask, Question
+from mooring.core.conversation.verdict import Verdict
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.request_metadata import CallExtras
+from mooring.core.protocol.result import Progress, Result
 from mooring.host.assembly import Assembly
 from mooring.host.conversation import ConversationHost
 from mooring.host.links import FoundAddress, OwnLinks

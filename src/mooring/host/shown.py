@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
-from mooring.core.address import is_expansion
-from mooring.core.tool import Pair
+from mooring.core.protocol.address import is_expansion
+from mooring.core.protocol.tool import Pair
 from mooring.tools.catalog.names import name_tools
 
 NameStyle: TypeAlias = Literal["full", "raw"]

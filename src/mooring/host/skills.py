@@ -11,11 +11,11 @@ from hashlib import sha256
 from itertools import islice
 from time import monotonic
 
-from mooring.core.near import nearest
-from mooring.core.problem import Problem
-from mooring.core.result import Reading
-from mooring.core.skill import FoundSkills, OfferedSkill, ServerSkill, SkillFile, name_skills
-from mooring.core.tool import Listing
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.result import Reading
+from mooring.core.protocol.skill import FoundSkills, OfferedSkill, ServerSkill, SkillFile, name_skills
+from mooring.core.protocol.tool import Listing
+from mooring.core.text.suggestions import nearest
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, Denied, MooringError, ParseError, ProtocolError, ServerError
 from mooring.host.lookup import Lookup

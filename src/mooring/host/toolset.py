@@ -7,9 +7,9 @@ from weakref import ref
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from mooring.core.limits import UNHURRIED
-from mooring.core.question import Ask
-from mooring.core.verdict import Mode, Rule
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.verdict import Mode, Rule
+from mooring.core.protocol.limits import UNHURRIED
 from mooring.errors import ConfigError
 from mooring.host.assembly import Assembly
 from mooring.permissions.conversation import ConversationPermissions

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved, ForeignServers
-from mooring.core.config import Broken, ServerConfig
-from mooring.core.problem import Problem
-from mooring.core.status import Disabled, Failed, RejectedServer, Status, Unapproved
-from mooring.core.where import Viewpoint
+from mooring.core.conversation.status import Disabled, Failed, RejectedServer, Status, Unapproved
+from mooring.core.definitions.approved import Approved, ForeignServers
+from mooring.core.definitions.config import Broken, ServerConfig
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
 from mooring.errors import ApprovalState, ConfigError, MooringError, NotApproved, ServerDisabled
 from mooring.permissions import trust
 from mooring.settings import Settings

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.config import Scope
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.config import Scope
+from mooring.core.definitions.paths import Viewpoint
 from mooring.discovery.choose import choose
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, Sheet

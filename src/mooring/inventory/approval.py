@@ -9,12 +9,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import UNDECIDED, AllowRule, Approved, Standing
-from mooring.core.config import LOGIN_SECRETS, Connection, Http, InProcess, OAuth, ServerConfig, Stdio, list_templates
-from mooring.core.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
-from mooring.core.template import Template, written_text
-from mooring.core.verdict import Rule
-from mooring.core.where import Where
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.approved import UNDECIDED, AllowRule, Approved, Standing
+from mooring.core.definitions.config import (
+    LOGIN_SECRETS,
+    Connection,
+    Http,
+    InProcess,
+    OAuth,
+    ServerConfig,
+    Stdio,
+    list_templates,
+)
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import Template, written_text
+from mooring.core.text.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import reveal_commands

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from mooring.core.question import ApplyRules, Ask, Yes
-from mooring.core.where import Where
+from mooring.core.conversation.question import ApplyRules, Ask, Yes
+from mooring.core.definitions.paths import Where
 from mooring.inventory.approval import ApprovalQuestion, apply_rules, decide
 from mooring.inventory.approval_rows import describe_approval
 from mooring.inventory.load import Inventory

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from mooring.core.question import Approval
+from mooring.core.conversation.question import Approval
 from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
 from mooring.inventory.approval import ApprovalQuestion, SteeringVariable
 from mooring.inventory.effects import Effect

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeAlias
 
-from mooring.core.clock import Sleep
+from mooring.core.text.clock import Sleep
 
 POLL_SECONDS = 1.0
 SETTLE_SECONDS = 0.25

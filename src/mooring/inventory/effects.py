@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.core.config import ServerConfig
+from mooring.core.definitions.config import ServerConfig
 from mooring.servers.launch.act import OWN_ADDRESS, Act, Use, UseKind
 from mooring.servers.launch.target import UNRESOLVED
 

@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import AllowRule, Standing
-from mooring.core.config import Broken, InProcess, Origin, ServerConfig, Stdio, list_templates
-from mooring.core.near import find_server
-from mooring.core.problem import Problem
-from mooring.core.template import Template, TextPart, VariablePart, literal
-from mooring.core.where import Viewpoint, Where, here
+from mooring.core.definitions.approved import AllowRule, Standing
+from mooring.core.definitions.config import Broken, InProcess, Origin, ServerConfig, Stdio, list_templates
+from mooring.core.definitions.paths import Viewpoint, Where, here
+from mooring.core.definitions.problem import Problem
+from mooring.core.definitions.template import Template, TextPart, VariablePart, literal
+from mooring.core.text.suggestions import find_server
 from mooring.discovery.choose import Choice, choose
 from mooring.discovery.entry import read_entry as understood
 from mooring.discovery.format import Format, Place, Sheet

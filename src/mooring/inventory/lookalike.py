@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from mooring.core.config import Broken
-from mooring.core.confusable import crude_skeleton, describe_oddities, is_disguised, is_plain, skeleton
-from mooring.core.problem import Problem
+from mooring.core.definitions.config import Broken
+from mooring.core.definitions.problem import Problem
+from mooring.core.text.confusable import crude_skeleton, describe_oddities, is_disguised, is_plain, skeleton
 from mooring.discovery.choose import Choice
 
 

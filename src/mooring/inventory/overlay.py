@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.problem import Problem
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import suggest_new_record
 from mooring.errors import FileError

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from mooring.core.glob import Glob, folded, literal
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.text.glob import Glob, folded, literal
 
 MAX_COMMAND = 64 * 1024
 """A longer command is covered by no allow, and touched by every deny."""

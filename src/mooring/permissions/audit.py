@@ -21,11 +21,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.problem import Problem
-from mooring.core.result import Result
-from mooring.core.units import MIB
-from mooring.core.verdict import ProposedCall, Verdict
-from mooring.core.where import Where
+from mooring.core.conversation.verdict import ProposedCall, Verdict
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.units import MIB
 from mooring.errors import Denied, FileError
 
 T = TypeVar("T")

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from mooring.core.question import Ask
-from mooring.core.verdict import LocalAccess, ProposedCall, Rule, Verdict
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.verdict import LocalAccess, ProposedCall, Rule, Verdict
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.gate import Gate
 from mooring.permissions.policy import find_strictest

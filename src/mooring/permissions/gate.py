@@ -12,10 +12,10 @@ from typing import Literal, Protocol, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from mooring.core.problem import Problem
-from mooring.core.question import Allow, AnswerScope, Ask, No, Permission, Yes
-from mooring.core.verdict import Level, ProposedCall, Rule, ServerName, Verdict
-from mooring.core.where import Where
+from mooring.core.conversation.question import Allow, AnswerScope, Ask, No, Permission, Yes
+from mooring.core.conversation.verdict import Level, ProposedCall, Rule, ServerName, Verdict
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules

@@ -5,11 +5,11 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from mooring.core.approved import ForeignServers
-from mooring.core.problem import Problem
-from mooring.core.question import Ask
-from mooring.core.verdict import BYPASSED, Mode, Rule
-from mooring.core.where import Where
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.verdict import BYPASSED, Mode, Rule
+from mooring.core.definitions.approved import ForeignServers
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
 from mooring.permissions import rules
 from mooring.permissions.audit import AuditLog, new_session_id
 from mooring.permissions.conversation import ConversationPermissions

@@ -21,12 +21,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import Approved
-from mooring.core.problem import Problem
-from mooring.core.tool import Tool
-from mooring.core.tool_meaning import canonicalize, find_lines, find_meaning, simplify
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.tool import Tool
+from mooring.core.protocol.tool_meaning import canonicalize, find_lines, find_meaning, simplify
+from mooring.core.protocol.units import MIB
 from mooring.display.text import advise_on_held_back
 from mooring.errors import FileError
 from mooring.files.record import read_own_record, write_own_record
@@ -318,7 +318,7 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 def _diff_long(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     """Everything between the first line that differs and the last, cut to `MAX_LINES` for each side."""
-    from mooring.core.diff import count_common  # only when something is held back
+    from mooring.core.text.diff import count_common  # only when something is held back
 
     start = count_common(old, new)
     end = count_common(old[start:][::-1], new[start:][::-1])

@@ -31,11 +31,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.approved import AllowRule, ForeignServers
-from mooring.core.glob import folded
-from mooring.core.problem import Problem
-from mooring.core.tool import Hints
-from mooring.core.verdict import (
+from mooring.core.conversation.verdict import (
     BYPASSED,
     Action,
     ItemState,
@@ -47,6 +43,10 @@ from mooring.core.verdict import (
     ServerName,
     Verdict,
 )
+from mooring.core.definitions.approved import AllowRule, ForeignServers
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.tool import Hints
+from mooring.core.text.glob import folded
 from mooring.errors import ConfigError
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, split_local_rule
 from mooring.permissions.values import ArgumentValues

@@ -25,9 +25,9 @@ from itertools import zip_longest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.confusable import skeleton
-from mooring.core.glob import Glob, folded, literal
-from mooring.core.verdict import LOCAL_TOOLS, Action, Rule, ServerName
+from mooring.core.conversation.verdict import LOCAL_TOOLS, Action, Rule, ServerName
+from mooring.core.text.confusable import skeleton
+from mooring.core.text.glob import Glob, folded, literal
 from mooring.errors import ConfigError
 from mooring.permissions.access import AccessPattern
 from mooring.permissions.values import ArgumentPattern

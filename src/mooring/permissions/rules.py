@@ -18,12 +18,12 @@ import msgspec
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.approved import ForeignServers
-from mooring.core.glob import is_literal
-from mooring.core.problem import Problem
-from mooring.core.units import MIB
-from mooring.core.verdict import BYPASSED, LOCAL_TOOLS, Level, Mode, Rule, ServerName
-from mooring.core.where import Where
+from mooring.core.conversation.verdict import BYPASSED, LOCAL_TOOLS, Level, Mode, Rule, ServerName
+from mooring.core.definitions.approved import ForeignServers
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
+from mooring.core.text.glob import is_literal
 from mooring.display.text import suggest_new_record
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.files.record import read_own_record, write_own_record

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from mooring.core.approved import Approved
-from mooring.core.problem import Problem
-from mooring.core.tool import Tool
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.tool import Tool
 from mooring.errors import FileError
 from mooring.permissions import pins
 from mooring.permissions.pins import HeldTools, Pin, PinKey

@@ -17,17 +17,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import AllowRule, NamedKind, Standing, is_in_force
-from mooring.core.config import Broken, ServerConfig
-from mooring.core.problem import Problem
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.definitions.approved import AllowRule, NamedKind, Standing, is_in_force
+from mooring.core.definitions.config import Broken, ServerConfig
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
 from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
 from mooring.files.record import read_own_record, write_own_record
 
 if TYPE_CHECKING:
-    from mooring.core.approved import Approved
+    from mooring.core.definitions.approved import Approved
 
 Verdict: TypeAlias = Literal["approved", "rejected"]
 PERSON = "person"
@@ -134,7 +134,7 @@ class ApprovalRecord(Struct, frozen=True):
 
 def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approved | None":
     """The definition as one that may be started in a project's folder; `None` if nobody approved it."""
-    from mooring.core.approved import Approved  # a listing starts nothing
+    from mooring.core.definitions.approved import Approved  # a listing starts nothing
 
     standing = record.find_standing(project, config)
     if not is_in_force(standing):
@@ -158,7 +158,7 @@ def admit(record: ApprovalRecord, project: str, config: ServerConfig) -> "Approv
 
 def approve_given(config: ServerConfig, folder: str) -> "Approved":
     """A definition that a program passed in: its author has decided."""
-    from mooring.core.approved import Approved
+    from mooring.core.definitions.approved import Approved
 
     return Approved(config, folder)
 

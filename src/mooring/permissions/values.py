@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.core.glob import WORK, Glob, folded
+from mooring.core.text.glob import WORK, Glob, folded
 
 MAX_VALUES = 256
 MAX_TEXT = 64 * 1024

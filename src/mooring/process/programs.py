@@ -10,7 +10,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from mooring.core.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
+from mooring.core.text.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.errors import GuardLost, MooringError
 from mooring.process.child import EOF_GRACE, TERM_GRACE, Child
 from mooring.process.guard.boot import GuardProcess, start_guard

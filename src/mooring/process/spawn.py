@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mooring.core.command import suggest_args, suggest_install
+from mooring.core.definitions.command import suggest_args, suggest_install
 from mooring.errors import SpawnError
 from mooring.process.guard.container import Container, add_cidfile
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from msgspec import DecodeError, Raw, Struct
 
-from mooring.core.question import Allow, Answer, Form, No, Permission, Question, Sampling, Visit, Yes
-from mooring.core.raw import read
+from mooring.core.conversation.question import Allow, Answer, Form, No, Permission, Question, Sampling, Visit, Yes
+from mooring.core.protocol.raw import read
 from mooring.display.text import quote_server, safe
 
 NOBODY: Final = No("The client cannot ask anybody.", how="cancel", nobody=True)

@@ -6,10 +6,10 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from mooring.core.hello import Implementation
-from mooring.core.limits import Limits
-from mooring.core.question import Answer, Ask, Question
-from mooring.core.result import LogMessage, Progress
+from mooring.core.conversation.question import Answer, Ask, Question
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.result import LogMessage, Progress
+from mooring.core.protocol.server_info import Implementation
 from mooring.serve.asking import NOBODY
 from mooring.serve.methods import Report
 from mooring.serve.params import Params

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from mooring.core.era import EraName
-from mooring.core.question import Answer, Ask, Question
-from mooring.core.raw import read
-from mooring.core.result import LOG_LEVELS
+from mooring.core.conversation.question import Answer, Ask, Question
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.raw import read
+from mooring.core.protocol.result import LOG_LEVELS
 from mooring.errors import RpcError, ServerError, UnknownTool
 from mooring.serve import handshake_tasks
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer, read_capabilities

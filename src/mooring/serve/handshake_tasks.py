@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from mooring.core.question import Answer, Ask, Question
+from mooring.core.conversation.question import Answer, Ask, Question
 from mooring.errors import RpcError, ServerError
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer
 from mooring.serve.held import HeldRequest

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
 
-from mooring.core.question import Answer, Ask, Permission, Question, Visit
-from mooring.core.raw import read
-from mooring.core.result import Progress, TaskState
+from mooring.core.conversation.question import Answer, Ask, Permission, Question, Visit
+from mooring.core.protocol.raw import read
+from mooring.core.protocol.result import Progress, TaskState
 from mooring.errors import RpcError
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer
 from mooring.serve.caller import current_caller

@@ -5,9 +5,9 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
-from mooring.core.raw import as_one_line
-from mooring.core.result import Progress
-from mooring.core.tool import Tool
+from mooring.core.protocol.raw import as_one_line
+from mooring.core.protocol.result import Progress
+from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments, Denied, MooringError, RpcError, UnknownTool
 from mooring.serve.params import CLIENT, Params
 from mooring.serve.upstream import RequestTerms, Upstream

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
-from mooring.core.raw import ABSENT, read_as
+from mooring.core.protocol.raw import ABSENT, read_as
 from mooring.errors import RpcError
 from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.session.client import META

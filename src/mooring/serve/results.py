@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.raw import PARTS, read_parts
+from mooring.core.protocol.raw import PARTS, read_parts
 from mooring.errors import RpcError
 from mooring.serve.params import CLIENT
 from mooring.wire.rpc.message import INTERNAL_ERROR

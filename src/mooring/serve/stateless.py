@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from mooring.core.era import EraName
-from mooring.core.result import LOG_LEVELS
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.result import LOG_LEVELS
 from mooring.errors import MooringError, RpcError
 from mooring.serve.asking import read_capabilities
 from mooring.serve.caller import CallerQuestions, Notify, ServeOptions, make_log_listener, make_report

@@ -5,10 +5,10 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 
-from mooring.core.era import EraName
-from mooring.core.question import Answer, Ask, Question
-from mooring.core.result import LogMessage, Progress, TaskState
-from mooring.core.tool import Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.conversation.question import Answer, Ask, Question
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.result import LogMessage, Progress, TaskState
+from mooring.core.protocol.tool import Prompt, Resource, ResourceTemplate, Tool
 from mooring.wire.session.client import ListName
 
 LogListener: TypeAlias = Callable[[str, LogMessage], None]

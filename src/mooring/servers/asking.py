@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw
 
-from mooring.core.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
-from mooring.core.result import LogMessage
+from mooring.core.conversation.question import Allow, Ask, Form, No, Question, Sampling, Visit, Yes
+from mooring.core.protocol.result import LogMessage
 from mooring.errors import RpcError
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.session.client import Client, ListName, Respond, Root, asked_as

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.config import InProcess, ServerConfig, Stdio
-from mooring.core.era import NO_HINT, EraHint
-from mooring.core.hello import Hello
-from mooring.core.limits import Limits, Timeout
-from mooring.core.result import LogMessage
-from mooring.core.secret import redact_data, redact_error
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import InProcess, ServerConfig, Stdio
+from mooring.core.protocol.era import NO_HINT, EraHint
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.result import LogMessage
+from mooring.core.protocol.server_info import Hello
+from mooring.core.text.secret import redact_data, redact_error
 from mooring.errors import ConfigError, HttpError, NeedsLogin, ServerError
 from mooring.servers.dial import dial, may_download
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare

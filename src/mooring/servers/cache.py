@@ -15,11 +15,11 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import Approved
-from mooring.core.failure import Failure
-from mooring.core.offer import Offer
-from mooring.core.units import MIB, OFFER_LIFE
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Where
+from mooring.core.protocol.failure import Failure
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.units import MIB, OFFER_LIFE
 from mooring.errors import FileError
 from mooring.servers.records import (
     LARGEST,

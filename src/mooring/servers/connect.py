@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from mooring.core.limits import Limits, Timeout, make_timeout
-from mooring.core.where import here
+from mooring.core.definitions.paths import here
+from mooring.core.protocol.limits import Limits, Timeout, make_timeout
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
 from mooring.servers.dial import allow_install_time, dial

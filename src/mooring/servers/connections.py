@@ -5,10 +5,10 @@ from collections.abc import Callable
 from math import inf
 from typing import Final, Protocol
 
-from mooring.core.config import InProcess
-from mooring.core.era import EraName, find_other_era
-from mooring.core.result import LogMessage
-from mooring.core.status import Connected, Connecting
+from mooring.core.conversation.status import Connected, Connecting
+from mooring.core.definitions.config import InProcess
+from mooring.core.protocol.era import EraName, find_other_era
+from mooring.core.protocol.result import LogMessage
 from mooring.errors import HandshakeError, MooringError, ServerDied, SpawnError, Suspended, TimedOut
 from mooring.servers.other_era import DiffersFromOwn, EraRefused, OtherEra, ServerOfBothEras
 from mooring.servers.questions import Work

@@ -7,10 +7,10 @@ from os.path import basename, isdir
 
 from msgspec.structs import replace
 
-from mooring.core.command import suggest_install
-from mooring.core.era import NO_HINT, EraHint
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.definitions.command import suggest_install
+from mooring.core.protocol.era import NO_HINT, EraHint
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
 from mooring.process.programs import Guard

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import count
 from time import time
 
-from mooring.core.approved import Approved
-from mooring.core.clock import Sleep
-from mooring.core.config import InProcess
-from mooring.core.era import EraName
-from mooring.core.failure import Failure, make_failure
-from mooring.core.offer import Offer
-from mooring.core.status import Failed
+from mooring.core.conversation.status import Failed
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import InProcess
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.failure import Failure, make_failure
+from mooring.core.protocol.offer import Offer
+from mooring.core.text.clock import Sleep
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache

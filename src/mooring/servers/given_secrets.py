@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from msgspec import json
 from msgspec.structs import replace
 
-from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.offer import Offer
-from mooring.core.result import Progress, Result
-from mooring.core.secret import redact, redact_error
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.result import Progress, Result
+from mooring.core.text.secret import redact, redact_error
 from mooring.errors import ServerError
 from mooring.servers.attempt import suggest_login
 from mooring.servers.launch.prepare import Endpoint, Launch

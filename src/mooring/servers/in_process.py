@@ -11,9 +11,9 @@ from typing import Any, Final, Protocol, Self, runtime_checkable
 
 from msgspec.json import encode
 
-from mooring.core.era import NO_HINT, EraHint
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.protocol.era import NO_HINT, EraHint
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.wire.rpc.message import Message
 from mooring.wire.rpc.transport import Receiver, Transport, Withdrawal
 from mooring.wire.session.client import Client

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate
+from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session
 

@@ -18,8 +18,8 @@ from typing import Final
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.units import MIB
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
+from mooring.core.protocol.units import MIB
 from mooring.errors import FileError
 
 MAX_FILE_SIZE: Final = MIB

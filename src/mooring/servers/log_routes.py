@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from mooring.core.question import Ask
-from mooring.core.result import LOG_LEVELS, LogMessage
+from mooring.core.conversation.question import Ask
+from mooring.core.protocol.result import LOG_LEVELS, LogMessage
 
 LogListener: TypeAlias = Callable[[str, LogMessage], None]
 """Takes a server's name and one of its log messages."""

@@ -14,11 +14,11 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from mooring.core.config import ServerConfig
-from mooring.core.era import EraName
-from mooring.core.limits import Limits
-from mooring.core.result import LogMessage
-from mooring.core.status import Connected, Status
+from mooring.core.conversation.status import Connected, Status
+from mooring.core.definitions.config import ServerConfig
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.result import LogMessage
 from mooring.errors import MooringError
 from mooring.servers.offering import Offering, list_items
 from mooring.servers.supervisor import Supervisor

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.core.approved import Approved
+from mooring.core.definitions.approved import Approved
 
 
 class Plan(Struct, frozen=True):

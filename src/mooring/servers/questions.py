@@ -8,7 +8,7 @@ from typing import Self, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.question import Answer, Ask, No, Question
+from mooring.core.conversation.question import Answer, Ask, No, Question
 from mooring.servers.asking import ListRoots, make_answers
 from mooring.wire.rpc.inbound import Responder
 

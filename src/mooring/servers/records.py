@@ -17,12 +17,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import Approved
-from mooring.core.config import ServerConfig, Stdio, list_templates
-from mooring.core.failure import Failure
-from mooring.core.template import InputPart, KnownPart, SecretPart, Template, TextPart, VariablePart
-from mooring.core.units import MIB, OFFER_LIFE
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import ServerConfig, Stdio, list_templates
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import InputPart, KnownPart, SecretPart, Template, TextPart, VariablePart
+from mooring.core.protocol.failure import Failure
+from mooring.core.protocol.units import MIB, OFFER_LIFE
 from mooring.errors import FileError
 
 T = TypeVar("T", bound=Struct)

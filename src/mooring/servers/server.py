@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.config import Http, ServerConfig
-from mooring.core.era import NO_HINT, EraHint, EraName
-from mooring.core.event import StatusChanged
-from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.failure import make_failure
-from mooring.core.limits import UNHURRIED, Limits, Timeout
-from mooring.core.offer import Offer
-from mooring.core.result import LogMessage, Progress, Result
-from mooring.core.secret import redact_data
-from mooring.core.status import Idle, NeedsInput, Status, status_word
-from mooring.core.tool import Tool
+from mooring.core.conversation.event import StatusChanged
+from mooring.core.conversation.status import Idle, NeedsInput, Status, status_word
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Http, ServerConfig
+from mooring.core.protocol.era import NO_HINT, EraHint, EraName
+from mooring.core.protocol.failure import make_failure
+from mooring.core.protocol.limits import UNHURRIED, Limits, Timeout
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.result import LogMessage, Progress, Result
+from mooring.core.protocol.tool import Tool
+from mooring.core.text.secret import redact_data
 from mooring.errors import (
     Closed,
     ConfigError,

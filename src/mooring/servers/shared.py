@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from mooring.auth.store import SecretStore
-from mooring.core.approved import Approved
-from mooring.core.era import EraName
-from mooring.core.event import Event, Logged
-from mooring.core.failure import Failure
-from mooring.core.limits import Limits
-from mooring.core.offer import Offer
-from mooring.core.question import Ask, Question
-from mooring.core.result import LogMessage
-from mooring.core.secret import redact
-from mooring.core.where import Where
+from mooring.core.conversation.event import Event, Logged
+from mooring.core.conversation.question import Ask, Question
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Where
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.failure import Failure
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.result import LogMessage
+from mooring.core.text.secret import redact
 from mooring.process.programs import Guard
 from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Secrets

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from mooring.core.clock import Sleep
-from mooring.core.era import EraName
+from mooring.core.protocol.era import EraName
+from mooring.core.text.clock import Sleep
 from mooring.errors import MooringError
 from mooring.servers.server import Server
 from mooring.servers.watch import is_part_of

@@ -24,11 +24,20 @@ from math import inf
 from time import time
 from typing import Any, Protocol
 
-from mooring.core.breaker import FAILURE_WINDOW, MAX_FAILURES, Breaker
-from mooring.core.failure import Ending
-from mooring.core.limits import Timeout
-from mooring.core.result import LogMessage
-from mooring.core.status import Connected, Connecting, Failed, Idle, NeedsAuth, NeedsInput, Status, Unapproved
+from mooring.core.conversation.status import (
+    Connected,
+    Connecting,
+    Failed,
+    Idle,
+    NeedsAuth,
+    NeedsInput,
+    Status,
+    Unapproved,
+)
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.result import LogMessage
+from mooring.core.text.breaker import FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.errors import (
     Closed,
     GuardLost,

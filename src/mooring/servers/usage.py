@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from mooring.core.config import ServerConfig
-from mooring.core.limits import Limits
+from mooring.core.definitions.config import ServerConfig
+from mooring.core.protocol.limits import Limits
 
 
 class ConfiguredServer(Protocol):

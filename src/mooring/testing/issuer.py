@@ -19,7 +19,7 @@ from aiohttp import ClientSession, web
 from msgspec import Struct
 
 from mooring.auth.oauth.jwt import encode_digest
-from mooring.core.question import Answer, Login, Question, Yes
+from mooring.core.conversation.question import Answer, Login, Question, Yes
 
 Fields: TypeAlias = dict[str, str]
 Answering: TypeAlias = Callable[[Fields], web.Response | Awaitable[web.Response]]

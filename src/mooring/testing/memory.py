@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import to_builtins
 from msgspec.json import decode, encode
 
-from mooring.core.failure import Ending
+from mooring.core.protocol.failure import Ending
 from mooring.wire.rpc.message import Message
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 from mooring.wire.session.session import Session, connect

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mooring.core.call import Definition
-from mooring.core.glob import literal
-from mooring.core.result import Result
-from mooring.core.tool import Pair
+from mooring.core.conversation.call import Definition
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Pair
+from mooring.core.text.glob import literal
 from mooring.errors import UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.catalog.catalog import CatalogEntry, fold_spellings

@@ -8,10 +8,10 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, overloa
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, ValidationError
 
-from mooring.core.call import ToolName
-from mooring.core.content import Audio, Embedded, Image, ResourceLink, Text
-from mooring.core.result import Result
-from mooring.core.tool import Hints, Tool
+from mooring.core.conversation.call import ToolName
+from mooring.core.protocol.content import Audio, Embedded, Image, ResourceLink, Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments, ConfigError
 from mooring.tools.tool import Arguments, OnProgress, OnStart
 

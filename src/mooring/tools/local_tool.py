@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw, Struct, ValidationError
 
-from mooring.core.call import CallId, Definition, ToolName
-from mooring.core.content import Text
-from mooring.core.outcome import Outcome
-from mooring.core.result import Result
-from mooring.core.tool import Hints, Tool
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.call import CallId, Definition, ToolName
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments
 from mooring.tools.function import make_schema
 from mooring.tools.server_skills import ServerSkills

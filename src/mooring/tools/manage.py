@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, convert, field
 
-from mooring.core.content import Embedded, Image, ResourceContents, ResourceLink, Text
-from mooring.core.result import Result
-from mooring.core.verdict import Verdict
+from mooring.core.conversation.verdict import Verdict
+from mooring.core.protocol.content import Embedded, Image, ResourceContents, ResourceLink, Text
+from mooring.core.protocol.result import Result
 from mooring.errors import BadArguments, FileError, UnknownServer
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.results.outcome import Media, is_viewable, json_result

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from typing import Any
 
-from mooring.core.call import WatchNews, WatchUpdate
-from mooring.core.content import Text
-from mooring.core.event import Event, Updated
-from mooring.core.outcome import Outcome
-from mooring.core.result import Reading, Result
+from mooring.core.conversation.call import WatchNews, WatchUpdate
+from mooring.core.conversation.event import Event, Updated
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Reading, Result
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import result_of_reading
 from mooring.tools.tool import ToolHost

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct, json
 
-from mooring.core.call import Definition, ToolName
-from mooring.core.tool import Tool
+from mooring.core.conversation.call import Definition, ToolName
+from mooring.core.protocol.tool import Tool
 from mooring.errors import ProtocolError
 from mooring.tools.schema.naming import TOOL_NAMES, choose_names
 

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.call import (
+from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
     CallFailed,
@@ -27,13 +27,13 @@ from mooring.core.call import (
     Invocation,
     ToolName,
 )
-from mooring.core.content import Text
-from mooring.core.extras import CallExtras, make_extras
-from mooring.core.outcome import Outcome
-from mooring.core.result import Result
-from mooring.core.tool import Hints
-from mooring.core.units import BYTES_PER_TOKEN
-from mooring.core.verdict import HELD_BACK, LocalAccess, Verdict
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, Verdict
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.request_metadata import CallExtras, make_extras
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Hints
+from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.written import loads
 from mooring.tools.catalog.catalog import CatalogEntry

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from mooring.core.call import CallId, CallProcessing, CallState
-from mooring.core.outcome import Outcome
-from mooring.core.result import Progress
+from mooring.core.conversation.call import CallId, CallProcessing, CallState
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.protocol.result import Progress
 
 PROGRESS_INTERVAL = 0.1
 """Least seconds between two reports of a call's progress."""

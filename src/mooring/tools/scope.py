@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from mooring.core.glob import GlobSet
+from mooring.core.text.glob import GlobSet
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.catalog.names import spell_plainly
 

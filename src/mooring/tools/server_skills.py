@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from mooring.core.skill import MAIN_FILE, FoundSkills, OfferedSkill
+from mooring.core.protocol.skill import MAIN_FILE, FoundSkills, OfferedSkill
 from mooring.tools.tool import ToolHost
 
 

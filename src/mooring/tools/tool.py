@@ -5,13 +5,13 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw, json
 
-from mooring.core.call import ToolName
-from mooring.core.event import Event
-from mooring.core.extras import NO_EXTRAS, CallExtras
-from mooring.core.result import Progress, Reading, Result
-from mooring.core.skill import FoundSkills, OfferedSkill
-from mooring.core.tool import Hints, Tool
-from mooring.core.verdict import LocalAccess, Verdict
+from mooring.core.conversation.call import ToolName
+from mooring.core.conversation.event import Event
+from mooring.core.conversation.verdict import LocalAccess, Verdict
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.result import Progress, Reading, Result
+from mooring.core.protocol.skill import FoundSkills, OfferedSkill
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import HeldBack
 from mooring.tools.catalog.catalog import CatalogEntry
 

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from msgspec.json import encode
 
-from mooring.core.call import Definition
-from mooring.core.near import nearest
+from mooring.core.conversation.call import Definition
+from mooring.core.text.suggestions import nearest
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm, Repaired
 from mooring.tools.catalog.catalog import CatalogEntry, fold_name

@@ -8,8 +8,8 @@ from typing import Any
 
 import mooring
 from mooring.agents.local.toolbox import local_tools
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.verdict import Rule
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.verdict import Rule
 from support import Home
 
 

@@ -10,7 +10,7 @@ from mooring.agents.commands.places import list_folders
 from mooring.agents.files.places import list_agent_folders
 from mooring.agents.instructions.places import list_places
 from mooring.agents.local.guarded import GuardedFiles
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
 from mooring.discovery.format import Obeyed
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.known_places import list_obeyed, locate_obeyed

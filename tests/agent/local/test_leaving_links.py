@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from desk import ONCE, Reader, allow, deny, desk_in, desk_with, host_in
 
-from mooring.core.question import Allow, Answer, Question
+from mooring.core.conversation.question import Allow, Answer, Question
 from mooring.files import find_exit
 from support import Home
 

@@ -10,8 +10,8 @@ import pytest
 from desk import Reader, allow, deny, desk_in, desk_with, host_in, read_file, until
 
 import mooring
-from mooring.core.question import Allow, No
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.question import Allow, No
+from mooring.core.conversation.verdict import LocalAccess
 from mooring.permissions.access import AccessPattern
 from support import Cli, Home, running
 

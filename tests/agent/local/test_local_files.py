@@ -5,8 +5,8 @@ import os
 import pytest
 from desk import ONCE, Reader, allow, desk_in, desk_with, host_in
 
-from mooring.core.content import Image
-from mooring.core.question import Allow, No
+from mooring.core.conversation.question import Allow, No
+from mooring.core.protocol.content import Image
 from support import Home, umask
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32

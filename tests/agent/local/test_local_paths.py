@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from desk import ONCE, Desk, Reader, allow, deny, desk_in, desk_with, host_in
 
-from mooring.core.question import Allow
-from mooring.core.verdict import Rule
+from mooring.core.conversation.question import Allow
+from mooring.core.conversation.verdict import Rule
 from mooring.errors import FileError
 from support import Home
 

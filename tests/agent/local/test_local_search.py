@@ -9,7 +9,7 @@ import pytest
 from desk import ONCE, allow, desk_in
 
 from mooring.agents.local.path_glob import PathGlob, expand_braces
-from mooring.core.content import Image
+from mooring.core.protocol.content import Image
 from support import Home, running
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="

@@ -14,10 +14,10 @@ import mooring
 from mooring.agents.local.html_text import extract_text
 from mooring.agents.local.page import parse_web_address
 from mooring.agents.local.web_fetch import WebFetchArguments, WebFetchTool
-from mooring.core.content import Image
-from mooring.core.question import Form, No, Yes
-from mooring.core.turn import Todo
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.question import Form, No, Yes
+from mooring.core.conversation.turn import Todo
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.content import Image
 from mooring.errors import ConfigError
 from mooring.permissions.access import AccessPattern
 from support import DEMO, Home

@@ -17,8 +17,16 @@ from backends.api.conftest import libraries  # noqa: F401 - loaded before the cl
 from backends.asking import MODELS, until
 from mooring import AgentDefinition, ToolSelection
 from mooring.agents.thread import AgentThread
-from mooring.core.question import Allow, Answer, No, Permission, Question
-from mooring.core.turn import QuestionAsked, TokensUsed, ToolFinished, ToolStarted, TurnDone, TurnEvent, TurnStarted
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
+from mooring.core.conversation.turn import (
+    QuestionAsked,
+    TokensUsed,
+    ToolFinished,
+    ToolStarted,
+    TurnDone,
+    TurnEvent,
+    TurnStarted,
+)
 from support import Actor, Home
 
 WORKER = AgentDefinition(name="worker", description="Does anything.", prompt="You are the worker.")

@@ -19,8 +19,8 @@ from backends.asking import MODELS, variables
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.database import find_database
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
-from mooring.core.turn import TokenUsage
+from mooring.core.conversation.turn import TokenUsage
+from mooring.core.protocol.content import Text
 from support import MOORING, WATCHED, Actor, Cli, Home, running
 
 SETTINGS = "home/.config/mooring/settings.json"

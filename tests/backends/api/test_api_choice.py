@@ -193,7 +193,7 @@ LOADING = """
 import asyncio, sys, threading
 from mooring import settings
 from mooring.backends.api.choose import choose_model
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import NoModel
 
 class Seen:

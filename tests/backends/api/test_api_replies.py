@@ -31,8 +31,8 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import BlockFinished, ReplyFinished, ReplyText, ReplyThinking
-from mooring.core.content import Audio, Image, Text
-from mooring.core.turn import TokenUsage
+from mooring.core.conversation.turn import TokenUsage
+from mooring.core.protocol.content import Audio, Image, Text
 from support import Home
 
 every_provider = pytest.mark.parametrize("word", MODELS)

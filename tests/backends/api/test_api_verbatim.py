@@ -9,7 +9,7 @@ from backends.asking import ADD, MODELS, PIXEL, SUBTRACT, ask, hear_end, opened_
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, PersonMessage, ResultsMessage, TextBlock
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.kinds import openai
-from mooring.core.content import Image, Text
+from mooring.core.protocol.content import Image, Text
 from support import Home
 
 WORDS = ("openai", "openai-chat", "openrouter", "ollama")

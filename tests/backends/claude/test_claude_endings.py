@@ -14,8 +14,8 @@ from claude_talk import MarkedHome, last_words, talk
 from tests.backends.program_talk import KEY, Person, Talk, ending_of, make_model, patient, pick, text_of, wait_for_end
 from tests.models import Call, Hold, ModelRequest, Reply, Say
 
-from mooring.core.question import Allow
-from mooring.core.turn import QuestionAsked, TextPiece, ToolFinished, TurnDone, TurnFailed
+from mooring.core.conversation.question import Allow
+from mooring.core.conversation.turn import QuestionAsked, TextPiece, ToolFinished, TurnDone, TurnFailed
 from mooring.testing.site import ReceivedRequest, Site
 from support import DEMO, Home, running
 
@@ -244,7 +244,7 @@ sys.path[:0] = {paths!r}
 from pathlib import Path
 from claude_talk import MarkedHome, talk
 from tests.backends.program_talk import Person
-from mooring.core.question import Allow
+from mooring.core.conversation.question import Allow
 
 class Model:
     anthropic_url = {url!r}

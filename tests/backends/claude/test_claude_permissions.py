@@ -7,9 +7,9 @@ from claude_talk import talk
 from tests.backends.program_talk import Person, ending_of, make_model, patient, pick, text_of
 from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 
-from mooring.core.question import Allow, Answer, Form, No, Permission, Question, Yes
-from mooring.core.turn import QuestionAsked, ToolFinished, ToolStarted
-from mooring.core.verdict import Rule
+from mooring.core.conversation.question import Allow, Answer, Form, No, Permission, Question, Yes
+from mooring.core.conversation.turn import QuestionAsked, ToolFinished, ToolStarted
+from mooring.core.conversation.verdict import Rule
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(200)

@@ -10,7 +10,7 @@ from claude_talk import talk
 from tests.backends.program_talk import Person, make_model, patient, text_of
 from tests.models import Call, ModelRequest, Reply, Say
 
-from mooring.core.question import Allow
+from mooring.core.conversation.question import Allow
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(200)

@@ -6,9 +6,8 @@ from tests.backends.program_talk import KEY, Person, ending_of, make_model, pati
 from tests.models import Call, Fail, ModelRequest, Reply, Say, Think, Usage
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.core.content import Image
-from mooring.core.question import Allow
-from mooring.core.turn import (
+from mooring.core.conversation.question import Allow
+from mooring.core.conversation.turn import (
     PlanChanged,
     ThinkingPiece,
     Todo,
@@ -19,6 +18,7 @@ from mooring.core.turn import (
     TurnFailed,
     TurnStarted,
 )
+from mooring.core.protocol.content import Image
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(200)

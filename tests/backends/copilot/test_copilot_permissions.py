@@ -7,9 +7,9 @@ import pytest
 from copilot_talk import make_caller, talk
 from tests.backends.program_talk import Person, ending_of, patient, pick, text_of
 
-from mooring.core.question import Allow, No, Permission
-from mooring.core.turn import QuestionAsked, ToolFinished
-from mooring.core.verdict import Rule
+from mooring.core.conversation.question import Allow, No, Permission
+from mooring.core.conversation.turn import QuestionAsked, ToolFinished
+from mooring.core.conversation.verdict import Rule
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(200)

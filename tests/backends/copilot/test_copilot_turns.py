@@ -8,9 +8,8 @@ from tests.backends.program_talk import Person, ending_of, make_model, patient, 
 from tests.models import Call, Fail, ModelRequest, Reply, Say, Think
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.core.content import Image, Text
-from mooring.core.question import Allow
-from mooring.core.turn import (
+from mooring.core.conversation.question import Allow
+from mooring.core.conversation.turn import (
     PlanChanged,
     QuestionAsked,
     TextPiece,
@@ -23,6 +22,7 @@ from mooring.core.turn import (
     TurnFailed,
     TurnStarted,
 )
+from mooring.core.protocol.content import Image, Text
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(200)

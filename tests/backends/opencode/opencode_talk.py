@@ -22,9 +22,9 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode import OpenCodeBackend, open_opencode
 from mooring.backends.own_tools import OWN_TOOLS
-from mooring.core.backend_name import ServersWay
-from mooring.core.question import Allow, Answer, Question
-from mooring.core.turn import (
+from mooring.core.conversation.backend_name import ServersWay
+from mooring.core.conversation.question import Allow, Answer, Question
+from mooring.core.conversation.turn import (
     TextPiece,
     ToolFinished,
     TurnDone,

@@ -17,7 +17,7 @@ from tests.peers import install
 from tests.peers.processes import marked
 
 from mooring.backends.opencode.shell import PermittedShell
-from mooring.core.question import Allow, No
+from mooring.core.conversation.question import Allow, No
 
 pytestmark = pytest.mark.timeout(400)  # a busy machine takes its time to start the program
 

@@ -9,8 +9,8 @@ from opencode_talk import Stage, do
 from tests.models import Call, Fail, Hold, Say, Think, Usage
 from tests.peers.processes import marked
 
-from mooring.core.question import Allow, Answer, Form, No, Permission, Question, Yes
-from mooring.core.turn import (
+from mooring.core.conversation.question import Allow, Answer, Form, No, Permission, Question, Yes
+from mooring.core.conversation.turn import (
     PlanChanged,
     QuestionAnswered,
     QuestionAsked,

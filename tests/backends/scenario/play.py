@@ -18,7 +18,7 @@ from tests.backends.scenario.stage import Stage, run_locked_server, run_server
 from tests.models import FakeModel
 from tests.peers.processes import marked
 
-from mooring.core.backend_name import SERVERS_WAYS, ServersWay
+from mooring.core.conversation.backend_name import SERVERS_WAYS, ServersWay
 
 LONGEST_ROW = 120.0
 """Seconds for one row, on a machine that is busy."""

@@ -15,13 +15,13 @@ from tests.peers import install
 from tests.peers.processes import marked
 from tests.support import Actor
 
-from mooring.actions.session_start import SessionStart
 from mooring.agents.builtin_agents import BUILTIN_AGENTS
 from mooring.agents.history import ModelMessage, PersonMessage, TextBlock
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.content import Text
-from mooring.core.question import Permission
-from mooring.core.turn import TextPiece, TokensUsed, TurnFailed, TurnStarted
+from mooring.core.conversation.question import Permission
+from mooring.core.conversation.turn import TextPiece, TokensUsed, TurnFailed, TurnStarted
+from mooring.core.protocol.content import Text
+from mooring.verbs.agent.session_start import SessionStart
 
 SUB_AGENTS = {"claude": "general-purpose", "copilot": "general-purpose", "opencode": "general"}
 """A sub-agent that each agent brings with it."""

@@ -22,15 +22,15 @@ from tests.peers import install
 from tests.peers.processes import marked
 from tests.support import Home
 
-from mooring.actions.session_start import SessionStart
-from mooring.actions.switch import switch
 from mooring.chat.conversation import Conversation
 from mooring.chat.responder import ChatOptions
-from mooring.core.backend_name import PROGRAMS, ProgramName, ServersWay
-from mooring.core.call import ConversationEvent, Definition
-from mooring.core.question import Allow, Answer, Ask, No, Permission, Question
-from mooring.core.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent
-from mooring.core.verdict import CommandPermissions
+from mooring.core.conversation.backend_name import PROGRAMS, ProgramName, ServersWay
+from mooring.core.conversation.call import ConversationEvent, Definition
+from mooring.core.conversation.question import Allow, Answer, Ask, No, Permission, Question
+from mooring.core.conversation.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent
+from mooring.core.conversation.verdict import CommandPermissions
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.config.switch import switch
 
 KEY = "sk-ant-key-of-nobody"
 SERVER = [sys.executable, str(install.HERE / "servers" / "sdk_2.py")]

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import mooring
-from mooring.core.raw import read
+from mooring.core.protocol.raw import read
 
 HERE = Path(__file__).parent
 KEPT = HERE / "schemas.json"

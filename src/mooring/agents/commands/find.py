@@ -10,8 +10,8 @@ from mooring.agents.commands.places import CommandFolder, list_folders, name_com
 from mooring.agents.folders import WalkBounds, walk_files
 from mooring.agents.reach import Reach, make_reach
 from mooring.agents.unchanged import UnchangedFiles, stamp_file
-from mooring.core.problem import Problem
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
 from mooring.errors import FileError, ParseError
 
 MOST_FILES = 1_000

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.agents.folders import FolderScope, find_folders
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
 from mooring.discovery.known_places import list_obeyed
 
 CommandTool: TypeAlias = Literal["mooring", "opencode", "copilot", "claude", "shared"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from mooring.agents.commands.command_file import WrittenCommand
-from mooring.core.skill import FoundSkills, OfferedSkill
+from mooring.core.protocol.skill import FoundSkills, OfferedSkill
 from mooring.display.marked import write_marked
 from mooring.display.text import count_noun
 

@@ -14,10 +14,10 @@ from mooring.agents.files.places import list_agent_folders
 from mooring.agents.files.read import LARGEST, ReadAgent, read_agent
 from mooring.agents.files.walk import AgentPath, list_agent_files
 from mooring.agents.unchanged import FileStamp, UnchangedFiles, stamp_file
-from mooring.core.near import nearest
-from mooring.core.problem import Problem
-from mooring.core.units import MIB
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.units import MIB
+from mooring.core.text.suggestions import nearest
 from mooring.errors import ConfigError
 
 SCOPES: tuple[AgentScope, ...] = get_args(AgentScope)

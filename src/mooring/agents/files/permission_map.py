@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.agents.files.selecting import ToolDraft, add_narrowing_rule, read_switches
 from mooring.agents.files.tool_words import find_own_tools
-from mooring.core.verdict import Rule
+from mooring.core.conversation.verdict import Rule
 
 _NOT_TOOLS = frozenset({"doom_loop", "external_directory"})
 """Keys that are no tools. Mooring asks about paths outside of the project by itself."""

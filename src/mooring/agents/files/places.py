@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.agents.definition import AgentFormat
 from mooring.agents.folders import FolderScope, find_folders
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
 from mooring.discovery.known_places import list_obeyed
 
 _TOOLS: Mapping[AgentFormat, str] = {

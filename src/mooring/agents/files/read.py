@@ -15,8 +15,8 @@ from mooring.agents.files.permission_map import read_permission
 from mooring.agents.files.places import name_by_file
 from mooring.agents.files.selecting import ToolDraft, read_denials, read_tools
 from mooring.agents.files.walk import AgentPath
-from mooring.core.problem import Problem, Severity
-from mooring.core.where import is_below
+from mooring.core.definitions.paths import is_below
+from mooring.core.definitions.problem import Problem, Severity
 from mooring.errors import FileError, ParseError
 from mooring.files.exact import read_exact
 from mooring.syntax.front_matter import FrontMatter, split_front_matter

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from mooring.agents.definition import ToolSelection
 from mooring.agents.files.tool_words import OWN_TOOLS, find_own_tools, list_words, read_tool_word
-from mooring.core.glob import Glob
-from mooring.core.verdict import Action, Rule
+from mooring.core.conversation.verdict import Action, Rule
+from mooring.core.text.glob import Glob
 from mooring.errors import ConfigError
 from mooring.tools.catalog.names import fold_glob
 from mooring.tools.scope import SEARCH_TOOL

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.core.verdict import LOCAL_TOOLS
+from mooring.core.conversation.verdict import LOCAL_TOOLS
 from mooring.permissions.rule import parse_pair
 from mooring.tools.catalog.names import spell_glob
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from mooring.agents.files.places import AgentFolder
 from mooring.agents.folders import WalkBounds, walk_files
-from mooring.core.problem import Problem
-from mooring.core.where import is_below
+from mooring.core.definitions.paths import is_below
+from mooring.core.definitions.problem import Problem
 
 MOST_FILES = 10_000
 """How many agents of one folder are read."""

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from mooring.agents.instructions.places import InstructionPlace, InstructionScope, list_places
 from mooring.agents.reach import Reach, make_reach, resolve_named
-from mooring.core.mention import find_mentions
-from mooring.core.problem import Problem
-from mooring.core.where import Viewpoint
+from mooring.core.conversation.mention import find_mentions
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
 from mooring.errors import FileError
 from mooring.files.exact import read_start
 

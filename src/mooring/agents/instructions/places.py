@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.where import Viewpoint, Where
+from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.discovery.format import Obeyed, locate, user_file
 from mooring.discovery.known_places import list_obeyed
 from mooring.settings import find_project_folders

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mooring.agents.instructions.collect import InstructionFile
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.display.marked import write_marked
 from mooring.display.text import short_path
 

@@ -6,8 +6,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.command import RunningCommand
-from mooring.core.result import Result
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
 from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 

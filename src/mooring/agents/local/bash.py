@@ -8,9 +8,9 @@ from msgspec import Meta, Struct
 from mooring.agents.local.background import BackgroundCommands
 from mooring.agents.local.command import RunningCommand, start_command
 from mooring.agents.local.workspace import Workspace, limit_grant
-from mooring.core.glob import literal
-from mooring.core.result import Result
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.result import Result
+from mooring.core.text.glob import literal
 from mooring.permissions.access import is_plain_command
 from mooring.servers.launch.shell import Starter
 from mooring.tools.local_tool import LocalCall, LocalTool, text_result

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from mooring import files
 from mooring.agents.local.kept_output import KeptOutput
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import ConfigError, GuardLost, SpawnError
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader

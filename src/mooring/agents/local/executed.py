@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.core.nesting import is_too_deep
+from mooring.core.protocol.nesting import is_too_deep
 
 _FOLDERS = {
     ".githooks": "git may run what is in it",

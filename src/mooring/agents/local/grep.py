@@ -13,7 +13,7 @@ from mooring.agents.local.path_glob import PathGlob
 from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.walk import Walk
 from mooring.agents.local.workspace import Workspace
-from mooring.core.result import Result
+from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
 from mooring.process.output import OutputReader, feed_input
 from mooring.process.programs import Guard

@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from mooring.core.glob import Glob, literal
-from mooring.core.where import KERNEL_FOLDERS, Where, is_below
+from mooring.core.definitions.paths import KERNEL_FOLDERS, Where, is_below
+from mooring.core.text.glob import Glob, literal
 from mooring.discovery.known_places import list_obeyed, list_project_places, list_user_places, locate_obeyed
 
 OWN = "it is among Mooring's own settings and records, which only its commands change"

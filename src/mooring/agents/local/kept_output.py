@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 
 MOST = 16 * MIB
 

@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ConfigError
 from mooring.wire.http.address import Address
 from mooring.wire.http.inflate import DecompressionBomb, Inflate, UnknownEncoding

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from mooring.core.glob import Glob
+from mooring.core.text.glob import Glob
 
 MAX_ALTERNATIVES = 64
 _INNERMOST_BRACES = r"\{([^{}]*,[^{}]*)\}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from mooring.agents.local.workspace import Workspace
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
 from mooring.display.text import count_noun
 from mooring.files.exact import FolderEntry
 from mooring.tools.local_tool import LocalCall

@@ -9,10 +9,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.workspace import MAX_FILE, Workspace
-from mooring.core.content import Image
-from mooring.core.picture import find_picture_type
-from mooring.core.result import Result
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.picture import find_picture_type
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.content import Image
+from mooring.core.protocol.result import Result
 from mooring.errors import FileError
 from mooring.files.exact import open_exact
 from mooring.files.reading import read_regular

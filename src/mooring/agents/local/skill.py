@@ -12,11 +12,11 @@ from mooring.agents.commands.find import CommandFiles, FoundCommands
 from mooring.agents.commands.template import CommandArguments, has_fields
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.taken_names import TakenNames
-from mooring.core.near import nearest
-from mooring.core.result import Result
-from mooring.core.skill import LONGEST_ADDRESS, MAIN_FILE, MOST_BYTES, OfferedSkill, ServerSkill
-from mooring.core.taken_name import TakenName
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.skill import LONGEST_ADDRESS, MAIN_FILE, MOST_BYTES, OfferedSkill, ServerSkill
+from mooring.core.text.suggestions import nearest
 from mooring.display.marked import escape_marks, write_marked
 from mooring.display.text import safe
 from mooring.errors import ConfigError

@@ -5,9 +5,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from mooring.core.result import Result
-from mooring.core.turn import Todo
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.turn import Todo
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.result import Result
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError
 from mooring.tools.local_tool import LocalCall, LocalTool, text_result

@@ -17,8 +17,8 @@ from mooring.agents.local.web_fetch import WebFetchTool
 from mooring.agents.local.web_search import WebSearchTool
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import EditTool, WriteTool
-from mooring.core.question import Ask
-from mooring.core.where import Where
+from mooring.core.conversation.question import Ask
+from mooring.core.definitions.paths import Where
 from mooring.process.programs import Guard
 from mooring.settings import Settings
 from mooring.tools.local_tool import LocalTool

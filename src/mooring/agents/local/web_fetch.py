@@ -8,10 +8,10 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.html_text import extract_text
 from mooring.agents.local.page import FetchedPage, PageFetcher, parse_web_address
-from mooring.core.content import Image, Text
-from mooring.core.glob import literal
-from mooring.core.result import Result
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.content import Image, Text
+from mooring.core.protocol.result import Result
+from mooring.core.text.glob import literal
 from mooring.errors import ConfigError
 from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from mooring.core.call import Definition
-from mooring.core.result import Result
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
 from mooring.tools.local_tool import LocalCall, LocalTool
 

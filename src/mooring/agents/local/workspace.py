@@ -9,9 +9,9 @@ from msgspec import Struct
 from mooring import files
 from mooring.agents.local.executed import find_executed
 from mooring.agents.local.guarded import GuardedFiles
-from mooring.core.glob import literal
-from mooring.core.verdict import LocalAccess
-from mooring.core.where import Where, is_below
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.definitions.paths import Where, is_below
+from mooring.core.text.glob import literal
 from mooring.errors import FileError
 from mooring.files.exact import read_exact
 from mooring.settings import find_project_folders

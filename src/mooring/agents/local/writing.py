@@ -7,9 +7,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mooring.agents.local.workspace import MAX_FILE, LocalPath, Workspace
-from mooring.core.diff import list_changes
-from mooring.core.result import Result
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.result import Result
+from mooring.core.text.diff import list_changes
 from mooring.display.text import count_noun
 from mooring.errors import FileError
 from mooring.files.exact import write_exact

@@ -24,7 +24,7 @@ from mooring.agents.sessions.database import (
     open_database,
     sqlite_errors,
 )
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import FileError
 
 if TYPE_CHECKING:

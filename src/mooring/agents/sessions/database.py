@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mooring import files
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
 

@@ -21,8 +21,8 @@ from mooring.agents.history import (
     join_texts,
     shorten_result,
 )
-from mooring.core.content import Text
-from mooring.core.units import BYTES_PER_TOKEN
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.display.marked import escape_marks, write_marked
 from mooring.display.text import count_noun, safe
 

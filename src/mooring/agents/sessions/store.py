@@ -32,10 +32,10 @@ from mooring.agents.sessions.owner import SessionOwner, identify_this_process
 from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.transcript import TranscriptEntry, make_transcript
 from mooring.agents.sessions.writer import SessionDatabase
-from mooring.core.near import nearest
-from mooring.core.problem import Problem
-from mooring.core.turn import TokenUsage
-from mooring.core.where import Where
+from mooring.core.conversation.turn import TokenUsage
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.problem import Problem
+from mooring.core.text.suggestions import nearest
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.audit import new_session_id
 from mooring.settings import find_project_folders

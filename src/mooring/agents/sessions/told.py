@@ -16,8 +16,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.sessions.journal import SessionJournal
-from mooring.core.content import Text
-from mooring.core.turn import (
+from mooring.core.conversation.turn import (
     TextPiece,
     ThinkingPiece,
     TokensUsed,
@@ -30,6 +29,7 @@ from mooring.core.turn import (
     TurnInput,
     TurnStarted,
 )
+from mooring.core.protocol.content import Text
 
 
 class ToldConversation:

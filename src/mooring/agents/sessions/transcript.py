@@ -17,7 +17,7 @@ from mooring.agents.sessions.entry import (
     TextArrived,
 )
 from mooring.agents.sessions.replay import Replay
-from mooring.core.content import Text
+from mooring.core.protocol.content import Text
 
 
 class TranscriptEntry(Struct, frozen=True, rename="camel"):

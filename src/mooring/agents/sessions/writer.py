@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.agents.sessions.connection import find_connection
 from mooring.agents.sessions.database import ADD_ENTRY, BUSY_SECONDS, SqlStatement, is_busy
-from mooring.core.problem import Problem
+from mooring.core.definitions.problem import Problem
 from mooring.errors import FileError
 
 if TYPE_CHECKING:

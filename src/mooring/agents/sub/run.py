@@ -2,8 +2,8 @@
 
 from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
-from mooring.core.result import Result
-from mooring.core.turn import EmitTurnEvent, TurnDone, TurnInput
+from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnInput
+from mooring.core.protocol.result import Result
 from mooring.display.text import count_noun
 from mooring.tools.local_tool import text_result
 

@@ -13,11 +13,11 @@ from mooring.agents.files.find import FoundAgents
 from mooring.agents.sub.known import KnownAgents, select_agents
 from mooring.agents.sub.run import run_sub_agent
 from mooring.agents.thread import AgentThread
-from mooring.core.content import Text
-from mooring.core.result import Result
-from mooring.core.tool import Tool
-from mooring.core.turn import EmitTurnEvent
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.turn import EmitTurnEvent
+from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Tool
 from mooring.errors import ConfigError
 from mooring.tools.function import make_schema
 from mooring.tools.local_tool import LocalCall, LocalTool

@@ -6,7 +6,7 @@ from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.keys import has_key
 from mooring.backends.api.listing import list_models
 from mooring.backends.api.providers import INSTALL, ModelProvider, find_url, is_installed, list_providers
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 
 PROBE_SECONDS = 0.2
 """How long a program on this machine has to answer before the advice is given without it."""

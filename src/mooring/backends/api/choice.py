@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from mooring.backends.api.advice import advise
 from mooring.backends.api.providers import ModelProvider, list_providers
-from mooring.core.near import nearest
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
+from mooring.core.text.suggestions import nearest
 from mooring.errors import NoModel
 from mooring.settings import Settings
 

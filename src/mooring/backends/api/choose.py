@@ -9,7 +9,7 @@ from mooring.agents.model import Model
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
 from mooring.backends.api.providers import INSTALL, ModelKind
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import NoModel
 from mooring.settings import Settings
 

@@ -8,7 +8,7 @@ from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
 from mooring.backends.api.keys import ApiKey, find_key
 from mooring.backends.api.providers import ModelProvider, find_url
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import NoModel
 from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address

@@ -10,8 +10,8 @@ from pydantic_ai import exceptions as library
 
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.listing import list_models
-from mooring.core.near import nearest
-from mooring.core.secret import list_secrets, redact
+from mooring.core.text.secret import list_secrets, redact
+from mooring.core.text.suggestions import nearest
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 
 FAILURES = (library.AgentRunError, library.UserError, httpx2.HTTPError, httpx2.StreamError)

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from mooring.auth.store import SecretStore, read_stored
 from mooring.backends.api.providers import ModelProvider
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import FileError
 
 

@@ -8,7 +8,7 @@ from msgspec import DecodeError, Struct, json
 
 from mooring.backends.api.keys import ApiKey
 from mooring.backends.api.providers import ModelKind
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 
 if TYPE_CHECKING:
     import ssl

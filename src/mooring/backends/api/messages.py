@@ -23,9 +23,9 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import ModelRequest
-from mooring.core.call import Definition
-from mooring.core.content import Audio, Image, Text
-from mooring.core.outcome import Part
+from mooring.core.conversation.call import Definition
+from mooring.core.conversation.outcome import Part
+from mooring.core.protocol.content import Audio, Image, Text
 from mooring.display.text import describe_base64_size
 
 RequestPart: TypeAlias = library.UserPromptPart | library.ToolReturnPart

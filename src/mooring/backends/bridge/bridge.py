@@ -19,13 +19,13 @@ from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.backends.own_tools.schema import NO_PROGRAM, ProgramSchema
-from mooring.core.backend_name import ServersWay
-from mooring.core.event import Reloaded
-from mooring.core.hello import Implementation
-from mooring.core.limits import Limits
-from mooring.core.question import Ask, No, RepeatedCall
-from mooring.core.turn import ServerStatus
-from mooring.core.verdict import Rule
+from mooring.core.conversation.backend_name import ServersWay
+from mooring.core.conversation.event import Reloaded
+from mooring.core.conversation.question import Ask, No, RepeatedCall
+from mooring.core.conversation.turn import ServerStatus
+from mooring.core.conversation.verdict import Rule
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.server_info import Implementation
 from mooring.display.text import count_noun, safe
 from mooring.errors import Denied, MooringError
 from mooring.host.conversation import ConversationHost

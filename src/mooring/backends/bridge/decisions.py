@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from mooring.agents.streak import normalize_arguments
 from mooring.backends.bridge.own_tools import identify, list_covered
-from mooring.core.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess
 from mooring.errors import Denied
 
 DecisionKey: TypeAlias = tuple[str, str, bytes]

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from msgspec import json
 
-from mooring.core.verdict import Verdict
+from mooring.core.conversation.verdict import Verdict
 from mooring.errors import Denied
 
 GrantKey: TypeAlias = tuple[str, str, bytes]

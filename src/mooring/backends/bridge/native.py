@@ -6,8 +6,8 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.config import InProcess, ServerConfig
-from mooring.core.turn import ServerStatus
+from mooring.core.conversation.turn import ServerStatus
+from mooring.core.definitions.config import InProcess, ServerConfig
 from mooring.display.text import safe
 from mooring.errors import ConfigError
 from mooring.host.handover import hand_over

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from mooring.agents.definition import AgentDefinition
-from mooring.core.backend_name import ServersWay
-from mooring.core.verdict import Mode
+from mooring.core.conversation.backend_name import ServersWay
+from mooring.core.conversation.verdict import Mode
 from mooring.process.programs import Guard
 
 

@@ -4,7 +4,7 @@ from time import perf_counter
 
 from msgspec import Struct
 
-from mooring.core.verdict import ProposedCall, Verdict
+from mooring.core.conversation.verdict import ProposedCall, Verdict
 from mooring.permissions.audit import AuditLog
 
 

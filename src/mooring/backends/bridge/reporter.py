@@ -4,13 +4,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.agents.reporter import TurnReporter
-from mooring.core.call import CallChanged, CallDone, CallFailed, CallId, CallPending, CallState, Invocation, ToolName
-from mooring.core.content import Text
-from mooring.core.limits import TurnLimits
-from mooring.core.outcome import CallRefusal, Outcome, Part
-from mooring.core.question import Ask
-from mooring.core.taken_name import TakenName
-from mooring.core.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
+from mooring.core.conversation.call import (
+    CallChanged,
+    CallDone,
+    CallFailed,
+    CallId,
+    CallPending,
+    CallState,
+    Invocation,
+    ToolName,
+)
+from mooring.core.conversation.outcome import CallRefusal, Outcome, Part
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import Denied
 
 

@@ -15,7 +15,7 @@ from mooring.backends.claude.events import TurnResult
 from mooring.backends.claude.program import NAME
 from mooring.backends.claude.servers import find_hindrance, merge_statuses, write_endpoint, write_native
 from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
-from mooring.core.turn import EmitTurnEvent, ServerStatus, TurnInput
+from mooring.core.conversation.turn import EmitTurnEvent, ServerStatus, TurnInput
 from mooring.errors import MooringError, ServerDied
 
 STOP_TIMEOUT: Final = 5.0

@@ -19,9 +19,9 @@ from msgspec import Struct, ValidationError, convert
 from mooring.agents.local.todo import TodoItem
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.claude.names import find_tool
-from mooring.core.content import Image, Text
-from mooring.core.outcome import Part
-from mooring.core.turn import EndOfTurn, Todo, TokenUsage
+from mooring.core.conversation.outcome import Part
+from mooring.core.conversation.turn import EndOfTurn, Todo, TokenUsage
+from mooring.core.protocol.content import Image, Text
 from mooring.discovery.untyped import as_mapping
 
 _SYNTHETIC: Final = "<synthetic>"

@@ -3,7 +3,7 @@
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.programs import require_program
-from mooring.core.turn import Backend
+from mooring.core.conversation.turn import Backend
 
 
 async def open_claude(bridge: AgentBridge, options: BackendOptions) -> Backend:

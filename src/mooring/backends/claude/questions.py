@@ -7,7 +7,7 @@ from msgspec import ValidationError, convert
 
 from mooring.agents.local.ask_user import ASKER, OTHER, PersonQuestion, make_form, name_field
 from mooring.backends.bridge.bridge import AgentBridge
-from mooring.core.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
+from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
 from mooring.errors import MooringError
 
 

@@ -13,7 +13,7 @@ from mooring.backends.bridge.native import (
     describe_left_out,
     write_milliseconds,
 )
-from mooring.core.turn import ServerStatus, ServerStatusWord
+from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
 from mooring.display.text import safe
 
 _NO_REGISTRATION: Final = "Dynamic Client Registration"

@@ -18,9 +18,9 @@ from mooring.backends.claude.events import ClaudeEvents, TurnResult
 from mooring.backends.claude.permission import PermissionRequests
 from mooring.backends.claude.program import GuardedProgram
 from mooring.backends.claude.questions import answer_elicitation
-from mooring.core.content import Audio, Image, Text
-from mooring.core.outcome import Part
-from mooring.core.turn import TurnInput
+from mooring.core.conversation.outcome import Part
+from mooring.core.conversation.turn import TurnInput
+from mooring.core.protocol.content import Audio, Image, Text
 from mooring.errors import MooringError, ServerDied
 
 COST_TIMEOUT: Final = 5.0

@@ -19,8 +19,8 @@ from mooring.backends.copilot.said import SessionIdle, TodosChanged, read_event,
 from mooring.backends.copilot.servers import BLANKS, SessionServers, list_servers, read_status
 from mooring.backends.copilot.session import SessionHandlers, open_session
 from mooring.backends.programs import require_program
-from mooring.core.content import Audio, Image, Text
-from mooring.core.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.core.protocol.content import Audio, Image, Text
 from mooring.display.text import safe
 from mooring.errors import ConnectError, ModelError, MooringError, UnknownServer
 

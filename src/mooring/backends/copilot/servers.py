@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
 from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer, write_milliseconds
-from mooring.core.backend_name import ServersWay
-from mooring.core.turn import ServerStatusWord
+from mooring.core.conversation.backend_name import ServersWay
+from mooring.core.conversation.turn import ServerStatusWord
 
 _DAY: Final = 24 * 60 * 60.0
 """In seconds. A person may take their time with a question, and the program counts that as part of a call."""

@@ -11,7 +11,7 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.copilot.agents import find_model, write_agents
 from mooring.backends.copilot.environment import CopilotVariables
 from mooring.backends.copilot.servers import SessionServers
-from mooring.core.where import here
+from mooring.core.definitions.paths import here
 from mooring.errors import FileError
 
 OnEvent: TypeAlias = Callable[[Any], None]

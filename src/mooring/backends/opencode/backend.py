@@ -18,9 +18,9 @@ from mooring.backends.opencode.program import NAME
 from mooring.backends.opencode.reading import TurnReading
 from mooring.backends.opencode.said import AgentEvent
 from mooring.backends.programs import require_program
-from mooring.core.content import Text
-from mooring.core.outcome import Part
-from mooring.core.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.core.conversation.outcome import Part
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.core.protocol.content import Text
 from mooring.discovery.untyped import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, ModelError, MooringError

@@ -15,7 +15,7 @@ from mooring.backends.opencode.agents import MAIN_AGENT, KnownTools, split_model
 from mooring.backends.opencode.own_config import CONTENT, OwnNames, read_given
 from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
 from mooring.backends.opencode.shell import PermittedShell
-from mooring.core.where import Where, here, is_below
+from mooring.core.definitions.paths import Where, here, is_below
 from mooring.settings import find_project_folders
 
 SWITCHES: Final = {

@@ -28,9 +28,9 @@ from mooring.backends.opencode.said import (
     Tokens,
 )
 from mooring.backends.opencode.shell import PermittedShell
-from mooring.core.content import Image, Text
-from mooring.core.outcome import Part as ResultPart
-from mooring.core.turn import Todo, TokenUsage
+from mooring.core.conversation.outcome import Part as ResultPart
+from mooring.core.conversation.turn import Todo, TokenUsage
+from mooring.core.protocol.content import Image, Text
 from mooring.discovery.untyped import as_mapping
 
 LONGEST_ERROR: Final = 2000

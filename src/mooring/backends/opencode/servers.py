@@ -18,9 +18,9 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import KnownTools
 from mooring.backends.opencode.api import OpenCodeApi
 from mooring.backends.opencode.own_config import CONTENT
-from mooring.core.backend_name import ServersWay
-from mooring.core.secret import is_secret
-from mooring.core.turn import ServerStatus, ServerStatusWord
+from mooring.core.conversation.backend_name import ServersWay
+from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
+from mooring.core.text.secret import is_secret
 from mooring.discovery.untyped import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, ModelError

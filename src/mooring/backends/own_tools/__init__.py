@@ -7,7 +7,7 @@ from mooring.backends.own_tools.claude import CLAUDE_TOOLS
 from mooring.backends.own_tools.copilot import COPILOT_TOOLS
 from mooring.backends.own_tools.opencode import OPENCODE_TOOLS
 from mooring.backends.own_tools.schema import ProgramSchema
-from mooring.core.backend_name import ProgramName
+from mooring.core.conversation.backend_name import ProgramName
 
 OWN_TOOLS: Final[Mapping[ProgramName, ProgramSchema]] = {
     "claude": CLAUDE_TOOLS,

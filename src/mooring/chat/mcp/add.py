@@ -4,17 +4,22 @@ import asyncio
 from collections.abc import Sequence
 from time import gmtime, strftime
 
-from mooring.actions.add import Addition, describe_addition, undo
-from mooring.actions.add import add as write_server
-from mooring.actions.describe import ServerDescription, describe_entry, describe_swallowed_options, parse_description
-from mooring.actions.secrets import describe_stored, remove_secret
-from mooring.actions.wizard import NewServer, ask_for_server, offer_references
 from mooring.auth.records import StoredSecret
 from mooring.chat.command import CommandFace, split_words
 from mooring.chat.mcp.connecting import wait_for_server
 from mooring.chat.mcp.show import show_server
-from mooring.core.question import KeepServer, No
+from mooring.core.conversation.question import KeepServer, No
 from mooring.display.text import quote_argument, safe, short_path
+from mooring.verbs.config.add import Addition, describe_addition, undo
+from mooring.verbs.config.add import add as write_server
+from mooring.verbs.config.describe import (
+    ServerDescription,
+    describe_entry,
+    describe_swallowed_options,
+    parse_description,
+)
+from mooring.verbs.config.secrets import describe_stored, remove_secret
+from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_references
 
 
 async def add(chat: CommandFace, text: str) -> None:

@@ -41,7 +41,7 @@ async def reject(chat: CommandFace, name: str) -> None:
 async def pins(chat: CommandFace, name: str) -> None:
     """Show which tools are as they were approved, and ask about the others. Raises: MooringError."""
     # Loaded here: few chats look at pins.
-    from mooring.actions.pins import INSTRUCTIONS, describe_pin, list_pinned
+    from mooring.verbs.config.pins import INSTRUCTIONS, describe_pin, list_pinned
 
     host, where = chat.conversation.host, chat.conversation.viewpoint.where
     rows = list_pinned(host, where, find_server(chat, name) if name else None)

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable
 
-from mooring.actions.advice import advise_on_failure
-from mooring.actions.evidence import describe_failed_connection, describe_withheld, list_output
 from mooring.chat import servers
 from mooring.chat.command import CommandFace
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.display.text import count_noun, safe
 from mooring.errors import ServerError
+from mooring.verbs.use.advice import advise_on_failure
+from mooring.verbs.use.evidence import describe_failed_connection, describe_withheld, list_output
 
 
 async def connect(chat: CommandFace, server: str) -> None:

@@ -1,14 +1,14 @@
 """`/mcp import`: copy servers of other tools into Mooring's own file, after a look at the change, and connect them."""
 
-from mooring.actions.copy_servers import CopyOptions, describe_copied
-from mooring.actions.import_servers import STDIN, ImportSource
-from mooring.actions.import_servers import import_servers as copy_servers
 from mooring.chat.command import CommandFace
 from mooring.chat.mcp.connecting import connect
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.mcp.words import SCOPE, VerbWords, parse_words
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
+from mooring.verbs.config.copy_servers import CopyOptions, describe_copied
+from mooring.verbs.config.import_servers import STDIN, ImportSource
+from mooring.verbs.config.import_servers import import_servers as copy_servers
 
 _FROM, _REPLACE, _DRY_RUN = "--from", "--replace", "--dry-run"
 

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.doctor.diagnose import diagnose
-from mooring.actions.doctor.lines import list_lines
-from mooring.actions.doctor.trial import TriedServer, list_triable, try_servers
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.display.text import safe
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory, load
 from mooring.process.table import list_processes
+from mooring.verbs.doctor.diagnose import diagnose
+from mooring.verbs.doctor.lines import list_lines
+from mooring.verbs.doctor.trial import TriedServer, list_triable, try_servers
+from mooring.verbs.use.deadline import Deadline
 
 
 async def doctor(chat: CommandFace, name: str) -> None:

@@ -2,20 +2,20 @@
 
 import os
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.login import (
-    LoginUnused,
-    describe_login,
-    describe_logout,
-    explain_logout,
-)
-from mooring.actions.login import login as log_in
-from mooring.actions.login import logout as log_out
 from mooring.auth.browser import has_browser
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.connecting import explain_failure
 from mooring.chat.mcp.words import parse_words
 from mooring.display.text import safe
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.login import (
+    LoginUnused,
+    describe_login,
+    describe_logout,
+    explain_logout,
+)
+from mooring.verbs.use.login import login as log_in
+from mooring.verbs.use.login import logout as log_out
 
 _SCOPE = "--scope"
 

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from mooring.actions.locate import locate_entry
-from mooring.actions.remove import describe_removal, remove_located
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.words import SCOPE, parse_words
-from mooring.core.question import RemoveServer, Yes
+from mooring.core.conversation.question import RemoveServer, Yes
 from mooring.display.text import safe, short_path
+from mooring.verbs.config.locate import locate_entry
+from mooring.verbs.config.remove import describe_removal, remove_located
 
 
 async def remove(chat: CommandFace, text: str) -> None:

@@ -3,7 +3,7 @@
 from mooring.chat.command import CommandFace, say_usages
 from mooring.chat.mcp.show import list_all, show_server
 from mooring.chat.mcp.verbs import ALIASES, VERBS
-from mooring.core.near import nearest
+from mooring.core.text.suggestions import nearest
 from mooring.errors import UnknownServer
 
 USAGE = "Usage: /mcp, /mcp enable <server>, /mcp disable <server>"

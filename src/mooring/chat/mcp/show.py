@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mooring.chat import servers
 from mooring.chat.command import CommandFace, find_server
-from mooring.core.status import Disabled
+from mooring.core.conversation.status import Disabled
 from mooring.display.text import columns, safe
 from mooring.servers.log import read as read_log
 
@@ -31,9 +31,9 @@ async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
 async def get(chat: CommandFace, words: str) -> None:
     """One server's definition in full. Raises: ConfigError."""
     # Loaded here, as below: few chats ask for it.
-    from mooring.actions.definition import describe_details
-    from mooring.actions.get import get_details
     from mooring.inventory.load import load
+    from mooring.verbs.config.definition import describe_details
+    from mooring.verbs.config.get import get_details
 
     server = find_server(chat, words)
     viewpoint = chat.conversation.viewpoint
@@ -49,8 +49,8 @@ async def get(chat: CommandFace, words: str) -> None:
 
 async def why(chat: CommandFace, words: str) -> None:
     """Every definition of a name, and why one of them wins. Raises: ConfigError."""
-    from mooring.actions.why import describe_aliases, describe_candidate, explain_choice
     from mooring.inventory.load import load
+    from mooring.verbs.config.why import describe_aliases, describe_candidate, explain_choice
 
     server = find_server(chat, words)
     viewpoint = chat.conversation.viewpoint

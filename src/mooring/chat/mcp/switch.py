@@ -43,7 +43,7 @@ async def _switch_for_session(chat: CommandFace, server: str, words: VerbWords, 
 
 async def _save(chat: CommandFace, server: str, words: VerbWords, on: bool) -> bool:
     """Turn a server on or off for good; whether it is on and may be started."""
-    from mooring.actions.switch import advise_on_switch, describe_switch  # few chats save a switch
+    from mooring.verbs.config.switch import advise_on_switch, describe_switch  # few chats save a switch
 
     result = await chat.conversation.save_switch(server, on, words.scope)
     chat.say(describe_switch(result, on, chat.conversation.viewpoint.where.home))

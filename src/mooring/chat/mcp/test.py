@@ -2,13 +2,13 @@
 
 from time import perf_counter
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.test import TrialStep, describe_step
-from mooring.actions.test import test as try_server
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.connecting import explain_failure
 from mooring.display.text import advise_on_held_back, describe_held_back, safe
 from mooring.errors import ServerError
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.test import TrialStep, describe_step
+from mooring.verbs.use.test import test as try_server
 
 
 async def test(chat: CommandFace, name: str) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from mooring import _end_at_once as end_at_once
-from mooring.actions.opening import find_idle_denies
 from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
 from mooring.chat.conversation import Conversation
@@ -19,7 +18,7 @@ from mooring.chat.plain.terminal import Terminal
 from mooring.chat.plain.turn_view import TurnView, describe_exchange
 from mooring.chat.responder import ChatOptions
 from mooring.chat.servers import describe_status
-from mooring.core.call import (
+from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
     CallFailed,
@@ -29,13 +28,13 @@ from mooring.core.call import (
     Invocation,
     WatchNews,
 )
-from mooring.core.outcome import Outcome
-from mooring.core.question import Ask
-from mooring.core.status import NeedsAuth, NeedsInput, Unapproved
-from mooring.core.turn import ToolFinished, TurnEvent, TurnInput
-from mooring.core.units import BYTES_PER_TOKEN
-from mooring.core.verdict import CommandPermissions
-from mooring.core.where import Viewpoint
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.status import NeedsAuth, NeedsInput, Unapproved
+from mooring.core.conversation.turn import ToolFinished, TurnEvent, TurnInput
+from mooring.core.conversation.verdict import CommandPermissions
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.display.lines import (
     describe_conversation_event,
     describe_outcome,
@@ -56,6 +55,7 @@ from mooring.display.text import (
 )
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
 from mooring.process.programs import Guard
+from mooring.verbs.use.opening import find_idle_denies
 
 PROMPT = "> "
 SHORTEST_TITLE = 30

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from mooring.actions.named_files import list_paths
-from mooring.core.where import Viewpoint
+from mooring.core.definitions.paths import Viewpoint
+from mooring.verbs.agent.named_files import list_paths
 
 _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
 

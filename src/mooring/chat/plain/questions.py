@@ -8,7 +8,7 @@ from typing import Any
 from mooring.chat.field import parse_position
 from mooring.chat.plain.dialog import DialogTerminal, Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
-from mooring.core.question import (
+from mooring.core.conversation.question import (
     Allow,
     Answer,
     AnswerScope,

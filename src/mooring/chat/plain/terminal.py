@@ -22,11 +22,11 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from mooring import _end_at_once as end_at_once
-from mooring.actions.deadline import StopAwareLoop
 from mooring.chat.plain.completion import complete_next_word
 from mooring.chat.plain.dialog import Completions, Ended, Interrupted, Style
 from mooring.chat.plain.typed_ahead import discard_typed_ahead
 from mooring.display.text import cut_end, wrap_words
+from mooring.verbs.use.deadline import StopAwareLoop
 
 _CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _WAKE = getattr(signal, "SIGUSR1", None)

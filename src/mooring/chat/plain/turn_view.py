@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mooring.chat.plain.terminal import Terminal
-from mooring.core.turn import (
+from mooring.core.conversation.turn import (
     HistoryCompacted,
     NameTaken,
     PlanChanged,

@@ -5,11 +5,11 @@ from typing import TypeAlias
 
 import click
 
-from mooring.actions.taken_names import approve_taken_names, list_taken_names, reset_taken_names
 from mooring.cli.base import Command, get_globals, keep_words, print_json, say
-from mooring.core.taken_name import TakenName
+from mooring.core.definitions.taken_name import TakenName
 from mooring.display.text import safe, short_path
 from mooring.errors import MooringError
+from mooring.verbs.config.taken_names import approve_taken_names, list_taken_names, reset_taken_names
 
 _Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
 

@@ -6,7 +6,13 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from mooring.actions.agents import (
+from mooring.cli.agent_names import complete_agent
+from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
+from mooring.cli.mcp.list import make_problem_data
+from mooring.core.definitions.problem import Problem
+from mooring.display.lines import describe_taken_name
+from mooring.display.text import problem_line, safe, safe_text, shorten_description
+from mooring.verbs.agent.agents import (
     AgentListing,
     AgentServer,
     ListedAgent,
@@ -16,13 +22,7 @@ from mooring.actions.agents import (
     list_agents,
     show_agent,
 )
-from mooring.actions.taken_names import ListedName
-from mooring.cli.agent_names import complete_agent
-from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
-from mooring.cli.mcp.list import make_problem_data
-from mooring.core.problem import Problem
-from mooring.display.lines import describe_taken_name
-from mooring.display.text import problem_line, safe, safe_text, shorten_description
+from mooring.verbs.config.taken_names import ListedName
 
 _SHORT_DESCRIPTION = 80
 

@@ -5,11 +5,6 @@ from typing import Any
 
 import click
 
-from mooring.actions.add import Addition, add, describe_addition, undo
-from mooring.actions.describe import SCOPES, ServerDescription, describe_entry, describe_swallowed_options
-from mooring.actions.references import suggest_references
-from mooring.actions.secrets import describe_stored, remove_secret
-from mooring.actions.wizard import NewServer, ask_for_server, offer_references
 from mooring.auth.records import StoredSecret
 from mooring.cli.base import (
     OK,
@@ -26,11 +21,16 @@ from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.describing import WORDS, AnyCommand, CommandWithWords, describing_options
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
-from mooring.core.question import KeepServer, No
+from mooring.core.conversation.question import KeepServer, No
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
 from mooring.tools.arguments.written import loads
+from mooring.verbs.config.add import Addition, add, describe_addition, undo
+from mooring.verbs.config.describe import SCOPES, ServerDescription, describe_entry, describe_swallowed_options
+from mooring.verbs.config.references import suggest_references
+from mooring.verbs.config.secrets import describe_stored, remove_secret
+from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_references
 
 _EXAMPLE = "mooring mcp add docs https://example.com/mcp"
 _NOTHING_ADDED = "Nothing was added."

@@ -20,8 +20,8 @@ from mooring.cli.base import (
 )
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
-from mooring.core.approved import AllowRule
-from mooring.core.question import Yes
+from mooring.core.conversation.question import Yes
+from mooring.core.definitions.approved import AllowRule
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
 from mooring.inventory.approval import ApprovalQuestion, apply_rules, check_digest, decide, list_questions

@@ -7,9 +7,6 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from mooring.actions.copy_servers import Copied, CopyOptions, SkipKind, SkippedServer, describe_copied
-from mooring.actions.export_servers import export_servers
-from mooring.actions.import_servers import STDIN, ImportSource, import_servers, list_tools
 from mooring.cli.base import (
     DENIED,
     OK,
@@ -27,11 +24,14 @@ from mooring.cli.failure import tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker
-from mooring.core.question import Ask
-from mooring.core.units import MIB
+from mooring.core.conversation.question import Ask
+from mooring.core.protocol.units import MIB
 from mooring.discovery.targets import list_writers
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
+from mooring.verbs.config.copy_servers import Copied, CopyOptions, SkipKind, SkippedServer, describe_copied
+from mooring.verbs.config.export_servers import export_servers
+from mooring.verbs.config.import_servers import STDIN, ImportSource, import_servers, list_tools
 
 F = TypeVar("F", bound=Callable[..., Any])
 

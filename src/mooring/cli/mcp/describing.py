@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
-from mooring.actions.describe import TRANSPORTS, end_options
 from mooring.cli.base import Command
+from mooring.verbs.config.describe import TRANSPORTS, end_options
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 

@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.actions.doctor.diagnose import diagnose
-from mooring.actions.doctor.lines import LineKind, list_lines
-from mooring.actions.doctor.report import Repair, Report
 from mooring.cli.base import (
     OK,
     SOME_SECONDS,
@@ -20,14 +17,17 @@ from mooring.cli.base import (
     say,
 )
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
+from mooring.verbs.doctor.diagnose import diagnose
+from mooring.verbs.doctor.lines import LineKind, list_lines
+from mooring.verbs.doctor.report import Repair, Report
 
 if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
-    from mooring.actions.doctor.trial import TriedServer
     from mooring.auth.store import StoreInfo
     from mooring.inventory.load import Inventory
+    from mooring.verbs.doctor.trial import TriedServer
 
 _STYLES: Mapping[LineKind, dict[str, Any]] = {
     "plain": {},
@@ -87,11 +87,11 @@ def _try(
     # Loaded here because a quick look must not pay for the host.
     from msgspec.structs import replace
 
-    from mooring.actions.doctor.trial import list_triable, try_servers
-    from mooring.actions.opening import Setup
     from mooring.cli.adhoc import make_configured_setup, run_with_host
     from mooring.cli.ticker import Ticker
     from mooring.inventory.admit import admit
+    from mooring.verbs.doctor.trial import list_triable, try_servers
+    from mooring.verbs.use.opening import Setup
 
     where = options.request().where
     setup = make_configured_setup(options, timeout)
@@ -111,7 +111,7 @@ def _try(
 
 def _find_store(where: Where) -> "StoreInfo":
 
-    from mooring.actions.secrets import describe_store
+    from mooring.verbs.config.secrets import describe_store
 
     return run_until_interrupted(describe_store(where))
 
@@ -119,7 +119,7 @@ def _find_store(where: Where) -> "StoreInfo":
 def _repair(
     options: Globals, inventory: "Inventory", tried: "Mapping[str, TriedServer]", *, only_show: bool
 ) -> tuple[Repair, ...]:
-    from mooring.actions.doctor.repairs import make_repair, plan_repairs
+    from mooring.verbs.doctor.repairs import make_repair, plan_repairs
 
     planned = plan_repairs(inventory, options.request().where, tried)
     if only_show:

@@ -7,18 +7,6 @@ from typing import Any
 import click
 
 from mooring import files
-from mooring.actions.describe import SCOPES, ServerDescription, describe_swallowed_options
-from mooring.actions.edit import (
-    Edit,
-    EntryText,
-    describe_edit,
-    edit,
-    is_entry_unchanged,
-    leave_entry,
-    read_entry_text,
-    write_entry_text,
-)
-from mooring.actions.fields import FieldChanges
 from mooring.cli.base import (
     DENIED,
     OK,
@@ -37,11 +25,23 @@ from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.describing import WORDS, CommandWithWords, describing_options
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker
-from mooring.core.question import Ask, ServerDetail, Yes
-from mooring.core.where import Where
+from mooring.core.conversation.question import Ask, ServerDetail, Yes
+from mooring.core.definitions.paths import Where
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, FileError, MooringError
+from mooring.verbs.config.describe import SCOPES, ServerDescription, describe_swallowed_options
+from mooring.verbs.config.edit import (
+    Edit,
+    EntryText,
+    describe_edit,
+    edit,
+    is_entry_unchanged,
+    leave_entry,
+    read_entry_text,
+    write_entry_text,
+)
+from mooring.verbs.config.fields import FieldChanges
 
 _NOTHING_CHANGED = "Nothing changed."
 _AGAIN, _GIVE_UP = "edit again", "give up"

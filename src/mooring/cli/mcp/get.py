@@ -3,11 +3,11 @@
 import click
 from msgspec.structs import replace
 
-from mooring.actions.definition import describe_details
-from mooring.actions.get import get_details
-from mooring.actions.known import find_known
 from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json, say
 from mooring.display.text import safe
+from mooring.verbs.config.definition import describe_details
+from mooring.verbs.config.get import get_details
+from mooring.verbs.config.known import find_known
 
 
 @click.command("get", cls=Command)

@@ -5,10 +5,8 @@ from typing import TypeAlias
 
 import click
 
-from mooring.actions.known import add_known
-from mooring.actions.list import Row, ServerListing, list_servers
 from mooring.cli.base import OK, SOME_SECONDS, UNHEALTHY, Command, Globals, find_width, get_globals, print_json, say
-from mooring.core.problem import Problem
+from mooring.core.definitions.problem import Problem
 from mooring.display.text import (
     columns,
     cut,
@@ -20,6 +18,8 @@ from mooring.display.text import (
     short_path,
     width,
 )
+from mooring.verbs.config.known import add_known
+from mooring.verbs.config.list import Row, ServerListing, list_servers
 
 _COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red",
            "needs-auth": "yellow", "needs-input": "yellow", "idle, incomplete": "yellow"}  # fmt: skip
@@ -72,10 +72,10 @@ def print_listing(options: Globals, listing: ServerListing) -> None:
 def _show_checked(options: Globals, listing: ServerListing, timeout: float | None) -> int:
     """Connect to every server and print its status; the exit code says whether all are healthy."""
     # Loaded here because a plain listing must not pay for the host: with them it would take twice as long.
-    from mooring.actions.check import check, is_healthy
     from mooring.cli.adhoc import make_configured_setup, run_with_host
     from mooring.cli.ticker import Ticker
     from mooring.cli.warn import warn
+    from mooring.verbs.use.check import check, is_healthy
 
     with Ticker(options, "the servers") as ticker:
         live = run_with_host(

@@ -5,7 +5,15 @@ import os
 import click
 from msgspec.structs import replace
 
-from mooring.actions.login import (
+from mooring.auth.browser import has_browser, open_page
+from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
+from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, print_json, say
+from mooring.cli.failure import describe_failure, exit_code, print_failure, print_failure_data
+from mooring.cli.ticker import Ticker
+from mooring.core.conversation.question import Answer, Login, No, Question, Yes
+from mooring.display.lines import describe_question
+from mooring.display.text import safe
+from mooring.verbs.use.login import (
     LoginReport,
     LoginUnused,
     describe_login,
@@ -14,16 +22,8 @@ from mooring.actions.login import (
     login,
     logout,
 )
-from mooring.actions.opening import ServerTarget as AdhocTarget
-from mooring.actions.opening import Setup, make_adhoc_config
-from mooring.auth.browser import has_browser, open_page
-from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
-from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, print_json, say
-from mooring.cli.failure import describe_failure, exit_code, print_failure, print_failure_data
-from mooring.cli.ticker import Ticker
-from mooring.core.question import Answer, Login, No, Question, Yes
-from mooring.display.lines import describe_question
-from mooring.display.text import safe
+from mooring.verbs.use.opening import ServerTarget as AdhocTarget
+from mooring.verbs.use.opening import Setup, make_adhoc_config
 
 
 @click.command("login", cls=Command)

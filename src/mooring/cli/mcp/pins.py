@@ -2,14 +2,14 @@
 
 import click
 
-from mooring.actions.deadline import Deadline
-from mooring.actions.pins import PinnedServer, approve_tools, describe_pin, list_pinned
 from mooring.cli.adhoc import make_configured_setup, run_with_host
 from mooring.cli.base import Command, complete_server, get_globals, print_json, say
-from mooring.core.question import ChangedTools
+from mooring.core.conversation.question import ChangedTools
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
 from mooring.host.host import Host
+from mooring.verbs.config.pins import PinnedServer, approve_tools, describe_pin, list_pinned
+from mooring.verbs.use.deadline import Deadline
 
 
 @click.command("pins", cls=Command)

@@ -2,12 +2,12 @@
 
 import click
 
-from mooring.actions.reload import ServerChange, reload
 from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
 from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, safe
+from mooring.verbs.use.reload import ServerChange, reload
 
 
 @click.command("reload", cls=Command)

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from mooring.actions.remove import describe_removal, remove
 from mooring.cli.base import Command, complete_server, get_globals, print_json, say
 from mooring.cli.failure import tell
+from mooring.verbs.config.remove import describe_removal, remove
 
 
 @click.command("remove", cls=Command)

@@ -4,8 +4,8 @@ import click
 
 from mooring.cli.agent_names import OWNER_OPTION, load_servers
 from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json, say
-from mooring.core.near import nearest
-from mooring.core.verdict import LOCAL_TOOLS
+from mooring.core.conversation.verdict import LOCAL_TOOLS
+from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError, MooringError, UnknownServer
 from mooring.inventory.approval import reset

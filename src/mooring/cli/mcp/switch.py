@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from mooring.actions.switch import Switched, advise_on_switch, describe_switch, switch
 from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_json, say
 from mooring.cli.failure import tell
+from mooring.verbs.config.switch import Switched, advise_on_switch, describe_switch, switch
 
 _NAME = click.argument("name", shell_complete=complete_server)
 _SCOPE = click.option(

@@ -6,10 +6,6 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from mooring.actions.advice import advise_on_failure, lacks_token
-from mooring.actions.evidence import describe_failed_connection
-from mooring.actions.opening import Setup
-from mooring.actions.test import Found, TrialStep, describe_step, test
 from mooring.cli.adhoc import (
     label_server,
     make_configured_setup,
@@ -23,6 +19,10 @@ from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.errors import ConfigError, MooringError, ServerError, TimedOut
+from mooring.verbs.use.advice import advise_on_failure, lacks_token
+from mooring.verbs.use.evidence import describe_failed_connection
+from mooring.verbs.use.opening import Setup
+from mooring.verbs.use.test import Found, TrialStep, describe_step, test
 
 
 @click.command("test", cls=Command)

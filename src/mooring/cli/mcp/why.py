@@ -2,8 +2,8 @@
 
 import click
 
-from mooring.actions.why import Candidate, describe_aliases, describe_candidate, explain_choice
 from mooring.cli.base import Command, complete_server, get_globals, print_json, say
+from mooring.verbs.config.why import Candidate, describe_aliases, describe_candidate, explain_choice
 
 
 @click.command("why", cls=Command)

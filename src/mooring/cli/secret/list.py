@@ -2,11 +2,11 @@
 
 import click
 
-from mooring.actions.secrets import list_stored_secrets
 from mooring.auth.records import StoredSecret
 from mooring.cli.base import Command, get_globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.display.text import safe
+from mooring.verbs.config.secrets import list_stored_secrets
 
 
 @click.command("list", cls=Command)

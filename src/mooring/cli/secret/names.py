@@ -2,10 +2,10 @@
 
 import click
 
-from mooring.actions.secrets import list_stored_secrets
 from mooring.cli.base import get_globals
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.errors import MooringError
+from mooring.verbs.config.secrets import list_stored_secrets
 
 
 def complete_secret(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

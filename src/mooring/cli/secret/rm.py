@@ -2,10 +2,10 @@
 
 import click
 
-from mooring.actions.secrets import remove_secret
 from mooring.cli.base import Command, get_globals, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.secret.names import complete_secret
+from mooring.verbs.config.secrets import remove_secret
 
 
 @click.command("rm", cls=Command)

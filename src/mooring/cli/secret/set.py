@@ -4,14 +4,14 @@ import sys
 
 import click
 
-from mooring.actions.secrets import check_secret_name, describe_stored, store_secret
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import MAX_VALUE
 from mooring.cli.base import Command, are_terminals, get_globals, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.secret.names import complete_secret
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.errors import ConfigError
+from mooring.verbs.config.secrets import check_secret_name, describe_stored, store_secret
 
 _LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
 """How many bytes of one line a terminal passes on; it drops the rest without a word."""

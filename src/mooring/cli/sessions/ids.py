@@ -2,9 +2,9 @@
 
 import click
 
-from mooring.actions.sessions import list_sessions
 from mooring.cli.base import get_globals
 from mooring.errors import MooringError
+from mooring.verbs.agent.sessions import list_sessions
 
 MOST_OFFERED = 100
 

@@ -2,10 +2,10 @@
 
 import click
 
-from mooring.actions.sessions import RemovedSessions, remove_all_sessions, remove_session
 from mooring.cli.base import Command, get_globals, print_json, say
 from mooring.cli.sessions.ids import complete_session
 from mooring.display.text import count_noun
+from mooring.verbs.agent.sessions import RemovedSessions, remove_all_sessions, remove_session
 
 
 @click.command("rm", cls=Command)

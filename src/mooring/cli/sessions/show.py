@@ -3,13 +3,13 @@
 import click
 import msgspec
 
-from mooring.actions.sessions import list_sessions, show_session
 from mooring.agents.sessions.store import SessionSummary
 from mooring.cli.base import Command, get_globals, print_columns, print_json, say
 from mooring.cli.sessions.ids import complete_session
 from mooring.cli.sessions.transcript import describe_cost, format_local, print_transcript
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
 from mooring.display.text import safe, short_path
+from mooring.verbs.agent.sessions import list_sessions, show_session
 
 
 @click.command("show", cls=Command)

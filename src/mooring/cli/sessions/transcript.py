@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from textwrap import indent
 
-from mooring.actions.sessions import SessionTranscript
 from mooring.agents.history import (
     CallBlock,
     CallResult,
@@ -20,9 +19,10 @@ from mooring.agents.history import (
 from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.cli.base import say
-from mooring.core.content import Text
-from mooring.core.outcome import Part
+from mooring.core.conversation.outcome import Part
+from mooring.core.protocol.content import Text
 from mooring.display.text import count_noun, describe_base64_size, safe, safe_text
+from mooring.verbs.agent.sessions import SessionTranscript
 
 MARGIN = "  "
 """How far what a sub-agent said stands in."""

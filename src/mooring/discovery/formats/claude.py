@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from mooring.core.config import Transport
-from mooring.core.units import MIB
+from mooring.core.definitions.config import Transport
+from mooring.core.protocol.units import MIB
 from mooring.discovery.format import (
     BASIC,
     COMMON,

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.core.config import Origin, Scope
+from mooring.core.definitions.config import Origin, Scope
 from mooring.discovery.dialect import GEMINI
 from mooring.discovery.documents import dig
 from mooring.discovery.format import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.core.template import SecretPart
+from mooring.core.definitions.template import SecretPart
 from mooring.discovery.dialect import GOOSE
 from mooring.discovery.format import (
     BASIC,

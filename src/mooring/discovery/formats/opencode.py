@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.core.config import Origin, Scope
+from mooring.core.definitions.config import Origin, Scope
 from mooring.discovery.dialect import OPENCODE
 from mooring.discovery.format import (
     BASIC,

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.serve.http.outgoing import UNREAD, Outgoing, UnreadBudget
 from mooring.serve.params import CLIENT, Params
 from mooring.serve.stateless import LISTEN, StatelessClients

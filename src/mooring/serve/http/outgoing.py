@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.files.spill import SpillFile
 from mooring.wire.rpc.inbound import BUSY, RequestId
 from mooring.wire.rpc.message import Fault

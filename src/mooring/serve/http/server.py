@@ -9,7 +9,7 @@ from aiohttp import StreamReader, web
 from msgspec import UNSET, DecodeError
 from msgspec.json import Decoder
 
-from mooring.core.raw import read_parts
+from mooring.core.protocol.raw import read_parts
 from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
 from mooring.serve.http.answer import JSON, NO_HEADERS, send_answer, send_stream

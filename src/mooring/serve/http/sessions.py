@@ -7,8 +7,8 @@ from itertools import takewhile
 from secrets import token_urlsafe
 from typing import Final
 
-from mooring.core.failure import Ending
-from mooring.core.units import MIB
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.units import MIB
 from mooring.serve.caller import ServeOptions
 from mooring.serve.connection import Connection
 from mooring.serve.http.checks import RequestRefused

@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.config import Http, InProcess, ServerConfig, Stdio, list_templates
-from mooring.core.template import (
+from mooring.core.definitions.config import Http, InProcess, ServerConfig, Stdio, list_templates
+from mooring.core.definitions.template import (
     CommandPart,
     FilePart,
     ForeignPart,

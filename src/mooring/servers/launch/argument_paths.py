@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from mooring.core.config import ServerConfig, Stdio
-from mooring.core.template import Template
-from mooring.core.where import Where
+from mooring.core.definitions.config import ServerConfig, Stdio
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import Template
 from mooring.servers.launch.expand import Expanded
 from mooring.servers.launch.fetch import resolve_path
 from mooring.servers.launch.named_files import NamedFile, locate_file

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from mooring.core.approved import Approved
-from mooring.core.config import Stdio
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Stdio
+from mooring.core.definitions.paths import Where
 from mooring.display.text import safe
 from mooring.errors import NotApproved
 from mooring.servers.launch.act import describe_act, list_unshown

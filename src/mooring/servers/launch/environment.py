@@ -14,8 +14,8 @@ from time import monotonic
 
 from msgspec import Struct
 
-from mooring.core.secret import find_in_arguments, is_secret, list_secrets, redact
-from mooring.core.where import Where
+from mooring.core.definitions.paths import Where
+from mooring.core.text.secret import find_in_arguments, is_secret, list_secrets, redact
 from mooring.process.surroundings import ProgramSurroundings, drop_relative_folders, surround
 
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.template import Part, Template, TextPart, VariablePart
+from mooring.core.definitions.template import Part, Template, TextPart, VariablePart
 
 _PLACEHOLDER = re.compile(r"\$\{\{[^}]{0,4096}\}\}|\$?\{[^}]{0,4096}\}|\$(?:env:)?\w+|~|\w+\Z", re.A)
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from mooring.core.approved import Approved
-from mooring.core.config import Stdio
-from mooring.core.template import Template
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import Stdio
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import Template
 from mooring.servers.launch.expand import Expanded
 from mooring.servers.launch.fetch import resolve_path
 from mooring.servers.launch.isolate import (

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mooring import files
 from mooring.auth.store import SecretStore
-from mooring.core.approved import Approved
-from mooring.core.config import ServerConfig
-from mooring.core.template import CommandPart, InputPart, SecretPart, Template
-from mooring.core.where import Where
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import ServerConfig
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import CommandPart, InputPart, SecretPart, Template
 from mooring.display.text import safe
 from mooring.errors import FileError, NotApproved
 from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, OWN_ADDRESS, Act, Use

@@ -6,10 +6,10 @@ that is started in the background, or by a listing of everything, cannot put a q
 
 from collections.abc import Hashable
 
-from mooring.core.approved import Approved
-from mooring.core.config import list_inputs
-from mooring.core.question import Ask, MissingValue, Yes
-from mooring.core.template import InputPart
+from mooring.core.conversation.question import Ask, MissingValue, Yes
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import list_inputs
+from mooring.core.definitions.template import InputPart
 from mooring.errors import InputMissing
 from mooring.servers.launch.expand import Gap
 from mooring.servers.launch.secrets import Secrets

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.approved import Approved
-from mooring.core.where import Where, is_below
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Where, is_below
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import Launch
 from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun, find_runner

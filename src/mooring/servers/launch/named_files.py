@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.core.config import ServerConfig, Stdio
-from mooring.core.where import Where
+from mooring.core.definitions.config import ServerConfig, Stdio
+from mooring.core.definitions.paths import Where
 from mooring.servers.launch.act import ENV_FILE_CONTENT, describe_act
 from mooring.servers.launch.dotenv import parse_dotenv
 from mooring.servers.launch.expand import Expanded

@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
-from mooring.core.approved import Approved
-from mooring.core.secret import HIDDEN, is_secret, is_secret_value
-from mooring.core.template import (
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import (
     OWN_KEEPER,
     CommandPart,
     FilePart,
@@ -24,7 +24,7 @@ from mooring.core.template import (
     effect_of_unset,
     is_bare_name,
 )
-from mooring.core.where import Where
+from mooring.core.text.secret import HIDDEN, is_secret, is_secret_value
 from mooring.display.text import safe
 from mooring.errors import FileError, SecretMissing, StoreUnavailable, Unresolved
 from mooring.servers.launch.act import TOKEN_HEADER, TOKEN_VARIABLE, name_slot

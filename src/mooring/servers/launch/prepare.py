@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.auth.store import SecretStore
-from mooring.core.approved import Approved
-from mooring.core.config import LOGIN_SECRETS, Http, InProcess, OAuth, Stdio, find_input_variables
-from mooring.core.secret import find_in_url, is_secret, list_secrets, redact
-from mooring.core.template import Template, find_unset, is_bare_name
-from mooring.core.where import Where, is_below
+from mooring.core.definitions.approved import Approved
+from mooring.core.definitions.config import LOGIN_SECRETS, Http, InProcess, OAuth, Stdio, find_input_variables
+from mooring.core.definitions.paths import Where, is_below
+from mooring.core.definitions.template import Template, find_unset, is_bare_name
+from mooring.core.text.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.display.text import short_path
 from mooring.errors import InputMissing, Unresolved
 from mooring.process.surroundings import surround

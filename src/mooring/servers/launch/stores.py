@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from mooring import files
-from mooring.core.template import SecretPart
+from mooring.core.definitions.template import SecretPart
 from mooring.errors import FileError, ParseError
 from mooring.syntax.parse import parse
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from mooring import files
-from mooring.core.config import Connection, Http, InProcess, Stdio
-from mooring.core.template import Template
-from mooring.core.where import Where
+from mooring.core.definitions.config import Connection, Http, InProcess, Stdio
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import Template
 from mooring.servers.launch.environment import search_path
 from mooring.servers.launch.expand import Expanded, Gap
 from mooring.servers.launch.fetch import resolve_path

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.schema.parameters import list_choices, list_required

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mooring.core.tool import Tool
+from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
 from mooring.tools.arguments.alternatives import likely_branches
 from mooring.tools.arguments.plain import PlainSchema, read_plain_schema

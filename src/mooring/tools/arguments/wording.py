@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.core.secret import is_secret, is_secret_name
+from mooring.core.text.secret import is_secret, is_secret_name
 
 MAX_NAMED = 12
 MAX_SHOWN = 60

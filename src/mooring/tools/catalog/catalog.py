@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.glob import NameFilter
-from mooring.core.near import find_server, nearest
-from mooring.core.tool import Hints, Pair, Tool
+from mooring.core.protocol.tool import Hints, Pair, Tool
+from mooring.core.text.glob import NameFilter
+from mooring.core.text.suggestions import find_server, nearest
 from mooring.display.tables import ToolTable
 from mooring.errors import AmbiguousTool, HeldBack, UnknownServer, UnknownTool
 from mooring.tools.catalog.names import Scheme, ToolNames, name_tools

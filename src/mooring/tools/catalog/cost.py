@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from mooring.core.glob import GlobSet
-from mooring.core.tool import Pair, Tool
-from mooring.core.units import BYTES_PER_TOKEN
+from mooring.core.protocol.tool import Pair, Tool
+from mooring.core.protocol.units import BYTES_PER_TOKEN
+from mooring.core.text.glob import GlobSet
 
 Tools: TypeAlias = Mapping[Pair, Tool]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
-from mooring.core.tool import Pair
+from mooring.core.protocol.tool import Pair
 
 Scheme: TypeAlias = Literal["mcp__server__tool", "mcp_server_tool", "mcp.server.tool"]
 

@@ -7,10 +7,10 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.content import Text
-from mooring.core.outcome import CallRefusal, Excerpt, Outcome
-from mooring.core.result import Result
-from mooring.core.units import BYTES_PER_TOKEN
+from mooring.core.conversation.outcome import CallRefusal, Excerpt, Outcome
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import Denied, FileError, MooringError, ProtocolError
 from mooring.tools.results.outcome import (
     DEFAULT_TOKENS,

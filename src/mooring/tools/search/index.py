@@ -11,8 +11,8 @@ from typing import TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.raw import read_as
-from mooring.core.tool import Pair, Tool
+from mooring.core.protocol.raw import read_as
+from mooring.core.protocol.tool import Pair, Tool
 from mooring.tools.search.lexicon import load_lexicon
 from mooring.tools.search.meaning import Meaning, Sense, blend, describe_for_meaning
 from mooring.tools.search.request import Readings, RequestReader

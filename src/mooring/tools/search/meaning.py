@@ -16,8 +16,8 @@ from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mooring import files
-from mooring.core.tool import Pair, Tool
-from mooring.core.units import MIB
+from mooring.core.protocol.tool import Pair, Tool
+from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError, FileError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import os
 from typing import Final
 
 from mooring import files
-from mooring.core.units import MIB
+from mooring.core.protocol.units import MIB
 from mooring.errors import FileError
 
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "tables")

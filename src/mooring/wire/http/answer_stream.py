@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from math import inf
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ConnectError, ServerDied, ServerError, TooLarge
 from mooring.wire.http.body import Body, release
 from mooring.wire.http.connections import HttpAnswer

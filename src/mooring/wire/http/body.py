@@ -4,7 +4,7 @@ from math import inf
 
 import aiohttp
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, TooLarge
 from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.inflate import DecompressionBomb, Inflate, UnknownEncoding

@@ -16,7 +16,7 @@ from aiohttp.http import RawResponseMessage
 from multidict import CIMultiDict
 from yarl import URL
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.wire.http.address import Address
 from mooring.wire.http.post import JSON
 

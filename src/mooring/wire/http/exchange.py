@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import HttpError, ProtocolError, ServerDied, ServerError
 from mooring.wire.http.answer_stream import AnswerStream
 from mooring.wire.http.connections import HttpAnswer

@@ -4,7 +4,7 @@ import asyncio
 from math import inf
 from typing import Final
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ServerError
 from mooring.wire.http.body import release
 from mooring.wire.http.connections import HttpAnswer

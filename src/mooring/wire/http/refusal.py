@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import DecodeError
 
-from mooring.core.raw import read
+from mooring.core.protocol.raw import read
 from mooring.errors import HttpError, NeedsLogin, ServerError
 from mooring.wire.http.challenge import Challenge, parse_challenge
 from mooring.wire.http.connections import HttpAnswer

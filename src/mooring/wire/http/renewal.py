@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from math import inf
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, ServerError
 from mooring.wire.http.body import release
 from mooring.wire.http.connections import HttpAnswer

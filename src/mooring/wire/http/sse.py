@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 from yarl import URL
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.errors import Clogged, ProtocolError, ServerDied, ServerError
 from mooring.wire.http.body import Body
 from mooring.wire.http.connections import HttpAnswer

@@ -27,8 +27,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.errors import Clogged, ServerDied, ServerError, Stage
 from mooring.wire.http.exchange import Exchange
 from mooring.wire.http.notice_stream import NoticeStream

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw
 
-from mooring.core.limits import Limits
+from mooring.core.protocol.limits import Limits
 from mooring.errors import RpcError
 from mooring.wire.rpc.message import INTERNAL_ERROR, METHOD_NOT_FOUND, Fault, Frame, Message, Refusal, Response
 from mooring.wire.rpc.oddities import Oddities

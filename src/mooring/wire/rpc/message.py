@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
-from mooring.core.raw import ABSENT, PARTS, read, read_parts
+from mooring.core.protocol.raw import ABSENT, PARTS, read, read_parts
 
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
 
-from mooring.core.raw import read
+from mooring.core.protocol.raw import read
 
 ArgumentPath: TypeAlias = tuple[str, ...]
 PlacedSchema: TypeAlias = tuple[ArgumentPath | None, dict[str, Any]]

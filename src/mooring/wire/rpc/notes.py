@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from msgspec import Raw
 
-from mooring.core.limits import Limits
-from mooring.core.result import Progress
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.result import Progress
 from mooring.wire.rpc.oddities import Oddities
 
 NoteListener: TypeAlias = Callable[[Raw], None]

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits, Timeout, choose_look, measure_stop
-from mooring.core.raw import ABSENT
-from mooring.core.result import Progress
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits, Timeout, choose_look, measure_stop
+from mooring.core.protocol.raw import ABSENT
+from mooring.core.protocol.result import Progress
 from mooring.errors import (
     BadArguments,
     Clogged,

@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits, Timeout
-from mooring.core.raw import ABSENT, read_as
-from mooring.core.result import Progress
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.raw import ABSENT, read_as
+from mooring.core.protocol.result import Progress
 from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
 from mooring.wire.rpc.inbound import FindAnswers, Inbound, RequestId, Responder
 from mooring.wire.rpc.message import (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from mooring.core.failure import Ending
+from mooring.core.protocol.failure import Ending
 from mooring.errors import ServerError
 from mooring.wire.rpc.message import Frame, Message
 from mooring.wire.rpc.mirror import Mirror

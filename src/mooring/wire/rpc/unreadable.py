@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.raw import repaired
+from mooring.core.protocol.raw import repaired
 from mooring.wire.rpc.message import Frame, decode
 
 ENDS = 256

@@ -6,11 +6,11 @@ from typing import TypeVar
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType
 from msgspec.json import Decoder, encode
 
-from mooring.core.content import Block, Known, Other, ResourceContents
-from mooring.core.raw import ABSENT, PARTS, read, read_as, read_parts
-from mooring.core.result import Completion, FilledPrompt, Message, Reading, Result
-from mooring.core.secret import redact, redact_data
-from mooring.core.skill import ServerSkill, find_skill_flaw
+from mooring.core.protocol.content import Block, Known, Other, ResourceContents
+from mooring.core.protocol.raw import ABSENT, PARTS, read, read_as, read_parts
+from mooring.core.protocol.result import Completion, FilledPrompt, Message, Reading, Result
+from mooring.core.protocol.skill import ServerSkill, find_skill_flaw
+from mooring.core.text.secret import redact, redact_data
 from mooring.errors import ProtocolError
 
 T = TypeVar("T")

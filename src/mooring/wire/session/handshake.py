@@ -6,10 +6,10 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from mooring.core.era import EraName
-from mooring.core.hello import Hello, Implementation
-from mooring.core.raw import read_as
-from mooring.core.tool import Listing, Tool
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.raw import read_as
+from mooring.core.protocol.server_info import Hello, Implementation
+from mooring.core.protocol.tool import Listing, Tool
 from mooring.errors import HandshakeError, RpcError
 from mooring.wire.rpc.peer import Ask, Peer
 

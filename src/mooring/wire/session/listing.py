@@ -6,12 +6,12 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.confusable import describe_oddities, reads_as_ascii, skeleton
-from mooring.core.limits import Limits
-from mooring.core.raw import ABSENT, PARTS, read, read_as, read_parts
-from mooring.core.skill import ServerSkill, find_skill_flaw
-from mooring.core.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
-from mooring.core.units import MIB
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.raw import ABSENT, PARTS, read, read_as, read_parts
+from mooring.core.protocol.skill import ServerSkill, find_skill_flaw
+from mooring.core.protocol.tool import Listing, Prompt, Rejected, Resource, ResourceTemplate, Tool
+from mooring.core.protocol.units import MIB
+from mooring.core.text.confusable import describe_oddities, reads_as_ascii, skeleton
 from mooring.errors import ProtocolError, RpcError, TimedOut
 from mooring.wire.rpc.message import METHOD_NOT_FOUND
 

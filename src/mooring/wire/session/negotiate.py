@@ -22,9 +22,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from mooring.core.era import NO_HINT, EraHint
-from mooring.core.hello import Hello
-from mooring.core.limits import Limits
+from mooring.core.protocol.era import NO_HINT, EraHint
+from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.server_info import Hello
 from mooring.errors import ConnectError, HandshakeError, NeedsLogin, ServerDied, ServerError, TimedOut
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Transport

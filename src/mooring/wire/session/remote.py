@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from mooring.core.era import NO_HINT, EraHint
-from mooring.core.header import check_headers
-from mooring.core.limits import Limits
+from mooring.core.protocol.era import NO_HINT, EraHint
+from mooring.core.protocol.header import check_headers
+from mooring.core.protocol.limits import Limits
 from mooring.errors import HttpError, ServerDied, ServerError
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options

@@ -9,14 +9,14 @@ from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Raw
 
-from mooring.core.era import EraName
-from mooring.core.extras import NO_EXTRAS, CallExtras, make_extras
-from mooring.core.failure import Ending
-from mooring.core.hello import Hello
-from mooring.core.limits import Limits, Timeout, make_timeout
-from mooring.core.result import Completion, FilledPrompt, Reading, Result
-from mooring.core.skill import EXTENSION, ServerSkill
-from mooring.core.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits, Timeout, make_timeout
+from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras, make_extras
+from mooring.core.protocol.result import Completion, FilledPrompt, Reading, Result
+from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.skill import EXTENSION, ServerSkill
+from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ConfigError, ProtocolError, RpcError, ServerError
 from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.rpc.notes import NoteListener

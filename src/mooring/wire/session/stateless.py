@@ -14,11 +14,11 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from mooring.core.era import EraName
-from mooring.core.hello import Hello, Implementation
-from mooring.core.limits import Timeout
-from mooring.core.raw import ABSENT, PARTS, read_as, read_parts
-from mooring.core.tool import Listing, Rejected, Tool
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.raw import ABSENT, PARTS, read_as, read_parts
+from mooring.core.protocol.server_info import Hello, Implementation
+from mooring.core.protocol.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
 from mooring.wire.rpc.inbound import FindAnswers, Responder
 from mooring.wire.rpc.message import HEADER_MISMATCH, UNSUPPORTED_VERSION, encode

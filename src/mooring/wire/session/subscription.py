@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Raw
 
-from mooring.core.hello import Hello
+from mooring.core.protocol.server_info import Hello
 from mooring.errors import RpcError, ServerError, TimedOut
 from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.peer import Peer

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from mooring.core.limits import Timeout
-from mooring.core.raw import ABSENT, read_as
-from mooring.core.result import TaskState
+from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.raw import ABSENT, read_as
+from mooring.core.protocol.result import TaskState
 from mooring.errors import ProtocolError, RpcError, TimedOut
 from mooring.wire.rpc.message import CANCELLED, read_fault
 from mooring.wire.rpc.peer import Ask, Peer

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder, encode
 
-from mooring.core.raw import ABSENT, read_as
-from mooring.core.result import TaskState
+from mooring.core.protocol.raw import ABSENT, read_as
+from mooring.core.protocol.result import TaskState
 from mooring.errors import ProtocolError, TimedOut
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.client import report_task

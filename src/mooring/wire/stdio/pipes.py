@@ -40,8 +40,8 @@ from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
-from mooring.core.failure import Ending
-from mooring.core.limits import Limits
+from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.limits import Limits
 from mooring.errors import Clogged
 from mooring.wire.rpc.message import Message, Request, Response, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal

@@ -1,0 +1,64 @@
+"""What a program sends with one call besides its arguments."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from msgspec import Struct
+
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.header import check_added_headers
+from mooring.core.text.secret import is_secret, list_secrets
+from mooring.errors import ConfigError
+
+_RESERVED: Final = "io.modelcontextprotocol/"
+_PROGRESS: Final = "progressToken"
+
+
+class CallExtras(Struct, frozen=True, dict=True):
+    """Keys for the `_meta` of a call, and headers for its HTTP requests. `make_extras` checks them."""
+
+    meta: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] | None = None
+    capabilities: Mapping[str, Any] | None = None
+    """What the program behind the call can be asked for, where each request says so. `None` for what Mooring can."""
+    era: EraName | None = None
+    """The era of the program behind the call; `None` for Mooring itself, which takes any."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is sent with the call but its arguments."""
+        return self.meta is None and self.headers is None and self.capabilities is None
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """What no error may repeat of them."""
+        headers = self.headers or {}
+        return list_secrets(value for name, value in headers.items() if is_secret(name, value))
+
+
+NO_EXTRAS: Final = CallExtras()
+
+
+def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> CallExtras:
+    """The extras of a call. Raises: ConfigError if one is not the program's to set."""
+    if not meta and not headers:
+        return NO_EXTRAS
+    checked_meta = _check_meta(meta) if meta else None
+    checked_headers = check_added_headers(headers) if headers else None
+    return CallExtras(checked_meta, checked_headers)
+
+
+def make_passed_extras(
+    meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None, era: EraName | None
+) -> CallExtras:
+    """The extras of a request that is passed on for another program. Raises: as `make_extras`."""
+    return CallExtras(_check_meta(meta) if meta else None, None, capabilities, era)
+
+
+def _check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The same keys. Raises: ConfigError if the protocol sets one of them."""
+    for key in meta:
+        if key == _PROGRESS or key.startswith(_RESERVED):
+            raise ConfigError(f"{key} is set by the protocol. Leave it out of `meta`.")
+    return dict(meta)

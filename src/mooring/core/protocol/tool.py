@@ -1,0 +1,135 @@
+"""What a server offers: tools, resources, resource templates and prompts."""
+
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import DecodeError, Raw, Struct, field
+
+from mooring.core.protocol.raw import ABSENT, read
+from mooring.errors import ProtocolError
+
+T = TypeVar("T")
+
+Pair: TypeAlias = tuple[str, str]
+"""A server's name and the raw name of its tool: the key that rules, pins, logs and calls use."""
+TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
+
+
+class Hints(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What a server claims about its tool; `None` where it says nothing. Not to be relied on."""
+
+    title: str | None = None
+    read_only_hint: bool | None = None
+    destructive_hint: bool | None = None
+    idempotent_hint: bool | None = None
+    open_world_hint: bool | None = None
+
+
+class Execution(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Whether a tool may or must be called as a task."""
+
+    task_support: TaskSupport = "forbidden"
+
+
+class _Described(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    # omit_defaults: a field that was not sent is empty bytes, and JSON with empty bytes in the middle is not JSON.
+    title: str | None = None
+    description: str | None = None
+    icons: Raw = ABSENT
+    meta: Raw = field(default=ABSENT, name="_meta")
+
+
+class Tool(_Described, frozen=True):
+    """One tool; its schemas stay bytes until somebody reads them."""
+
+    name: str
+    input_schema: Raw
+    output_schema: Raw = ABSENT
+    annotations: Hints | None = None
+    execution: Execution | None = None
+
+    def __repr__(self) -> str:
+        return f"<ListedTool {self.name!r}>"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema of its arguments. Raises: ProtocolError if it cannot be read."""
+        return _read_schema(self.name, self.input_schema)
+
+    @property
+    def result_schema(self) -> dict[str, Any] | None:
+        """The schema of its structured result, if it has one. Raises: ProtocolError."""
+        return _read_schema(self.name, self.output_schema) if self.output_schema else None
+
+
+class Resource(_Described, frozen=True):
+    """One resource that can be read by its URI."""
+
+    uri: str
+    name: str = ""
+    mime_type: str | None = None
+    size: float | None = None
+    annotations: Raw = ABSENT
+
+    def __repr__(self) -> str:
+        return f"<Resource {self.uri!r}>"
+
+
+class ResourceTemplate(_Described, frozen=True):
+    """A pattern of URIs of resources."""
+
+    uri_template: str
+    name: str = ""
+    mime_type: str | None = None
+    annotations: Raw = ABSENT
+
+    def __repr__(self) -> str:
+        return f"<ResourceTemplate {self.uri_template!r}>"
+
+
+class Argument(Struct, frozen=True, omit_defaults=True):
+    """One argument of a prompt."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    required: bool | None = None
+
+
+class Prompt(_Described, frozen=True):
+    """One prompt with arguments to fill in."""
+
+    name: str
+    arguments: tuple[Argument, ...] | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(argument.name for argument in self.arguments or ())
+        return f"<Prompt {self.name!r} ({names})>"
+
+
+class Rejected(Struct, frozen=True):
+    """An entry of a list that cannot be used, and why; the other entries can."""
+
+    name: str
+    reason: str
+
+
+class Listing(Struct, Generic[T], frozen=True):
+    """What a server listed; `note` says why the rest is missing, if some is.
+
+    `ttl` is how many seconds the list may be kept, and `shared` whether it is the same for every user. Both are what
+    the server says, and `None` if it says nothing.
+    """
+
+    items: tuple[T, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    note: str = ""
+    ttl: float | None = None
+    shared: bool | None = None
+
+
+def _read_schema(name: str, raw: Raw) -> dict[str, Any]:
+    try:
+        schema = read(raw)
+    except DecodeError as error:
+        raise ProtocolError("The server", f"a schema of the tool {name!r} cannot be read: {error}") from error
+    return schema if isinstance(schema, dict) else {}

@@ -1,0 +1,134 @@
+"""Who answers in a conversation: what is asked for, before the session that goes on, before the settings."""
+
+from typing import TYPE_CHECKING, Final, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.conversation.backend_name import BACKENDS, BackendName, is_program
+from mooring.core.conversation.verdict import CommandPermissions, Mode
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.protocol.limits import TurnLimits
+from mooring.errors import ConfigError
+from mooring.settings import Settings
+from mooring.verbs.agent.session_start import SessionStart
+
+if TYPE_CHECKING:
+    from mooring.agents.sessions.store import SessionSummary
+
+_NEVER_RESTORED: Final = "bypass"
+"""The mode that a person has to ask for each time."""
+
+
+class BackendChoice(Struct, frozen=True):
+    """Who answers, and in which session: one that is to be continued, or handed over, is named by its id."""
+
+    backend: BackendName
+    session: SessionStart
+    continued: "SessionSummary | None" = None
+    """The session that goes on, as it was left."""
+
+    @property
+    def remembers_model(self) -> "SessionSummary | None":
+        """The session whose model answers again: not one with somebody else, who has other models."""
+        return None if self.session.handed_over is not None else self.continued
+
+
+def choose_backend(
+    asked: BackendName | None, model: str | None, start: SessionStart, viewpoint: Viewpoint, settings: Settings
+) -> BackendChoice:
+    """Who is meant. `asked` is what `-b` says, `model` what `-m` says.
+
+    A session goes on with whoever answered in it; with somebody else who is asked for, a new one is begun with its
+    transcript. Otherwise the setting `backend` decides; without it a model answers if somebody chose one, else the
+    person.
+
+    Raises: ConfigError if the session isn't there, or is with somebody unknown; FileError.
+    """
+    continued = find_continued(asked, start, viewpoint)
+    if continued is not None and asked is not None and is_handed_over(continued, asked):
+        return BackendChoice(asked, SessionStart(handed_over=continued.id), continued)
+    if continued is not None:
+        return BackendChoice(_read_backend(continued), SessionStart(continued.id), continued)
+    named: BackendName | None = asked or settings["backend"]
+    if named is not None:
+        return BackendChoice(named, start)
+    # A key alone chooses no model: somebody has to have named one.
+    has_model = model or viewpoint.where.env.get("MOORING_MODEL") or settings["model"]
+    return BackendChoice("api" if has_model else "manual", start)
+
+
+# --- a conversation that goes on --------------------------------------------------------------------------------------
+
+
+def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Viewpoint) -> "SessionSummary | None":
+    """The session that is to go on, as it was left; `None` for a new one.
+
+    The last of a folder is the last with whoever is `asked` for, if there is one.
+
+    Raises: as `choose_backend`.
+    """
+    if start.resume is None and not start.newest:
+        return None
+    from mooring.agents.sessions.store import SessionStore  # most conversations are new, and need no database yet
+
+    store = SessionStore(viewpoint.where)
+    if not start.newest:
+        return store.find(start.resume or "")
+    with_asked = store.list(viewpoint.cwd, backend=asked, most=1)
+    return with_asked[0] if with_asked else store.find_newest(viewpoint.cwd)
+
+
+def is_handed_over(continued: "SessionSummary | None", asked: BackendName | None) -> bool:
+    """Whether the session that goes on was with somebody else than is asked for, and so goes on in a new one."""
+    return continued is not None and asked is not None and continued.backend != asked
+
+
+def describe_handover(continued: "SessionSummary | None", asked: BackendName | None) -> str:
+    """What is said if a session goes on with somebody else; empty if it doesn't."""
+    if continued is None or not is_handed_over(continued, asked):
+        return ""
+    return f"Continues {continued.id}, which was with {continued.answerer}, as a new conversation."
+
+
+def _read_backend(session: "SessionSummary") -> BackendName:
+    for known in BACKENDS:
+        if session.backend == known:
+            return known
+    raise ConfigError(f"The session {session.id} is with {session.backend!r}, which this version doesn't know.")
+
+
+def restore_mode(continued: "SessionSummary | None", permissions: CommandPermissions) -> CommandPermissions:
+    """What a command adds to the permissions, with the mode of the session that goes on unless it names one itself."""
+    if continued is None or permissions.mode is not None:
+        return permissions
+    mode = next((known for known in get_args(Mode) if known == continued.mode), None)
+    return permissions if mode == _NEVER_RESTORED else replace(permissions, mode=mode)
+
+
+def describe_lost_mode(continued: "SessionSummary | None", asked: Mode | None, now: Mode) -> str:
+    """What is said if the mode of the session that goes on isn't restored; empty if it is. `asked` is by an option."""
+    if continued is None or asked is not None or continued.mode != _NEVER_RESTORED or now == _NEVER_RESTORED:
+        return ""
+    return f"Permissions were bypassed in this conversation. It goes on in {now} mode; --permission-mode changes that."
+
+
+def restore_model(continued: "SessionSummary | None", asked: str | None, agent_model: str | None) -> str | None:
+    """The model as another agent's program names it: the one asked for, else the one that answered last.
+
+    `agent_model` is what the definition of an agent says that was named just now; the program knows it too.
+    """
+    if asked is not None or agent_model is not None or continued is None:
+        return asked
+    return continued.model or None
+
+
+TELL_COSTS = ("opencode",)
+"""The programs that say what each reply cost. Claude Code does so at the end of a turn, Copilot never."""
+
+
+def check_model_options(backend: BackendName, limits: TurnLimits) -> None:
+    """Refuse an option that whoever answers cannot follow. Raises: ConfigError."""
+    if is_program(backend) and backend not in TELL_COSTS and limits.max_cost is not None:
+        hint = "Leave out --max-cost; --token-budget holds."
+        raise ConfigError(f"{backend} doesn't say what a reply costs, so its cost cannot be limited.", hint)

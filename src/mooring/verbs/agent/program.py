@@ -1,0 +1,294 @@
+"""Another agent's program in a conversation: started beside a host, given its servers, and kept as a session."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import FoundAgents, find_agents
+from mooring.agents.instructions.collect import collect_instructions
+from mooring.agents.instructions.section import write_section
+from mooring.agents.sessions.handover import Handover, make_handover
+from mooring.agents.sessions.told import ToldConversation
+from mooring.agents.taken_names import TakenNames
+from mooring.backends.bridge.bridge import AgentBridge, open_bridge
+from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.host_servers import SwitchServer
+from mooring.backends.own_tools import OWN_TOOLS
+from mooring.backends.programs import PROGRAM_FACTS
+from mooring.core.conversation.backend_name import ProgramName, ServersWay
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import Backend, EmitTurnEvent, ServerStatus, TurnDone, TurnEvent, TurnInput
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
+from mooring.core.definitions.taken_name import TakenName
+from mooring.core.protocol.limits import TurnLimits
+from mooring.errors import ConfigError
+from mooring.host.host import Host
+from mooring.host.options import Policy, find_mode
+from mooring.servers.launch.environment import make_launch
+from mooring.verbs.agent.choose_backend import TELL_COSTS
+from mooring.verbs.agent.options import add_set_limits, find_idle_cost
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.sessions import OpenedSession, open_session
+
+OpenProgram: TypeAlias = Callable[[AgentBridge, BackendOptions], Awaitable[Backend]]
+
+
+class ProgramOptions(Struct, frozen=True, kw_only=True):
+    """Which program answers, and how."""
+
+    name: ProgramName
+    model: str | None = None
+    """The model as the program names it; `None` for its own default."""
+    agent: AgentDefinition | None = None
+    """The defined agent that the person talks to, if it is one."""
+    ask: Ask
+    policy: Policy | None = None
+    """As in `Host.registry`; the host's own if it is `None`."""
+    switch: SwitchServer | None = None
+    """How servers of the host are enabled and disabled, if they are."""
+    limits: TurnLimits = TurnLimits()
+    """How far a turn may go, as far as somebody said so; the settings hold for the rest."""
+
+    @property
+    def agent_name(self) -> str | None:
+        return None if self.agent is None else self.agent.name
+
+
+class KeptProgram:
+    """A program that answers, with each turn written down. A `Backend`."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        told: ToldConversation,
+        servers: ServersWay,
+        session: str,
+        reporter: AgentReporter,
+        handover: Handover | None = None,
+    ) -> None:
+        self.servers = servers
+        """How it gets the servers."""
+        self.session = session
+        """The id under which the conversation is stored."""
+        self._backend = backend
+        self._told = told
+        self._reporter = reporter
+        self._handover = handover
+        """What the program has yet to be given of an earlier conversation."""
+
+    @property
+    def name(self) -> str:
+        return self._backend.name
+
+    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+        """See `Backend.turn`."""
+
+        sent = self._add_handover(said)
+
+        def keep_and_emit(event: TurnEvent) -> None:
+            self._told.take(event)
+            if isinstance(event, TurnDone) and event.parent is None and event.reason != "failed" and sent is not said:
+                self._handover = None
+            emit(event)
+
+        self._told.begin_turn(said)
+        await self._told.settle()
+        # A task of its own: a limit cancels it, and not what waits for it.
+        working = asyncio.ensure_future(self._backend.turn(sent, keep_and_emit))
+        self._reporter.on_limit = working.cancel
+        try:
+            await working
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            is_canceled = task is not None and task.cancelling() > 0
+            if self._reporter.stopped_by is None or is_canceled:
+                raise
+
+    def _add_handover(self, said: TurnInput) -> TurnInput:
+        """What is said, with the transcript of an earlier conversation unless the program has it already."""
+        # A command of the program's own need not go to its model.
+        if self._handover is None or said.text.startswith("/"):
+            return said
+        return TurnInput(said.text, (self._handover.text, *said.attachments))
+
+    async def status(self) -> Sequence[ServerStatus]:
+        """See `Backend.status`."""
+        return await self._backend.status()
+
+    async def switch(self, server: str, on: bool) -> None:
+        """See `Backend.switch`."""
+        await self._backend.switch(server, on)
+
+    async def reconnect(self, server: str) -> None:
+        """See `Backend.reconnect`."""
+        await self._backend.reconnect(server)
+
+    async def close(self) -> None:
+        """See `Backend.close`."""
+        await self._backend.close()
+
+
+@asynccontextmanager
+async def open_program(
+    host: Host, options: ProgramOptions, start: SessionStart, *, on_problem: Callable[[Problem], None]
+) -> AsyncIterator[KeptProgram]:
+    """A program on an open host, in a session on disk: a new one, or one that goes on by the program's own means.
+
+    `on_problem` is told if the session can't be kept.
+
+    Raises: ConfigError if the program isn't installed or can't be started; as `open_session`.
+    """
+    viewpoint = host.viewpoint
+    session = open_session(
+        viewpoint.where,
+        viewpoint.cwd,
+        start,
+        model=options.model,
+        agent=options.agent_name,
+        backend=options.name,
+        mode=find_mode(options.policy) or host.call_policy().mode,
+        days=host.settings["sessionDays"],
+        on_problem=on_problem,
+    )
+    async with session as opened, _open_bridge(host, options, opened) as bridge:
+        # In a thread: it looks at the disk, and a home may be on a slow one.
+        found = await asyncio.to_thread(find_agents, viewpoint)
+        bridge.reporter.taken_names = await asyncio.to_thread(_find_taken_names, viewpoint, found)
+        settings = _make_backend_options(host, options, opened, _list_agents(found, options))
+        if not PROGRAM_FACTS[options.name].reads_instructions:
+            settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
+        bridge.reporter.limits = _settle_limits(host, options, on_problem)
+        backend = await _start(bridge, settings, options.name, opened)
+        told = ToldConversation(opened.journal)
+        handover = _find_handover(opened)
+        try:
+            yield KeptProgram(backend, told, settings.servers, opened.journal.id, bridge.reporter, handover)
+        finally:
+            await backend.close()
+
+
+def _settle_limits(host: Host, options: ProgramOptions, on_problem: Callable[[Problem], None]) -> TurnLimits:
+    """The limits of a turn; `on_problem` is told of a setting that has no effect."""
+    limits = add_set_limits(options.limits, host.settings)
+    if limits.max_cost is None or options.name in TELL_COSTS:
+        return limits
+    on_problem(find_idle_cost(host.settings, f"{options.name} doesn't say what a reply costs"))
+    return replace(limits, max_cost=None)
+
+
+@asynccontextmanager
+async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSession) -> AsyncIterator[AgentBridge]:
+    turns = 0 if opened.resumed is None else opened.resumed.session.turns
+    reporter = AgentReporter(opened.journal.id, options.name, turn=turns)
+    opening = open_bridge(
+        host,
+        reporter,
+        ask=options.ask,
+        policy=options.policy,
+        # What its file denies or asks about; it never allows anything.
+        rules=() if options.agent is None else options.agent.rules,
+        switch=options.switch,
+        way=host.settings["backendServers"],
+        program=OWN_TOOLS[options.name],
+    )
+    async with opening as bridge:
+        yield bridge
+
+
+def _find_taken_names(viewpoint: Viewpoint, found: FoundAgents) -> dict[str, TakenName]:
+    """The names that the project's agents took and the person has not approved."""
+    names = TakenNames(viewpoint)
+    return {taken.name: taken for taken in names.list_agents(found) if not names.is_approved(taken)}
+
+
+def _list_agents(found: FoundAgents, options: ProgramOptions) -> tuple[AgentDefinition, ...]:
+    """The agents that a program can use as its own: those that files define, and the built-in ones it lacks."""
+    brought = PROGRAM_FACTS[options.name].sub_agents
+    return tuple(
+        definition for definition in found.by_name.values() if _is_offered(definition, options.agent_name, brought)
+    )
+
+
+def _is_offered(definition: AgentDefinition, main: str | None, brought: Sequence[str]) -> bool:
+    is_own = definition.origin.scope == "builtin" and definition.name in brought
+    return not is_own or definition.name == main
+
+
+def _make_backend_options(
+    host: Host, options: ProgramOptions, opened: OpenedSession, agents: tuple[AgentDefinition, ...]
+) -> BackendOptions:
+    viewpoint = host.viewpoint
+    # The program is the person's own: it gets their environment, and of what looks like a secret its provider's keys.
+    launch = make_launch(
+        (options.name,),
+        viewpoint.where,
+        viewpoint.cwd,
+        own=True,
+        pass_env=PROGRAM_FACTS[options.name].keys,
+        settings=host.settings["env"],
+    )
+    servers: ServersWay = host.settings["backendServers"]
+    return BackendOptions(
+        cwd=viewpoint.cwd,
+        env=launch.env,
+        guard=host.guard,
+        model=options.model,
+        agents=agents,
+        agent=options.agent_name,
+        servers=servers,
+        resume=None if opened.resumed is None else opened.resumed.session.backend_session,
+        on_session=opened.journal.name_backend_session,
+        mode=find_mode(options.policy),
+    )
+
+
+def _read_instructions(host: Host) -> str:
+    """What AGENTS.md, CLAUDE.md and the like say, as a section of a system prompt."""
+    found = collect_instructions(host.viewpoint)
+    return write_section(found.files, host.viewpoint.where)
+
+
+def _find_handover(opened: OpenedSession) -> Handover | None:
+    """What the program is given of an earlier conversation: also of its own, if it never came to remember that."""
+    resumed = opened.resumed
+    if resumed is None or resumed.session.backend_session is not None:
+        return opened.handover
+    session = resumed.session
+    return make_handover(session.id, session.answerer, session.turns, resumed.messages, None)
+
+
+async def _start(bridge: AgentBridge, settings: BackendOptions, name: ProgramName, opened: OpenedSession) -> Backend:
+    """Open a program. Raises: ConfigError if it isn't installed, or can't be used here."""
+    try:
+        return await _load(name)(bridge, settings)
+    except ConfigError as error:
+        if opened.resumed is None:
+            raise
+        reason = str(error).removesuffix(error.hint).rstrip()
+        command = f"mooring chat --resume {opened.resumed.session.id} -b NAME"
+        hint = f"{error.hint} Or go on with somebody else: {command}".lstrip()
+        raise ConfigError(f"This conversation is with {PROGRAM_FACTS[name].label}. {reason}", hint) from error
+
+
+def _load(name: ProgramName) -> OpenProgram:
+    """Load the backend of a program; each brings libraries that nothing else needs."""
+    match name:
+        case "claude":
+            from mooring.backends.claude import open_claude
+
+            return open_claude
+        case "copilot":
+            from mooring.backends.copilot import open_copilot
+
+            return open_copilot
+        case "opencode":
+            from mooring.backends.opencode import open_opencode
+
+            return open_opencode

@@ -1,0 +1,384 @@
+"""`mooring.agent`: a host's tools, a model and the loop between them, put together for any face or program."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import AgentFiles
+from mooring.agents.history import Message
+from mooring.agents.model import Model
+from mooring.agents.reporter import TurnReporter
+from mooring.agents.selection import apply_selection
+from mooring.agents.sessions.store import SessionSummary
+from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
+from mooring.backends.agent import AgentBackend
+from mooring.backends.host_servers import HostServers
+from mooring.core.conversation.call import ConversationEvent
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.limits import TurnLimits
+from mooring.errors import ConfigError, ModelError, NoModel
+from mooring.host.first_starts import FirstStarts, follow_first_starts
+from mooring.host.host import Host
+from mooring.host.options import Policy, find_mode
+from mooring.tools.registry import Registry
+from mooring.tools.tool import ModelTool
+from mooring.verbs.agent.options import AgentOptions, AgentPast, settle_limits
+from mooring.verbs.agent.servers import AgentServers
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.sessions import OpenedSession, open_session
+from mooring.verbs.agent.sub_agents import AgentPlace
+from mooring.verbs.agent.thread import open_thread
+from mooring.verbs.agent.words import AgentWords
+
+if TYPE_CHECKING:
+    from mooring.tools.results.outcome import Media
+    from mooring.verbs.agent.defined_agent import DefinedAgent
+
+
+class Agent:
+    """A model that uses a host's tools, in one conversation. `mooring.agent` makes one."""
+
+    def __init__(self, backend: AgentBackend, registry: Registry, lacks: tuple[Problem, ...] = ()) -> None:
+        self.backend = backend
+        self.registry = registry
+        self.lacks = lacks
+        """Why servers of its own are not there, and which settings have no effect."""
+        self._working: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.model}, {len(self.history)} messages>"
+
+    @property
+    def model(self) -> str:
+        """The provider and the model."""
+        return self.backend.thread.model.name
+
+    @property
+    def takes(self) -> Collection["Media"]:
+        """What the model takes besides text."""
+        return self.backend.thread.model.takes
+
+    @property
+    def session(self) -> str:
+        """Identifies the conversation."""
+        return self.backend.thread.reporter.session
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """What was said and done so far, as the model is sent it."""
+        return tuple(self.backend.thread.messages)
+
+    async def turn(self, said: str | TurnInput) -> AsyncGenerator[TurnEvent, None]:
+        """Say something, and follow what happens: from `TurnStarted` to `TurnDone`.
+
+        Leaving the iteration early, as with `break` inside `contextlib.aclosing`, ends the turn and its calls; servers
+        are not affected. A model that fails is an event too.
+
+        Raises: ConfigError if another turn is under way; what `ask` raises.
+        """
+        events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+        working = asyncio.create_task(self.run_turn(said, events.put_nowait))
+        working.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await working
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+
+    async def run(self, said: str | TurnInput) -> TurnDone:
+        """Say something, and wait for the end of the turn; its `reason` says whether the model had finished.
+
+        Raises: ModelError if the model failed; ConfigError if another turn is under way; what `ask` raises.
+        """
+        errors: list[str] = []
+        done: list[TurnDone] = []
+
+        def note(event: TurnEvent) -> None:
+            if event.parent is not None:
+                return
+            if isinstance(event, TurnDone):
+                done.append(event)
+            elif isinstance(event, TurnFailed) and event.retry_in is None:
+                errors.append(event.error)
+
+        await self.run_turn(said, note)
+        if done[-1].reason == "failed":
+            raise ModelError(self.model, errors[-1].removeprefix(f"{self.model}: "))
+        return done[-1]
+
+    async def run_turn(self, said: str | TurnInput | None, emit: EmitTurnEvent) -> None:
+        """The same with a function that receives the events; it must not block.
+
+        Without anything said, a turn that was interrupted goes on where it was: see `is_interrupted`.
+
+        Raises: as `turn`.
+        """
+        if self._closing.is_set():
+            raise ConfigError("This agent is closed. Use it inside its `async with`.")
+        if self._working is not None:
+            raise ConfigError("This agent is working on a turn. Wait for its end, or open another agent.")
+        # A task of its own, so that closing ends the turn and not whoever waits for it.
+        self._working = asyncio.create_task(self._work(said, emit))
+        try:
+            await self._working
+        except asyncio.CancelledError:
+            is_wanted = (task := asyncio.current_task()) is not None and not task.cancelling()
+            if self._closing.is_set() and is_wanted:
+                raise ConfigError("This agent was closed while it worked on a turn. The turn ended.") from None
+            raise
+        finally:
+            self._working = None
+
+    async def _work(self, said: str | TurnInput | None, emit: EmitTurnEvent) -> None:
+        if said is None:
+            await self.backend.resume(emit)
+        else:
+            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
+
+    async def close(self) -> None:
+        """End the turn under way and its calls; whoever waits for it gets an error. `async with` does this."""
+        self._closing.set()
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.wait({self._working})
+
+    async def cancel(self, id: str) -> bool:
+        """End one call of the turn under way, such as a sub-agent's; the turn goes on. False if there is none."""
+        return await self.registry.cancel(id)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the last turn was cut off while calls of the model waited: a session that goes on may begin so."""
+        return self.backend.thread.is_interrupted
+
+
+@asynccontextmanager
+async def open_agent(
+    host: Host, model: Model, options: AgentOptions, *, tell: Callable[[ConversationEvent], None] | None = None
+) -> AsyncIterator[Agent]:
+    """An agent on an open host. `tell` receives what happens to its tools, as `Host.registry` has it.
+
+    The model is closed by whoever made it: a program may use one for several agents.
+
+    Raises: ConfigError if an option is invalid.
+    """
+    past = options.past or AgentPast(uuid4().hex)
+    reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
+    ask = options.ask and reporter.wrap_ask(options.ask)
+    place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
+    starts = options.starts or follow_first_starts(host)
+    limits, idle = settle_limits(options, host.settings, model)
+    options = replace(options, limits=limits)
+    async with open_thread(host, model, options, reporter, place, tell) as opened:
+        prepare = partial(_prepare_turn, starts, options, opened.registry)
+        backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
+        made = Agent(backend, opened.registry, (*opened.brought.lacks, *idle))
+        try:
+            yield made
+        finally:
+            await made.close()
+
+
+@asynccontextmanager
+async def _closing_model(model: Model) -> AsyncIterator[None]:
+    """Close a model of ours at the end."""
+    try:
+        yield
+    finally:
+        await model.close()
+
+
+async def _prepare_turn(starts: FirstStarts, options: AgentOptions, registry: Registry) -> None:
+    """Wait for servers that are new, and look at the files that the agent goes by: they may have changed."""
+    await starts.wait()
+    if options.refresh is not None:
+        await options.refresh(registry)
+    if options.words is not None:
+        await options.words.refresh(registry)
+
+
+def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
+    """What finds the agents that can be started as sub-agents."""
+    given = options.agents
+    if given is None:
+        return AgentFiles(host.viewpoint).find
+    return lambda: select_agents(given)
+
+
+@asynccontextmanager
+async def open_kept_agent(
+    host: Host,
+    model: Model,
+    options: AgentOptions,
+    start: SessionStart,
+    *,
+    on_problem: Callable[[Problem], None],
+    tell: Callable[[ConversationEvent], None] | None = None,
+) -> AsyncIterator[Agent]:
+    """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept, and
+    which servers of its own the agent goes without. The model is closed at the end.
+
+    Raises: as `open_agent` and `open_session`.
+    """
+    viewpoint = host.viewpoint
+    session = open_session(
+        viewpoint.where,
+        viewpoint.cwd,
+        start,
+        model=model.name,
+        agent=options.agent,
+        mode=find_mode(options.policy) or host.call_policy().mode,
+        window=model.window,
+        days=host.settings["sessionDays"],
+        on_problem=on_problem,
+    )
+    async with _closing_model(model), session as opened:
+        kept = replace(options, journal=opened.journal, past=_make_past(opened))
+        async with open_agent(host, model, kept, tell=tell) as agent:
+            opened.journal.list_loaded = lambda: agent.registry.loaded
+            for lack in agent.lacks:
+                on_problem(lack)
+            yield agent
+
+
+def _make_past(opened: OpenedSession) -> AgentPast:
+    resumed = opened.resumed
+    if resumed is None:
+        handed_over = () if opened.handover is None else (opened.handover.message,)
+        return AgentPast(opened.journal.id, messages=handed_over)
+    return AgentPast(opened.journal.id, resumed.session.turns, resumed.messages, resumed.ended, resumed.loaded)
+
+
+async def choose_model_for(host: Host, spec: str | None, agent_model: str | None = None) -> Model:
+    """The model that is meant: `spec`, else that of the agent's definition, else what the environment or the settings
+    name. Raises: ConfigError."""
+    from mooring.backends.api.choose import choose_model  # only where a model is wanted
+
+    return await choose_model(spec, host.viewpoint.where, host.settings, agent_model)
+
+
+async def restore_model_for(
+    host: Host, spec: str | None, agent_model: str | None, continued: SessionSummary | None, *, is_agent_named: bool
+) -> Model:
+    """The same for a conversation that may go on: with the model that answered in it, unless `spec` or an agent that
+    is named now (`is_agent_named`) says otherwise. Raises: ConfigError."""
+    if spec is not None or continued is None:
+        return await choose_model_for(host, spec, agent_model)
+    from mooring.backends.api.choose import choose_model  # only where a model is wanted
+
+    where, previous = host.viewpoint.where, continued.model
+    # The model that answered is what came of the agent's file, if nobody names another agent.
+    from_file = agent_model if is_agent_named else None
+    try:
+        return await choose_model(None, where, host.settings, from_file, previous)
+    except NoModel as error:
+        reason = str(error).removesuffix(error.hint).rstrip()
+        hint = f"{error.hint} Or choose another model with -m PROVIDER:MODEL."
+        raise NoModel(f"This conversation can't go on with its model: {reason}", hint) from error
+
+
+def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptions:
+    """The options of a conversation with a defined agent, whose definition narrows what they permit."""
+    definition = defined.definition
+    return replace(
+        options,
+        agent=definition.name,
+        find_taken_name=lambda: defined.taken_name,
+        role=lambda: defined.definition.prompt,
+        refresh=partial(defined.refresh, within=options.within),
+        within=apply_selection(definition.tools, options.within),
+        # Before the others: the first that matches decides, and these only deny or ask.
+        rules=(*definition.rules, *options.rules),
+        own_max_turns=definition.max_turns,
+        brings=definition if definition.servers else None,
+        startable=definition.startable,
+    )
+
+
+@asynccontextmanager
+async def agent(
+    host: Host,
+    model: str | Model | None = None,
+    *,
+    instructions: str = "",
+    ask: Ask | None = None,
+    policy: Policy | None = None,
+    rules: Iterable[Rule] = (),
+    tools: Iterable[ModelTool] = (),
+    local: bool = False,
+    instruction_files: bool = False,
+    allow: Iterable[str] | None = None,
+    deny: Iterable[str] = (),
+    max_turns: int | None = None,
+    max_cost: float | None = None,
+    token_budget: int | None = None,
+    agent: str | None = None,
+    agents: Iterable[AgentDefinition] | None = None,
+) -> AsyncIterator[Agent]:
+    """A model that uses everything a host offers:
+
+        async with mooring.open() as host, mooring.agent(host, "anthropic:claude-sonnet-5-5") as agent:
+            done = await agent.run("Which of my repositories has the most open issues?")
+            print(done.text)
+
+    Args:
+        model: the provider and the model, or a `Model` of your own, which stays yours to close. By default, what
+            `MOORING_MODEL` or the settings say.
+        instructions: what it is told besides, in its system prompt.
+        ask, policy, rules: who is asked about calls, and which may be made unasked, as in `mooring.open`.
+        tools: tools of its own; `mooring.tool` makes one.
+        local: whether it has the tools for this machine too: files, commands, pages. Each call is checked like any
+            other.
+        instruction_files: whether it goes by AGENTS.md, CLAUDE.md and the skills of the host's folder and of the
+            person.
+        allow, deny: globs over `server.tool` of what it may use.
+        max_turns: how many times the model is asked in one turn, at most: 100 unless the settings have another number.
+            With `ask`, a `ContinueTurn` is asked there; without it the turn ends.
+        max_cost: what one turn may cost in US dollars, with its sub-agents. It needs a model whose price is known.
+        token_budget: how many tokens one turn may take, in and out, with those of its sub-agents.
+        agent: the name of a defined agent, as `mooring agents` lists them. Its file says who the model is, and narrows
+            the tools; `model` comes before the one that the file names.
+        agents: the agents that it can start as sub-agents. By default, with `local`, those that agent files define.
+
+    Raises: ConfigError if there is no such model or agent, or an option is invalid.
+    """
+    options = AgentOptions(
+        instructions=instructions,
+        ask=ask,
+        policy=policy,
+        rules=tuple(rules),
+        tools=tuple(tools),
+        local=local,
+        words=AgentWords(host.viewpoint) if instruction_files else None,
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(deny),
+        limits=TurnLimits(max_turns, max_cost, token_budget),
+        agents=None if agents is None else tuple(agents),
+    )
+    agent_model = None
+    if agent is not None:
+        from mooring.verbs.agent.defined_agent import find_defined_agent  # few programs name one
+
+        defined = await find_defined_agent(host, agent)
+        assert defined is not None  # one is named
+        options, agent_model = add_definition(options, defined), defined.definition.model
+    if model is not None and not isinstance(model, str):
+        # It is the program's, which may use it elsewhere too.
+        async with open_agent(host, model, options) as opened:
+            yield opened
+        return
+    chosen = await choose_model_for(host, model, agent_model)
+    async with _closing_model(chosen), open_agent(host, chosen, options) as opened:
+        yield opened

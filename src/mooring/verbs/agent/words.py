@@ -1,0 +1,91 @@
+"""What files and servers' skills say to the agent of one conversation, looked at again before each turn."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from mooring.agents.commands.find import CommandFiles, FoundCommands
+from mooring.agents.commands.section import write_server_skills, write_skills
+from mooring.agents.instructions.collect import FoundInstructions, LinkExit, collect_instructions
+from mooring.agents.instructions.section import write_section
+from mooring.agents.local.workspace import Workspace
+from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.problem import Problem
+from mooring.errors import Denied
+from mooring.tools.registry import Registry
+
+OnProblem: TypeAlias = Callable[[Problem], None]
+
+
+class AgentWords:
+    """The instruction files and skills that one conversation goes by."""
+
+    def __init__(self, viewpoint: Viewpoint, on_problem: OnProblem | None = None) -> None:
+        """`on_problem` is told once about each file that cannot be read."""
+        self.commands = CommandFiles(viewpoint)
+        self.sections: tuple[str, ...] = ()
+        """What the system prompt says of them, as of the last look."""
+        self._viewpoint = viewpoint
+        self._on_problem = on_problem
+        self._told: set[Problem] = set()
+        self._agreed: dict[str, bool] = {}
+        """Whether the person agreed that a link of the project leads to a file outside of it, by the file."""
+
+    async def refresh(self, registry: Registry) -> None:
+        """Look at the files again. A file that a rule keeps from being read is left out."""
+        # In a thread: a home on a network disk that hangs must not stop everything else.
+        found, commands = await asyncio.to_thread(self._look)
+        # What one file imports may have imports of its own.
+        while await self._ask_about(registry, found.exits):
+            found = await asyncio.to_thread(self._collect)
+        offered = await registry.skills.list()
+        files = [file for file in found.files if may_read(registry, self._viewpoint, file.path)]
+        skills = [each for each in commands.skills if may_read(registry, self._viewpoint, each[1].path)]
+        self.sections = (write_section(files, self._viewpoint.where), write_skills(skills))
+        self.sections += (write_server_skills(offered),)
+        self._tell((*found.problems, *commands.problems, *offered.problems))
+
+    def _look(self) -> tuple[FoundInstructions, FoundCommands]:
+        return self._collect(), self.commands.find()
+
+    def _collect(self) -> FoundInstructions:
+        return collect_instructions(self._viewpoint, [real for real, is_agreed in self._agreed.items() if is_agreed])
+
+    async def _ask_about(self, registry: Registry, exits: tuple[LinkExit, ...]) -> bool:
+        """Ask about links that lead out of the project, about each file once; whether one more may be followed."""
+        is_changed = False
+        for exit in exits:
+            if exit.real not in self._agreed:
+                self._agreed[exit.real] = await self._may_follow(registry, exit)
+                is_changed |= self._agreed[exit.real]
+        return is_changed
+
+    async def _may_follow(self, registry: Registry, exit: LinkExit) -> bool:
+        workspace = Workspace(self._viewpoint.where, self._viewpoint.cwd)
+        access = workspace.assess_reading(workspace.resolve(exit.written))
+        # The link may lead elsewhere by now: then the next look finds that.
+        if access.subject != exit.real:
+            return False
+        try:
+            await registry.authorize_reading(access)
+        except Denied:
+            return False
+        return True
+
+    def _tell(self, problems: tuple[Problem, ...]) -> None:
+        for problem in problems:
+            if self._on_problem is not None and problem not in self._told:
+                self._told.add(problem)
+                self._on_problem(problem)
+
+
+def may_read(registry: Registry, viewpoint: Viewpoint, path: str) -> bool:
+    """Whether no rule is against reading a file. That nobody allowed it does not matter: no model chose it.
+
+    Links that lead out of the project are judged where the files are found.
+    """
+    workspace = Workspace(viewpoint.where, viewpoint.cwd)
+    access = workspace.assess_reading(workspace.resolve(path))
+    return registry.may_open(replace(access, unless_named=""))

@@ -1,0 +1,70 @@
+"""The verbs for a person's secrets: store, list and remove them, and say which store takes them."""
+
+import re
+
+from mooring.auth.records import StoredSecret
+from mooring.auth.store import SecretStore, StoreInfo, values_path
+from mooring.core.definitions.paths import Where
+from mooring.core.definitions.template import SECRET_NAME
+from mooring.core.text.suggestions import nearest
+from mooring.display.text import safe, short_path
+from mooring.errors import ConfigError
+
+
+def name_secret(server: str, key: str) -> str:
+    """The name under which a secret of a server is stored: the server's, and that of what it is for."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{server}.{key}").lstrip(".-")[:128]
+
+
+async def store_secret(where: Where, name: str, value: str) -> StoredSecret:
+    """Store a secret under a name, in the store that takes new secrets today; where it is now.
+
+    Raises:
+        ConfigError: the name or the value cannot be one.
+        StoreUnavailable, FileError: the store cannot be used.
+    """
+    check_secret_name(name)
+    return await SecretStore(where).set("secret", name, value, "preferred")
+
+
+async def list_stored_secrets(where: Where) -> tuple[StoredSecret, ...]:
+    """The person's secrets by name, without their values. Raises: FileError."""
+    return await SecretStore(where).list("secret")
+
+
+async def remove_secret(where: Where, name: str) -> None:
+    """Remove a secret.
+
+    Raises:
+        ConfigError: there is none of that name.
+        StoreUnavailable, FileError: the store cannot be used.
+    """
+    check_secret_name(name)
+    store = SecretStore(where)
+    if await store.delete("secret", name):
+        return
+    near = nearest(name, [secret.name for secret in await store.list("secret")], 1)
+    hint = f"Did you mean {near[0]}?" if near else "`mooring secret list` shows those that are stored."
+    raise ConfigError(f"There is no secret {name}. {hint}")
+
+
+async def describe_store(where: Where) -> StoreInfo:
+    """The store that takes new secrets, and why that one. Raises: nothing."""
+    return await SecretStore(where).which()
+
+
+def describe_stored(stored: StoredSecret, where: Where) -> str:
+    """Where a secret is now, and why there if it is in the file."""
+    match stored.store:
+        case "keyring":
+            return f"Stored {stored.name} in the system keyring."
+        case "file":
+            path = safe(short_path(values_path(where), where.home))
+            return f"Stored {stored.name} in {path}, which only you can read, because {safe(stored.why)}."
+
+
+def check_secret_name(name: str) -> None:
+    """Refuse what cannot be a secret's name. Raises: ConfigError."""
+    # The text is not repeated: who types NAME=VALUE has put the secret into it.
+    if not re.fullmatch(SECRET_NAME, name):
+        raise ConfigError("A secret's name may have letters, digits, `_`, `.` and `-` only, at most 128 of them.")

@@ -1,0 +1,123 @@
+"""`enable` and `disable`: in Mooring's own files where the server is defined; otherwise in the person's own record."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from mooring.core.definitions.config import Broken, ServerConfig
+from mooring.core.definitions.paths import Viewpoint
+from mooring.discovery.format import document_kind
+from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.targets import WriteScope
+from mooring.display.text import describe_path, quote_argument, safe
+from mooring.errors import ConfigError
+from mooring.inventory.load import load
+from mooring.inventory.overlay import check_overlay, forget_switch, save_switch
+from mooring.syntax.edit import edit_bytes, put_value, remove_value
+from mooring.verbs.config.add import update_config
+from mooring.verbs.config.locate import check_files_are_read
+
+Reach: TypeAlias = Literal["file", "user", "project"]
+"""Where it was switched: in the file that defines it, or in the record for everywhere or for this project."""
+
+
+class Switched(Struct, frozen=True, rename="camel"):
+    """How a server stands now."""
+
+    name: str
+    enabled: bool
+    changed: bool
+    reach: Reach
+    path: str | None
+    """The file that defines it."""
+    disabled_by: str | None = None
+    approved: bool = True
+
+
+def switch(request: Viewpoint, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
+    """Enable or disable a server for good. An entry of Mooring's own is changed; another tool's file stays as it is.
+
+    Raises:
+        UnknownServer: no server has that name.
+        ConfigError: its definition cannot be used, or the file cannot be changed.
+        FileError: a file cannot be read or written.
+    """
+    check_files_are_read(request)
+    check_overlay(request.where)
+    inventory = load(request, remember=False)
+    choice = inventory.find(name)
+    config = choice.definition.config
+    if isinstance(config, Broken):
+        raise ConfigError(f"{choice.name} cannot be used: it {config.problem.message} ({config.problem.path}).")
+    if config.enabled == on:
+        return _report(request, choice.name, False, "file")
+    is_ours = config.origin.tool == OWN.tool and scope in (None, config.origin.scope)
+    if on:
+        forget_switch(request.where, choice.name, inventory.root)
+    if is_ours and config.origin.path is not None:
+        _switch_in_file(request, config, config.origin.path, on)
+        return _report(request, choice.name, True, "file")
+    reach: WriteScope = scope or "user"
+    # What was only switched off by the record is on again without it.
+    if not on or not _is_enabled(request, choice.name):
+        save_switch(request.where, choice.name, on, inventory.root, everywhere=reach == "user")
+    return _report(request, choice.name, True, reach)
+
+
+def describe_switch(result: Switched, on: bool, home: str) -> str:
+    """What came of switching a server on or off."""
+    name, word = safe(result.name), "enabled" if on else "disabled"
+    path = safe(describe_path(result.path, home))
+    if result.enabled != on:
+        return f"{name} stays disabled by {safe(result.disabled_by or 'its file')}."
+    if not result.changed:
+        return f"{name} is {word} already."
+    if result.reach == "file":
+        return f"{word.capitalize()} {name} in {path}."
+    where = "in this project" if result.reach == "project" else "everywhere"
+    return f"{word.capitalize()} {name} {where}; {path} stays as it is."
+
+
+def advise_on_switch(result: Switched) -> str:
+    """What is still missing before a server that is on can start; empty if nothing is."""
+    if not result.enabled or result.approved:
+        return ""
+    return f"It comes from the project and is not approved: mooring mcp approve {quote_argument(result.name)}"
+
+
+def _switch_in_file(request: Viewpoint, config: ServerConfig, path: str, on: bool) -> None:
+    change = _make_change(config, path, on)
+    update_config(path, lambda data: edit_bytes(data, change), request.where)
+
+
+def _make_change(config: ServerConfig, path: str, on: bool) -> Callable[[str], str]:
+    kind, key = document_kind(path), config.origin.key
+
+    def change(text: str) -> str:
+        if not on:
+            return put_value(text, kind, (*key, "enabled"), False)
+        for switch in ("enabled", "disabled"):
+            if switch in config.raw:
+                text = remove_value(text, kind, (*key, switch))
+        return text
+
+    return change
+
+
+def _is_enabled(request: Viewpoint, name: str) -> bool:
+    return load(request, remember=False).find(name).definition.config.enabled
+
+
+def _report(request: Viewpoint, name: str, changed: bool, reach: Reach) -> Switched:
+    choice = load(request, remember=False).find(name)
+    config = choice.definition.config
+    return Switched(
+        name=choice.name,
+        enabled=config.enabled,
+        changed=changed,
+        reach=reach,
+        path=config.origin.path,
+        disabled_by=config.disabled_by,
+        approved=choice.approved,
+    )

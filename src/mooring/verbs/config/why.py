@@ -1,0 +1,144 @@
+"""`why`: which definitions of a name exist, which one wins, and by which rule."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from mooring.core.definitions.approved import Standing
+from mooring.core.definitions.config import Broken
+from mooring.discovery.choose import explain
+from mooring.discovery.scan import RankedDefinition
+from mooring.display.text import count_noun, describe_origin, describe_trust, quote_command, safe
+from mooring.inventory.load import Inventory, RowSource, describe_source
+from mooring.verbs.config.differences import Difference, list_differences
+
+
+class Candidate(Struct, frozen=True, rename="camel"):
+    """One definition of the name and why it wins or does not."""
+
+    source: RowSource
+    key: tuple[str | int, ...]
+    wins: bool
+    standing: str
+    reason: str
+    adopted_from: str | None = None
+    """The tool that recorded the approval, if it was adopted from there."""
+    trusted_by: str | None = None
+    """Where another tool lets it start: information only."""
+    differences: tuple[Difference, ...] = ()
+    """What it would start or reach differently than the one that wins."""
+
+    @property
+    def starts(self) -> bool:
+        """Whether it wins and may be started."""
+        return self.wins and self.standing in ("own", "approved")
+
+
+class Reasons(Struct, frozen=True):
+    """Every definition of one name, highest first, and the other names of the same connection."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+    aliases: tuple[str, ...]
+
+
+def explain_choice(inventory: Inventory, name: str) -> Reasons:
+    """Every definition of a name, highest first.
+
+    Raises:
+        UnknownServer: no server has that name.
+    """
+    choice = inventory.find(name)
+    definitions = [choice.definition, *choice.shadowed]
+    # What an unapproved project proposes ranks above the person's own, and still does not win.
+    if choice.proposed:
+        definitions.append(choice.proposed)
+    ranked = sorted(definitions, key=lambda definition: definition.rank)
+    candidates = tuple(_describe_candidate(inventory, choice.definition, definition) for definition in ranked)
+    return Reasons(choice.name, candidates, choice.aliases)
+
+
+def _describe_candidate(inventory: Inventory, winner: RankedDefinition, definition: RankedDefinition) -> Candidate:
+    standing = inventory.standing(definition)
+    wins = definition is winner
+    reason = _describe_winner(definition, standing) if wins else explain(winner, definition, standing)
+    return Candidate(
+        describe_source(definition.origin),
+        definition.origin.key,
+        wins,
+        standing,
+        reason,
+        adopted_from=inventory.adopted_from(definition),
+        trusted_by=definition.trusted_by,
+        differences=list_differences(winner.config, definition.config),
+    )
+
+
+def _describe_winner(definition: RankedDefinition, standing: Standing) -> str:
+    config = definition.config
+    if config.disabled_by:
+        return f"wins, but is disabled by {config.disabled_by}"
+    if isinstance(config, Broken):
+        return f"wins, but cannot be used: it {config.problem.message}"
+    return _STANDINGS[standing]
+
+
+_STANDINGS: dict[Standing, str] = {
+    "own": "wins",
+    "approved": "wins",
+    "rejected": "does not start: you rejected it for this project",
+    "changed": "does not start: it changed since you decided about it",
+    "unseen": "does not start: it comes from the project and is not approved",
+}
+"""What a definition that no other one displaces comes to."""
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+
+def describe_candidate(candidate: Candidate, home: str) -> Iterator[str]:
+    """One definition: where it is, then whether it wins, why, and how it differs from the one that does."""
+    source = candidate.source
+    origin = describe_origin(source.tool, source.scope, source.path, home)
+    if candidate.wins:
+        yield f"{'●' if candidate.starts else '○'} {origin}"
+        yield f"    {safe(candidate.reason)}"
+    else:
+        yield f"· {origin}"
+        yield f"    not used: {safe(candidate.reason)}"
+    for line in _describe_differences(candidate.differences):
+        yield f"    {line}"
+    if candidate.adopted_from:
+        yield f"    approved: adopted from {safe(candidate.adopted_from)}"
+    elif candidate.trusted_by:
+        yield f"    {describe_trust(candidate.trusted_by)}"
+
+
+def describe_aliases(reasons: Reasons) -> str:
+    """The other names of the same connection, if there are any."""
+    return f"The same connection also goes by: {safe(', '.join(reasons.aliases))}" if reasons.aliases else ""
+
+
+_MOST_DIFFERENCES = 20
+"""How many fields are shown; `--json` has them all."""
+
+
+def _describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
+    for difference in differences[:_MOST_DIFFERENCES]:
+        yield _describe_difference(difference)
+    left = len(differences) - _MOST_DIFFERENCES
+    if left > 0:
+        yield f"{count_noun(left, 'more difference')}; `mooring mcp why --json` shows all of them"
+
+
+def _describe_difference(difference: Difference) -> str:
+    field = safe(difference.field)
+    if difference.here == difference.winner:
+        return f"{field}: not the same value as the winner's"
+    return f"{field}: {_show(difference.here)} (winner: {_show(difference.winner)})"
+
+
+def _show(value: str | tuple[str, ...] | None) -> str:
+    if not value:
+        return "none"
+    return safe(value) if isinstance(value, str) else quote_command(value)

@@ -1,0 +1,117 @@
+"""Definitions that work, but hardly as their author meant: rivals, names that become one, switches that hide others."""
+
+import re
+from collections.abc import Iterator
+
+from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.config import ServerConfig, list_inputs
+from mooring.core.definitions.paths import Where
+from mooring.discovery.choose import Choice, explain
+from mooring.discovery.edit import list_lacks_of_copy, write_entry
+from mooring.discovery.entry import IN_ENTRY
+from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.scan import RankedDefinition
+from mooring.discovery.translate import Equivalents, translate_config
+from mooring.display.text import quote_argument, safe, short_path
+from mooring.inventory.load import Inventory
+from mooring.permissions.rule import find_idle_denies
+from mooring.verbs.config.list import describe_winner
+from mooring.verbs.doctor.fixes import make_fix, suggest_editor
+from mooring.verbs.doctor.report import Finding
+
+
+def check_pitfalls(inventory: Inventory, where: Where) -> Iterator[Finding]:
+    """What a person should know about definitions that can be used."""
+    yield from _check_names(inventory)
+    for choice in inventory.choices:
+        copies = list(_check_copy(choice, where.home))
+        yield from copies or _check_rivals(inventory, choice, where.home)
+        yield from _check_hidden(choice, where.home)
+    yield from _check_denies(inventory)
+
+
+def _check_copy(choice: Choice, home: str) -> Iterator[Finding]:
+    """A copy in Mooring's own file that lacks something that its original has: it wins all the same."""
+    copy = choice.definition.config
+    if not isinstance(copy, ServerConfig) or copy.origin.tool != OWN.tool:
+        return
+    for other in choice.shadowed:
+        original = other.config
+        lacks = list_lacks_of_copy(copy, original) if isinstance(original, ServerConfig) else ()
+        if isinstance(original, ServerConfig) and lacks:
+            keys = ", ".join(f"`{safe(key)}`" for key in lacks)
+            what = f"An earlier import left out {keys}, which {_describe_place(other, home)} has; the copy wins"
+            yield Finding(choice.name, what, copy.origin.path, None, _suggest_copy(copy, original), True)
+            return
+
+
+def _suggest_copy(copy: ServerConfig, original: ServerConfig) -> str:
+    name = quote_argument(copy.name)
+    inputs = list_inputs(original.written or original.connection, original.oauth)
+    # Which values they have does not matter here, only whether the whole can be written.
+    places = dict.fromkeys(("workspace", "workspace-name", "home", "separator"), "/x")
+    equivalents = Equivalents(places, secrets={each.id: "x" for each in inputs})
+    scope = " -s project" if copy.origin.scope == "project" else ""
+    if write_entry(translate_config(original, OWN, equivalents), OWN).lacks:
+        return make_fix(f"mooring mcp remove {name}{scope}", "the definition that has all of it is used then")
+    command = f"mooring mcp import {name} --from {original.origin.tool} --replace{scope}"
+    return make_fix(command, "copies all of it")
+
+
+def _check_rivals(inventory: Inventory, choice: Choice, home: str) -> Iterator[Finding]:
+    """The same name in several files, with different definitions."""
+    if not choice.shadowed:
+        return
+    shadows = describe_winner(inventory, choice).shadows
+    rivals = [other for other, shadow in zip(choice.shadowed, shadows, strict=True) if shadow.differs is True]
+    if not rivals:
+        return
+    why = explain(choice.definition, rivals[0], inventory.standing(rivals[0]))
+    places = " and ".join(_describe_place(rival, home) for rival in rivals)
+    what = f"It is defined differently in {places}, and this definition wins: {why}"
+    fix = make_fix(f"mooring mcp why {quote_argument(choice.name)}", "shows the differences")
+    yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
+
+
+def _describe_place(definition: RankedDefinition, home: str) -> str:
+    path = definition.origin.path
+    return short_path(path, home) if path else "the command line"
+
+
+def _check_hidden(choice: Choice, home: str) -> Iterator[Finding]:
+    """A definition that is switched off in its entry still owns the name: the next one does not take its place."""
+    config = choice.definition.config
+    if config.disabled_by is None or not config.disabled_by.endswith(IN_ENTRY):
+        return
+    hidden = [other for other in choice.shadowed if isinstance(other.config, ServerConfig) and other.config.enabled]
+    if hidden:
+        what = f"It is off by {config.disabled_by}, and so is the definition in {_describe_place(hidden[0], home)}"
+        fix = f"mooring mcp enable {quote_argument(choice.name)}"
+        yield Finding(choice.name, what, choice.definition.origin.path, None, fix, False)
+
+
+def _check_names(inventory: Inventory) -> Iterator[Finding]:
+    """Names that become one in the names of tools, where most programs allow only letters, digits and `_`."""
+    firsts: dict[str, str] = {}
+    for choice in inventory.choices:
+        if not choice.definition.config.enabled:
+            continue
+        folded = re.sub(r"[^a-z0-9]+", "_", choice.name.lower()).strip("_")
+        first = firsts.setdefault(folded, choice.name)
+        # In names that are not ASCII, nothing might be left to compare.
+        if first != choice.name and folded:
+            what = f"Its name becomes {folded} in the names of tools, as that of {safe(first)} does"
+            path = choice.definition.origin.path
+            look = suggest_editor(path) if path else f"mooring mcp get {quote_argument(choice.name)}"
+            yield Finding(choice.name, what, path, None, make_fix(look, "rename one of them"), False)
+
+
+def _check_denies(inventory: Inventory) -> Iterator[Finding]:
+    """Find rules that deny tools of a server that is not known here, and may be misspelled."""
+    known = [choice.name for choice in inventory.choices]
+    for value in inventory.settings.every("permissions"):
+        written = [Rule(rule["tool"], rule["action"]) for rule in value.value]
+        for rule in find_idle_denies(written, known):
+            what = f"The deny rule {safe(rule.tool)} matches no known server"
+            look = suggest_editor(value.path) if value.path else "mooring mcp list"
+            yield Finding(None, what, value.path, None, make_fix(look, "check the name of the server in it"), False)

@@ -1,0 +1,57 @@
+"""`call`: one tool of one server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Pair
+from mooring.errors import BadArguments, ConfigError, HeldBack
+from mooring.host.host import Host
+from mooring.host.lookup import is_older
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.verbs.use.deadline import Deadline
+from mooring.verbs.use.naming import HOUR, find_tool, split_target
+from mooring.verbs.use.waiting import Fill, Watcher
+
+
+async def call(
+    host: Host, name: str | Pair, fill: Fill, watcher: Watcher, deadline: Deadline, words: Sequence[str] = ()
+) -> Result:
+    """Call one tool; `fill` makes its arguments from its schema and the words that are not part of its name.
+
+    Raises:
+        UnknownServer, UnknownTool: there is none of that name.
+        ServerDisabled, NotApproved: its server may not be started.
+        ConfigError, BadArguments: the name or the arguments do not fit; nothing was sent.
+        ServerError: the server, or the way to it, failed; TimedOut where it was not in time.
+    """
+    rest = tuple(words)
+    if isinstance(name, str):
+        name, rest = split_target(host, name, words)
+    with deadline.reword_timeouts(name if isinstance(name, str) else ".".join(name)):
+        try:
+            entry = await find_tool(host, name, deadline, watcher.on_guess)
+            entry, arguments = await _fill_in(host, entry, rest, fill, deadline)
+        except HeldBack as error:
+            host.record_held(error)
+            raise
+        # Connected before the call, so that the watcher can tell a slow start from a slow tool.
+        await (await host.admit(entry.server)).session(deadline.until)
+        watcher.on_connected()
+        return await host.call(entry, arguments, timeout=deadline.call_timeout, on_progress=watcher.on_progress)
+
+
+async def _fill_in(
+    host: Host, entry: CatalogEntry, words: Sequence[str], fill: Fill, deadline: Deadline
+) -> tuple[CatalogEntry, Mapping[str, Any]]:
+    """The tool and its arguments; if they don't fit an old list of tools, the server is asked for a new one."""
+    try:
+        return entry, fill(entry.server, entry.definition, words)
+    except (BadArguments, ConfigError):
+        server = host.server(entry.server)
+        if server.is_connected or not is_older(server, HOUR):
+            raise
+        # A new connection lists the tools again.
+        await server.session(deadline.until)
+    fresh = await host.find((entry.server, entry.tool), deadline.seconds_left)
+    return fresh, fill(fresh.server, fresh.definition, words)

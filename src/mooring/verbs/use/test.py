@@ -1,0 +1,248 @@
+"""`test`: connects to one server step by step, from its definition to its end, and times each step."""
+
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.core.definitions.config import ServerConfig, Stdio
+from mooring.core.definitions.paths import Where
+from mooring.core.protocol.era import EraName
+from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.tool import Listing, Tool
+from mooring.discovery.formats import find_format
+from mooring.discovery.literals import find_literal_placeholders
+from mooring.display.text import safe
+from mooring.errors import RpcError, ServerDied, ServerError, Stage, Unresolved
+from mooring.host.host import Host
+from mooring.permissions import pins
+from mooring.servers.attempt import may_install
+from mooring.servers.dial import INSTALL_TIMEOUT
+from mooring.servers.launch.prepare import Endpoint, Launch
+from mooring.servers.server import Server
+from mooring.verbs.config.get import KEPT, find_missing_variables
+from mooring.verbs.config.known import count_offered, describe_approval, describe_definition
+from mooring.verbs.use.deadline import CONNECTING, Deadline
+from mooring.wire.session.session import Session
+
+StepName: TypeAlias = Literal[
+    "definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"
+]
+
+PING = 10.0
+"""Seconds that the answer to a ping may take."""
+
+
+class TrialStep(Struct, frozen=True):
+    """One step, how long it took, and what a person should know about it."""
+
+    step: StepName
+    ok: bool
+    seconds: float
+    detail: str = ""
+    partial: bool = False
+    """It is not all right, but the next steps could still be tried."""
+
+
+class Found(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a server turned out to be."""
+
+    protocol_version: str
+    era: EraName
+    server_info: dict[str, str]
+    tools: int
+    rejected: int
+    held: int = 0
+    """How many of the tools are held back, because they are not what was approved."""
+    transport: Literal["http", "sse"] | None = None
+    """Which transport its address speaks; `None` for a program."""
+
+
+def describe_step(step: TrialStep) -> tuple[str, str]:
+    """How a step went, and what to add to that; the reason for a failure is told below all steps, as an error."""
+    line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
+    detail = f"  {safe(step.detail)}" if step.detail else ""
+    if step.partial:
+        return f"! {line}", detail
+    return (f"✓ {line}", detail) if step.ok else (f"✗ {line}", "")
+
+
+async def test(
+    host: Host, name: str, show: Callable[[TrialStep], None], deadline: Deadline, *, where: Where, began: float
+) -> Found:
+    """Connect to one server and show each step when it is done; `began` is when the command began to read files.
+
+    Raises:
+        UnknownServer, ServerDisabled, NotApproved, ConfigError: it cannot be started.
+        ServerError: it could be, and failed; TimedOut if it was not in time.
+    """
+    config = host.definition(name)
+    if isinstance(config, ServerConfig):
+        show(TrialStep("definition", True, perf_counter() - began, describe_definition(config, where.home)))
+    server = await host.admit(name)
+    show(TrialStep("approval", True, 0.0, describe_approval(server.approved)))
+    async with deadline.enforce(server.name, CONNECTING):
+        return await _try(server, show, where, deadline.seconds)
+
+
+async def _try(server: Server, show: Callable[[TrialStep], None], where: Where, seconds: float | None) -> Found:
+    trial = _Trial(server.config, show)
+
+    def show_values(ready: Launch | Endpoint) -> None:
+        trial.redact = ready.redact
+        trial.show_values(describe_values(server.config, ready, where.env))
+
+    try:
+        limits = _choose_limits(server, seconds)
+        async with server.try_once(limits, on_ready=show_values, on_stage=trial.add_stage) as session:
+            trial.show_session(session)
+            # The stateless era has no ping: the session would send `server/discover`, which has just been answered.
+            if session.era == "handshake":
+                trial.finish("ping", await _ping(session))
+            held, _ = pins.check_tools(where, server.approved, session.tools.items)
+            found = _describe_session(server.config, session, len(held.names), trial.redact)
+    except ServerError as error:
+        trial.show_failure(error)
+        raise
+    trial.finish("close")
+    return found
+
+
+def describe_values(config: ServerConfig, ready: Launch | Endpoint, env: Mapping[str, str]) -> str:
+    """What has no value in a definition, and what becomes of it; empty if everything has one."""
+    sentences = [str(omission) for omission in ready.omitted]
+    reported = {omission.where for omission in ready.omitted}
+    for one in find_missing_variables(config, env):
+        # What is left out, of an address too, is among the omissions already.
+        if one.effect in KEPT and f"{one.variable} in {one.where}" not in reported:
+            variable = one.variable or "the variable it names"
+            sentences.append(f"{one.where}: {variable} is not set; it {one.effect}.")
+    sentences += _describe_literals(config)
+    return " ".join(sentences)
+
+
+def _describe_literals(config: ServerConfig) -> Iterator[str]:
+    format = find_format(config.origin.tool)
+    # What was typed as a command has been through a shell, and is taken as it is.
+    if format is None or config.origin.typed:
+        return
+    for literal in find_literal_placeholders(config.written or config.connection, format.dialect):
+        # Its text is sent as a value, and so it would be struck out here.
+        yield f"{literal.key}: its placeholder is taken literally; {format.title} writes {literal.spelling}."
+
+
+async def _ping(session: Session) -> str:
+    """Ping the server; an error it answers with is a sign of life, too, and is returned as text."""
+    try:
+        await session.ping(Timeout(PING, PING))
+    except RpcError as error:
+        return str(error)
+    return ""
+
+
+class _Trial:
+    """Shows each step of one attempt, with the time since the step before.
+
+    Steps of the connection are collected first and shown once it is made: what the first attempt over HTTP came
+    through is forgotten when SSE is tried next.
+    """
+
+    def __init__(self, config: ServerConfig, show: Callable[[TrialStep], None]) -> None:
+        self._config = config
+        self._show = show
+        self.redact: Callable[[str], str] = str
+        """Strikes out what the server was given and may repeat, once that is known."""
+        self._since = perf_counter()
+        self._passed: list[tuple[StepName, float]] = []
+        self._details: dict[StepName, str] = {}
+        way: StepName = "start" if isinstance(config.connection, Stdio) else "reach"
+        self._steps: dict[Stage, StepName] = {
+            "spawn": way, "connect": way, "handshake": "handshake", "list": "tools", "call": "ping",
+        }  # fmt: skip
+
+    def finish(self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
+        """Show a step that ended now, or at the given time."""
+        at = at or perf_counter()
+        self._show(TrialStep(step, ok, at - self._since, self.redact(detail)))
+        self._since = at
+
+    def show_values(self, missing: str) -> None:
+        """Show that the definition is filled in, or what has no value in it."""
+        at = perf_counter()
+        detail = self.redact(missing)
+        self._show(TrialStep("values", not missing, at - self._since, detail, partial=bool(missing)))
+        self._since = at
+
+    def add_stage(self, stage: Stage) -> None:
+        """Note that the connection has passed a stage."""
+        if stage == "connect":
+            self._passed.clear()
+        self._passed.append((self._steps[stage], perf_counter()))
+
+    def show_session(self, session: Session) -> None:
+        """Show the steps that led to the session. Raises: ServerError if its tools cannot be listed."""
+        self._details["handshake"] = _describe_handshake(session)
+        tools = session.tools
+        if tools.note and not tools.items:
+            raise ServerError(session.server, tools.note, stage="list")
+        self._details["tools"] = _describe_tools(self._config, tools)
+        self._show_passed()
+
+    def show_failure(self, error: ServerError) -> None:
+        """Show the steps before the one that failed, and the failure."""
+        step = self._find_step(error)
+        self._show_passed(but=step)
+        self.finish(step, str(error), ok=False)
+
+    def _find_step(self, error: ServerError) -> StepName:
+        if isinstance(error, Unresolved):
+            return "values"
+        # Its process was there, but only to crash.
+        if isinstance(error, ServerDied) and error.has_read_nothing:
+            return "start"
+        return self._steps[error.stage]
+
+    def _show_passed(self, but: StepName | None = None) -> None:
+        for step, at in self._passed:
+            if step != but:
+                self.finish(step, self._details.get(step, ""), at=at)
+        self._passed.clear()
+
+
+def _describe_handshake(session: Session) -> str:
+    info = session.hello.server_info
+    name = f"{info.name} {info.version}".strip() or "nameless"
+    return f"{name}, protocol {session.hello.protocol_version}"
+
+
+def _describe_tools(config: ServerConfig, tools: Listing[Tool]) -> str:
+    listed = len(tools.items)
+    offered = count_offered(config, (tool.name for tool in tools.items))
+    text = f"{offered}" if offered == listed else f"{offered} of {listed}, by the filters in its definition"
+    if tools.rejected:
+        text += f", {len(tools.rejected)} that cannot be used"
+    if tools.note:
+        text += f". {tools.note}"
+    return text
+
+
+def _choose_limits(server: Server, seconds: float | None) -> Limits:
+    # Without --timeout, a first `npx` or `docker` start may take as long as it needs to download its program.
+    if seconds is None and may_install(server.config):
+        return replace(server.limits, connect=max(server.limits.connect, INSTALL_TIMEOUT))
+    return server.limits
+
+
+def _describe_session(config: ServerConfig, session: Session, held: int, redact: Callable[[str], str]) -> Found:
+    info = session.hello.server_info
+    return Found(
+        protocol_version=session.hello.protocol_version,
+        era=session.era,
+        server_info={"name": redact(info.name), "version": redact(info.version)},
+        tools=count_offered(config, (tool.name for tool in session.tools.items)),
+        rejected=len(session.tools.rejected),
+        held=held,
+        transport=session.transport,
+    )
