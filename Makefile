@@ -5,15 +5,21 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
+.PHONY: run test test-all test-pythons check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
 
-test: $(VENV)/.dev          ## set up and pass the tests
+test: $(VENV)/.dev          ## set up and pass the tests, but for the slowest: five minutes with two cores
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST)
+
+test-all: $(VENV)/.dev      ## every test
 	$(BIN)/python -m pytest -n 2 $(PYTEST)
 
-check: lint types imports test    ## what CI holds every change to
+test-pythons:               ## the tests of `make test` with the newest Python that Debian has; installs it in .cache
+	venv=$$($(PYTHON) .ci/newest_python.py) && $(MAKE) test VENV=$$venv
+
+check: lint types imports test-all    ## what CI holds every change to
 
 peers: $(VENV)/.dev         ## our client and schemas against what others made, from npm and PyPI; needs Node.js 20+
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests/peers $(PYTEST)
