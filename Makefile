@@ -90,6 +90,7 @@ docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/formats.py
 	$(BIN)/python docs/commands.py
 	$(BIN)/python docs/schemas.py
+	$(BIN)/python docs/settings.py
 	$(BIN)/python docs/session.py
 
 lock: $(VENV)/.dev          ## resolve the dependencies anew

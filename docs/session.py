@@ -1,4 +1,4 @@
-"""Runs commands in a terminal with a sample home, for start/session.svg and the list in the README: `make docs`.
+"""Runs commands in a terminal with a sample home, for what the README and the first page show: `make docs`.
 
 The programs that the sample names are stand-ins that do nothing; no command here starts them.
 """
@@ -7,15 +7,18 @@ import os
 import pty
 import re
 import select
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PICTURE = Path(__file__).with_name("start") / "session.svg"
 README = Path(__file__).parents[1] / "README.md"
+FIRST_PAGE = Path(__file__).with_name("start") / "first-five-minutes.md"
 
 SAMPLE = {
     ".claude.json": """\
@@ -47,6 +50,18 @@ COMMANDS = (
     "mooring tools demo --demo",
     "mooring call demo.add a=2 b=40 --demo",
 )
+DIALOGS = {
+    "mooring --demo": (
+        ("> ", "add two numbers"),
+        ("Enter for none: ", "1"),
+        ("a (number, required): ", "2"),
+        ("b (number, required): ", "40"),
+        ('"no, because …"): ', "y"),
+        ("> ", "/quit"),
+    ),
+    "mooring mcp approve shop-db": (("[y/N]: ", "y"),),
+}
+"""What is typed into a command of the first page: each answer after the end of what it answers."""
 
 LINE, COLUMN, MARGIN = 20, 8.4, 20
 WIDTH = 130  # columns
@@ -60,6 +75,12 @@ STYLE = """\
 
 def run_session() -> dict[str, str]:
     """What each command prints on a terminal."""
+    with _sample_home() as home:
+        return {command: _run(command, home) for command in COMMANDS}
+
+
+@contextmanager
+def _sample_home() -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         home = Path(folder)
         for path, text in SAMPLE.items():
@@ -67,7 +88,7 @@ def run_session() -> dict[str, str]:
         for name in STAND_INS:
             _write(home / "bin" / name, "#!/bin/sh\n")
             (home / "bin" / name).chmod(0o755)
-        return {command: _run(command, home) for command in COMMANDS}
+        yield home
 
 
 def _write(path: Path, text: str) -> None:
@@ -78,7 +99,7 @@ def _write(path: Path, text: str) -> None:
 def _run(command: str, home: Path) -> str:
     terminal, program_side = pty.openpty()
     program = subprocess.Popen(
-        [sys.executable, "-I", "-m", *command.split()],
+        [sys.executable, "-I", "-m", *shlex.split(command)],
         cwd=home / "shop",
         env={
             "HOME": str(home),
@@ -87,17 +108,31 @@ def _run(command: str, home: Path) -> str:
             "TERM": "xterm-256color",
             "COLUMNS": str(WIDTH),
         },
-        stdin=subprocess.DEVNULL,
+        stdin=program_side if command in DIALOGS else subprocess.DEVNULL,
         stdout=program_side,
         stderr=program_side,
+        start_new_session=True,
     )
     os.close(program_side)
-    output = b"".join(_read(terminal))
+    output = b"".join(_answer(terminal, command))
     os.close(terminal)
     program.wait()
-    text = output.decode().replace("\r\n", "\n").rstrip("\n")
+    text = output.decode().replace("\r\n", "\n").strip("\n")
     # A command that takes a moment says so on a line that it erases.
     return re.sub(r"^.*\r\x1b\[K", "", text, flags=re.M)
+
+
+def _answer(terminal: int, command: str) -> Iterator[bytes]:
+    """What is printed, while each question of the command's dialog is answered."""
+    dialog = list(DIALOGS.get(command, ()))
+    seen = b""
+    for data in _read(terminal):
+        yield data
+        seen += data
+        # A program ignores what is typed before its question is there.
+        if dialog and _strip(seen.decode(errors="ignore")).endswith(dialog[0][0]):
+            os.write(terminal, f"{dialog.pop(0)[1]}\n".encode())
+            seen = b""
 
 
 def _read(terminal: int) -> Iterator[bytes]:
@@ -155,6 +190,18 @@ def fill_in(page: str, session: dict[str, str]) -> str:
     return re.sub(r"(?<=<!-- listing -->\n).*?(?=<!-- end -->)", lambda _: block, page, flags=re.S)
 
 
+def fill_in_outputs(page: str) -> str:
+    """A page with what its commands print today, run in the order in which they stand there."""
+    with _sample_home() as home:
+
+        def run(block: re.Match[str]) -> str:
+            command = block[1]
+            output = _strip(_run(command, home)).replace(str(home), "~")
+            return f"```console\n$ {command}\n{output}\n```\n"
+
+        return re.sub(r"```console\n\$ (.+?)\n.*?```\n", run, page, flags=re.S)
+
+
 def _strip(text: str) -> str:
     return re.sub(r"\x1b\[[\d;]*m", "", text)
 
@@ -163,3 +210,4 @@ if __name__ == "__main__":
     session = run_session()
     PICTURE.write_text(draw(session))
     README.write_text(fill_in(README.read_text(), session))
+    FIRST_PAGE.write_text(fill_in_outputs(FIRST_PAGE.read_text()))

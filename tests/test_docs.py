@@ -106,7 +106,8 @@ WRITTEN = [*PAGES, ROOT / "CHANGELOG.md"]
 
 @pytest.mark.parametrize("page", WRITTEN, ids=[str(page.relative_to(ROOT)) for page in WRITTEN])
 def test_the_commands_in_a_document_exist_with_their_options(page: Path, cli: Cli) -> None:
-    examples = re.findall(r"^(mooring [^|#\n]+)", page.read_text(), re.M)
+    # The chat's own first line is no command.
+    examples = re.findall(r"^(mooring (?!·)[^|#\n]+)", page.read_text(), re.M)
     spans = re.findall(r"`(mooring [^`]+)`", page.read_text())
     for line in {*examples, *spans}:
         words = shlex.split(line)[1:]
@@ -125,6 +126,26 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
         assert (page.parent / target).exists(), target
+
+
+def list_anchors(page: Path) -> set[str]:
+    """What a link to a heading of the page can say behind `#`, as GitHub makes it."""
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    headings = re.findall(r"^#+ (.+)$", prose, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_a_link_to_a_heading_leads_to_one(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    for target, anchor in re.findall(r"\]\(([^)#:]*\.md)?#([^)]+)\)", prose):
+        assert anchor in list_anchors((page.parent / target) if target else page), (target, anchor)
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    """Directly, or by the page of a group that it names."""
+    readme = (ROOT / "README.md").read_text() + (ROOT / "docs/guides/library.md").read_text()
+    assert [page.name for page in PAGES[2:] if f"{page.parent.name}/{page.name})" not in readme] == []
 
 
 def test_the_readme_names_every_dependency() -> None:
@@ -176,6 +197,18 @@ def test_every_adapter_has_a_program_an_extra_and_an_environment() -> None:
 def test_the_page_of_commands_is_the_one_that_the_commands_make() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "commands.py"))["page"]()
     assert (ROOT / "docs" / "reference" / "commands.md").read_text() == made, "run: make docs"
+
+
+def test_the_page_of_settings_is_the_one_that_the_settings_make() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "settings.py"))["page"]()
+    assert (ROOT / "docs" / "reference" / "settings.md").read_text() == made, "run: make docs"
+
+
+def test_the_first_page_shows_what_its_commands_print() -> None:
+    page = (ROOT / "docs" / "start" / "first-five-minutes.md").read_text()
+    filled_in = runpy.run_path(str(ROOT / "docs" / "session.py"))["fill_in_outputs"](page)
+    assert page == filled_in, "run: make docs"
+    assert page.count("```console\n$ mooring ") >= 5
 
 
 def test_the_readme_and_its_picture_show_what_the_commands_print() -> None:

@@ -1,4 +1,4 @@
-"""`make backends`: the scenario with every agent, each in a process of its own; prints the table of `docs/how-it-works/agents.md`.
+"""`make backends`: the scenario with every agent, each in a process of its own; prints the table of `docs/results/agents.md`.
 
 With `--write` the table is written into the page; without, it is compared with the page.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from tests.peers import install
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "how-it-works" / "agents.md"
+PAGE = ROOT / "docs" / "results" / "agents.md"
 AGENTS = ("claude", "copilot", "opencode")
 WAYS = ("shared", "native")
 PATIENCE = 900
@@ -90,7 +90,7 @@ def check_page(table: str, *, write: bool) -> bool:
     if write:
         PAGE.write_text(wanted)
     elif wanted != page:
-        _print("docs/how-it-works/agents.md shows another table: python -m tests.backends.scenario --write")
+        _print("docs/results/agents.md shows another table: python -m tests.backends.scenario --write")
     return write or wanted == page
 
 

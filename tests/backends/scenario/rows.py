@@ -1,4 +1,4 @@
-"""The scenario: what is tried with every agent in both ways. Each row is a promise of `docs/how-it-works/agents.md`."""
+"""The scenario: what is tried with every agent in both ways. Each row is a promise of `docs/results/agents.md`."""
 
 import asyncio
 import json
