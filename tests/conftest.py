@@ -60,7 +60,7 @@ def nothing_but_sqlite_opens_the_record() -> Iterator[None]:
     assert take_record_openings() == []
 
 
-ASYNC_SECONDS = 20.0
+ASYNC_SECONDS = 200.0
 
 # Nothing that a test stores goes into the keyring of whoever runs it.
 os.environ["PYTHON_KEYRING_BACKEND"] = NO_KEYRING

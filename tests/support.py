@@ -265,7 +265,7 @@ def run_at_terminal(home: Home, *words: str, cells: int = 0) -> tuple[str, int]:
     while data := read_terminal(master):
         shown += data
     os.close(master)
-    return shown.decode(), process.wait(30)
+    return shown.decode(), process.wait(100)
 
 
 def read_terminal(master: int) -> bytes:

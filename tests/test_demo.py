@@ -20,7 +20,7 @@ import pytest
 from mooring import demo
 
 Json = dict[str, Any]
-PATIENCE = 10.0
+PATIENCE = 100.0
 HINTS = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 

@@ -24,7 +24,7 @@ from support import umask
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
+PATIENCE = 100.0
 HOUR = 3600
 NOBODY = 65534
 

@@ -60,7 +60,7 @@ def ask_command(
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 40.0) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = 100) -> None:
     """Wait for something that another process does."""
     until = time.monotonic() + seconds
     while not holds():

@@ -141,7 +141,7 @@ class Conversing:
         with self._process as process:
             assert process.stdin is not None
             process.stdin.close()
-            assert process.wait(30) == 0
+            assert process.wait(100) == 0
 
     def does(self, *orders: str) -> list[str]:
         """What it says besides, order after order."""
@@ -197,7 +197,7 @@ def test_a_conversation_that_is_continued_while_old_ones_are_removed_loses_nothi
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_two_chats_and_a_listing_beside_them_are_all_in_the_record(home: Home) -> None:
     script = {name: [Say(f"{name} {number}") for number in range(3)] for name in ("red", "blue")}
     connections = home.folder / "connections"
@@ -376,7 +376,7 @@ def test_whoever_leaves_waits_for_a_program_that_holds_the_file(home: Home) -> N
     assert "could not be stored" not in "".join(problem.message for problem in problems)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_whoever_leaves_waits_ten_seconds_and_then_says_what_is_lost(home: Home) -> None:
     problems: list[Problem] = []
     journal = SessionStore(home.where, on_problem=problems.append).begin(str(home.cwd), model="m")
@@ -458,7 +458,7 @@ SCRIPT = [[Say("It is half a sen"), Hold("never")], Say("Now it is a whole one."
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("index", ["index", "no index"])
 def test_on_a_full_disk_a_conversation_is_continued_from_what_is_in_the_log(home: Home, index: str) -> None:
     with FakeModel(SCRIPT) as model:
@@ -517,7 +517,7 @@ def mounted(folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 @pytest.mark.parametrize("index", ["index", "no index"])
 def test_on_a_read_only_disk_a_conversation_is_continued_from_what_is_in_the_log(home: Home, index: str) -> None:
@@ -554,7 +554,7 @@ def name_otherwise(home: Home, how: str) -> str:
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", ["link", "hard link", "log"])
 def test_neither_read_nor_a_mention_opens_the_record_by_any_name(home: Home, how: str) -> None:
     home.write("home/.config/mooring/settings.json", {"permissionMode": "bypass"})

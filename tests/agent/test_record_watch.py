@@ -29,7 +29,7 @@ def open_in_a_process(home: Home, code: str, name: str) -> list[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     command = [sys.executable, "-c", OPENING, code, str(path)]
-    subprocess.run(command, env={**home.env, **WATCHED}, check=True, timeout=30)
+    subprocess.run(command, env={**home.env, **WATCHED}, check=True, timeout=100)
     return take_record_openings()
 
 

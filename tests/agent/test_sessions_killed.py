@@ -79,7 +79,7 @@ def test_a_conversation_that_is_killed_in_the_middle_of_any_write_goes_on_withou
 ) -> None:
     source, library = tmp_path / "kill.c", tmp_path / "kill.so"
     source.write_text(PRELOAD)
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=50)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=100)
     found = kill_everywhere(folder, str(library), LD_PRELOAD=str(library))
     assert found["kills"] > 80
     assert found["resumed"] > 70

@@ -12,7 +12,7 @@ from mooring.auth.browser import has_browser, is_page, open_page
 
 
 async def until(fact: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 100
     while not fact():
         assert time.monotonic() < deadline, "it never came true"
         await asyncio.sleep(0.02)

@@ -183,7 +183,7 @@ def test_a_server_gets_the_secrets_that_it_names_and_nothing_else_of_the_store(h
     entry = {"command": sys.executable, "args": ["-c", code], "env": {"TOKEN": f"${{keyring:{NAMES[1]}}}"}}
     home.write("home/.config/mooring/mcp.json", {"mcpServers": {"x": entry}})
     machine.run("tools", "x")
-    until = time.monotonic() + 20
+    until = time.monotonic() + 100
     while not target.exists() and time.monotonic() < until:
         time.sleep(0.05)
     seen = json.loads(target.read_text())

@@ -201,7 +201,7 @@ async def test_a_login_is_renewed_by_one_process_at_a_time(home: Home) -> None:
     machine = Machine(home)
     processes = [machine.python(COUNT) for _ in range(4)]
     for process in processes:
-        _, err = await asyncio.to_thread(process.communicate, timeout=50)
+        _, err = await asyncio.to_thread(process.communicate, timeout=100)
         assert process.returncode == 0, err
     assert await SecretStore(home.where).get("oauth", "login") == "40"
 
@@ -260,5 +260,5 @@ def test_the_lock_of_a_process_that_was_killed_is_free(home: Home) -> None:
     killed.kill()
     killed.communicate()
     after = machine.python(COUNT)
-    after.communicate(timeout=50)
+    after.communicate(timeout=100)
     assert after.returncode == 0

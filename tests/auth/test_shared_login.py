@@ -34,7 +34,7 @@ async def refresh(home: Home, site: Site, moment: float) -> tuple[int, str, str]
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_twenty_processes_at_the_moment_of_expiry_refresh_once_and_no_family_is_revoked(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,7 +114,7 @@ def test_a_signal_to_its_group_ends_it_with_all_that_it_started(shell: Permitted
     assert started.stdout is not None
     assert started.stdout.readline().strip().isdigit()
     os.killpg(started.pid, signal.SIGTERM)
-    assert started.wait(30) == -signal.SIGTERM
+    assert started.wait(100) == -signal.SIGTERM
     # Whoever is left would hold the pipe open.
     assert started.stdout.read() == b""
     started.stdout.close()

@@ -17,7 +17,7 @@ from support import MOORING, WATCHED, Home, read_terminal, running
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
-SECONDS = 15.0
+SECONDS = 100.0
 
 
 class Person:

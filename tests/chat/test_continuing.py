@@ -19,7 +19,7 @@ from support import DEMO, Home, Result, run_beside
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
 ]
 

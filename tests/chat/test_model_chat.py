@@ -103,7 +103,7 @@ def _in_order(script: list[Any]) -> Any:
     return respond
 
 
-def _until(holds: Any, seconds: float = 20.0) -> None:
+def _until(holds: Any, seconds: float = 100) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until

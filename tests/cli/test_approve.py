@@ -32,7 +32,7 @@ def test_without_a_terminal_it_is_printed_and_nothing_is_approved(home: Home, wo
     define(home, x={"command": "sh", "args": ["-c", "evil"]}, y={"command": "sh"})
     command = [MOORING, "mcp", "approve", *words]
     result = subprocess.run(
-        command, cwd=home.cwd, env=home.env, input=typed, capture_output=True, text=True, timeout=30
+        command, cwd=home.cwd, env=home.env, input=typed, capture_output=True, text=True, timeout=100
     )
     assert result.returncode == 4
     assert "sh -c evil" in result.stderr
@@ -47,7 +47,7 @@ def test_a_terminal_for_only_some_of_it_is_none(home: Home) -> None:
     command = [MOORING, "mcp", "approve", "x"]
     for streams in ({"stdin": slave, "stderr": slave}, {"stdin": slave, "stdout": slave}, {"stdout": slave}):
         given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
-        assert subprocess.run(command, cwd=home.cwd, env=home.env, timeout=30, **given).returncode == 4  # type: ignore[call-overload]
+        assert subprocess.run(command, cwd=home.cwd, env=home.env, timeout=100, **given).returncode == 4  # type: ignore[call-overload]
     os.close(master)
     os.close(slave)
     assert list_approved(home) == []
@@ -143,7 +143,7 @@ def test_a_no_says_what_it_means(home: Home) -> None:
         person.sees("x stays approved; to withdraw: mooring mcp reject x")
         assert person.ended() == 4
     assert list_approved(home) == ["x"]
-    subprocess.run([MOORING, "mcp", "reject", "x"], cwd=home.cwd, env=home.env, check=True, timeout=30)
+    subprocess.run([MOORING, "mcp", "reject", "x"], cwd=home.cwd, env=home.env, check=True, timeout=100)
     with Person(home, "mcp", "approve", "x") as person:
         assert "You rejected this before." in person.sees(QUESTION)
         person.types("n")
@@ -480,7 +480,7 @@ def test_servers_and_answers_are_completed_for_a_reset(home: Home) -> None:
     define(home, x={"command": "sh"})
     home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "mcp__demo__echo", "action": "allow"}]})
     env = {**home.env, "_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": "mooring mcp reset ", "COMP_CWORD": "3"}
-    done = subprocess.run([MOORING], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([MOORING], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100)
     assert [line.rpartition(",")[2] for line in done.stdout.splitlines()] == ["x", "mcp__demo__echo"]
 
 

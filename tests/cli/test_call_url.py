@@ -21,7 +21,7 @@ async def run(home: Home, *args: str) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
         MOORING, *args, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    out, err = await asyncio.wait_for(process.communicate(), 15)
+    out, err = await asyncio.wait_for(process.communicate(), 100)
     return process.returncode or 0, out.decode(), err.decode()
 
 
@@ -105,7 +105,7 @@ async def test_no_guard_is_started_for_an_address(home: Home) -> None:
 
 def test_a_guard_would_be_seen() -> None:
     guard = start_guard()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 100
     while count_guards() != 1 and time.monotonic() < deadline:  # its words can be read a moment after it was started
         time.sleep(0.001)
     seen = count_guards()

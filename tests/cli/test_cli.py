@@ -19,7 +19,7 @@ GOOD = {"command": "sh"}
 def real(home: Home, *args: str, **options: object) -> "subprocess.CompletedProcess[str]":
     env = {**home.env, **options.pop("env", {})}  # type: ignore[dict-item]
     return subprocess.run(
-        [MOORING, *args], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30, **options
+        [MOORING, *args], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100, **options
     )  # type: ignore[call-overload,no-any-return]
 
 
@@ -411,7 +411,7 @@ def test_help_lists_commands_without_loading_them(home: Home) -> None:
         "import sys; from mooring.cli.app import run; run(['mcp', '--help'])\n"
         "print([name for name in sys.modules if name.startswith('mooring.verbs')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=100)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -419,7 +419,7 @@ def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {f"s{n}": GOOD for n in range(1000)}})
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{MOORING} mcp list --json | head -1"],
-        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30,
+        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
@@ -439,7 +439,7 @@ def test_an_ascii_terminal_gets_no_traceback(home: Home) -> None:
 def test_output_that_cannot_be_written_is_no_traceback(redirect: str, home: Home) -> None:
     script = f"{MOORING} --demo {redirect}; echo code $? >&3"
     done = subprocess.run(
-        ["bash", "-c", f"exec 3>&1; {script}"], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+        ["bash", "-c", f"exec 3>&1; {script}"], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100
     )
     assert "Traceback" not in done.stderr + done.stdout
     assert ("code 1" if "full" in redirect else "code 0") in done.stdout
@@ -455,7 +455,7 @@ def test_a_narrow_terminal_keeps_each_server_on_one_line(home: Home) -> None:
 
 def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && {MOORING} mcp list"
-    done = subprocess.run(["sh", "-c", script], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["sh", "-c", script], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100)
     assert done.returncode == 2
     assert done.stderr == "mooring: The current folder no longer exists; name another with --cwd.\n"
 
@@ -467,7 +467,7 @@ def test_an_interrupt_ends_with_130_and_no_traceback(home: Home) -> None:
         "inventory.load = interrupt\n"
         "sys.exit(app.run(['mcp', 'list']))"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stderr.strip()) == (130, "")
 
 
@@ -504,7 +504,7 @@ def test_a_real_bash_completes_server_names(home: Home) -> None:
         _mooring_completion mooring && echo "${{COMPREPLY[@]}}"
     """
     env = {**home.env, "PATH": os.environ["PATH"]}
-    done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["github", "gitlab"], done.stderr
 
 
@@ -577,7 +577,7 @@ def test_a_real_bash_completes_arguments_and_addresses(
         real(home, *words)
     script = BASH.format(folder=Path(MOORING).parent, line=line, point=len(line))
     env = {**home.env, "PATH": os.environ["PATH"]}
-    done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["bash", "-c", script], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == replies, done.stderr
 
 

@@ -271,7 +271,7 @@ def test_a_file_of_any_tool_is_read_by_its_name_or_its_content(name: str, home: 
 def test_what_is_piped_in_is_read_too(name: str, around: str, home: Home) -> None:
     done = subprocess.run(
         [MOORING, "mcp", "import", "-y", "--from", "-"],
-        cwd=home.cwd, env=home.env, input=around % TEXTS[name], text=True, capture_output=True, timeout=30, check=False,
+        cwd=home.cwd, env=home.env, input=around % TEXTS[name], text=True, capture_output=True, timeout=100, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "Wrote 1 server to ~/.config/mooring/mcp.json: x.\n"), done.stderr
     assert servers(home)["x"]["command"] == "npx"
@@ -684,6 +684,6 @@ def test_a_shell_completes_tools_and_names(words: list[str], offered: list[str],
     typed = ["mooring", *words]
     env = {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(typed), "COMP_CWORD": str(len(typed) - 1)}
     done = subprocess.run(
-        [MOORING], cwd=home.cwd, env={**home.env, **env}, capture_output=True, text=True, timeout=30, check=False
+        [MOORING], cwd=home.cwd, env={**home.env, **env}, capture_output=True, text=True, timeout=100, check=False
     )
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == offered

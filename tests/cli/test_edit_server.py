@@ -513,7 +513,7 @@ def test_edits_at_the_same_moment_are_all_kept(home: Home) -> None:
         )
         for number in range(8)
     ]
-    assert [process.wait(60) for process in running] == [0] * 8
+    assert [process.wait(100) for process in running] == [0] * 8
     assert servers(home)["x"]["env"] == {f"K{number}": "1" for number in range(8)}
 
 
@@ -548,7 +548,7 @@ class Editor:
 
     def waits(self, mark: str = "seen0") -> None:
         """Wait until it is open, or has left another mark."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 100
         while not (self._folder / mark).exists():
             assert time.monotonic() < until, f"it left no {mark}"
             time.sleep(0.02)

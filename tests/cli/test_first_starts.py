@@ -62,7 +62,7 @@ def begin_command(home: Home, fake: FakeModel) -> Iterator[subprocess.Popen[byte
 
 
 def wait_for_start(actor: Actor) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 100
     while not actor.done("starts"):
         assert time.monotonic() < until, "the server was not started"
         time.sleep(0.02)

@@ -234,7 +234,7 @@ def test_a_reload_forgets_what_is_no_longer_there(cli: Cli, actor: Actor) -> Non
 
 def complete(home: Home, *words: str) -> list[str]:
     env = {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
-    done = subprocess.run([MOORING], cwd=home.cwd, env={**home.env, **env}, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([MOORING], cwd=home.cwd, env={**home.env, **env}, capture_output=True, text=True, timeout=100)
     return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
 
 

@@ -48,7 +48,7 @@ def loaded(home: Home, *words: str) -> list[str]:
         env=home.env,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
         check=True,
     )
     names: list[str] = json.loads(done.stdout)
@@ -73,7 +73,7 @@ for name in mooring.__all__:
 print([name for name in ("pydantic_ai", "pydantic", "httpx2", "anthropic", "openai", "genai_prices") if name in sys.modules])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
@@ -111,6 +111,6 @@ print(Seen.threads)
 
 def test_what_speaks_http_is_loaded_beside_the_event_loop(home: Home) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOADING], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", LOADING], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100
     )
     assert (done.stdout, done.stderr) == ("[False]\n", "")

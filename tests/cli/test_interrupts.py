@@ -93,13 +93,13 @@ def test_an_interrupt_at_our_first_line_ends_every_command_with_130(words: tuple
         assert os.read(told, 1) == b"x"
         os.close(told)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(100) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -123,7 +123,7 @@ def test_a_second_interrupt_ends_at_once_a_command_that_waits_for_a_stubborn_ser
         wait_until(lambda: "ending" in log.read_text())
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(100) == 130
         # It did not wait for the server, which the guard now ends.
         assert running(mark)
         assert process.stderr is not None
@@ -146,7 +146,7 @@ def test_an_interrupt_ends_at_once_a_chat_that_is_being_left(home: Home) -> None
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_second_interrupt_ends_at_once_a_chat_whose_turn_has_not_ended_and_nothing_is_lost(home: Home) -> None:
     entry, log, mark = make_stubborn(home)
     # A server of a sub-agent's own ends with the turn.
@@ -186,7 +186,7 @@ def test_an_interrupt_is_ignored_where_the_caller_has_it_ignored(home: Home) -> 
     with subprocess.Popen(command, cwd=home.cwd, env=home.env, stdout=subprocess.DEVNULL) as process:
         wait_until(lambda: actor.done("naps"))
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(100) == 0
 
 
 IMPORTING = """
@@ -207,7 +207,7 @@ def test_an_interrupt_while_a_command_imports_a_module_waits_for_the_module(tmp_
     module = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nIS_LOADED = True\n"
     (tmp_path / "interrupted_module.py").write_text(module)
     command = [sys.executable, "-c", IMPORTING]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert (done.stdout, done.stderr) == ("loaded: True\n", "")
 
 
@@ -228,7 +228,7 @@ def test_a_program_that_uses_mooring_keeps_its_own_handling_of_interrupts(home: 
     # Even under the name of our own command.
     script = home.write("mooring", LIBRARY)
     command = [sys.executable, str(script), DEMO["command"], *DEMO["args"]]
-    done = subprocess.run(command, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100)
     assert done.stdout.splitlines()[-1] == "True", done.stderr
 
 
@@ -242,4 +242,4 @@ def test_python_dash_m_handles_interrupts_from_its_first_line_too(home: Home) ->
         assert os.read(told, 1) == b"x"
         os.close(told)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(100) == 130

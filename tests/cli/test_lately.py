@@ -155,7 +155,7 @@ def test_a_warning_takes_the_place_of_the_line_of_progress_on_a_terminal(home: H
         cwd=home.cwd,
         env=home.env,
         capture_output=True,
-        timeout=30,
+        timeout=100,
         check=True,
     )
     assert b"\r\x1b[KWarning: MCP config error: demo: env.A" in done.stdout

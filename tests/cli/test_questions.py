@@ -224,7 +224,7 @@ def test_ctrl_c_is_heard_even_if_it_does_not_interrupt_the_wait_for_a_line() -> 
             assert process.stdout.readline() == b"ready\n"
             time.sleep(0.5)  # until it waits; too early would be heard anyway
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(100)
             assert b"KeyboardInterrupt" in process.stderr.read()
         finally:
             process.kill()

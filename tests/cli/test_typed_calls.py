@@ -89,7 +89,7 @@ class Session:
         )  # fmt: skip
         os.close(slave)
 
-    def wait_for(self, text: str, seconds: float = 30) -> None:
+    def wait_for(self, text: str, seconds: float = 100) -> None:
         until = time.monotonic() + seconds
         while text not in self.screen and time.monotonic() < until:
             self._read(0.1)
@@ -102,7 +102,7 @@ class Session:
         while self._read(30):
             pass
         os.close(self._master)
-        return self._program.wait(30)
+        return self._program.wait(100)
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._master], [], [], seconds)[0]:

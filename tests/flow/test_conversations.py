@@ -94,11 +94,11 @@ async def test_a_question_that_nobody_answers_holds_up_its_own_conversation_alon
         await host.ready()
         async with host.registry(ask=never) as stuck, host.registry(ask=Person(Allow("once"))) as free:
             waiting = asyncio.create_task(stuck.call("mcp__actor__count"))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(100):
                 assert not (await free.call("mcp__actor__count")).is_error
             assert not waiting.done()
             await stuck.close()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(100):
                 assert (await waiting).is_error
             assert not (await free.call("mcp__actor__count")).is_error
     assert len(actor.done("counts")) == 2

@@ -53,7 +53,7 @@ def test_a_result_of_50_mb_is_whole_in_its_file_and_memory_is_bounded(
     (tmp_path / "teller.json").write_text("{}")
     words = [str(Path(__file__).parent / "teller.py"), str(tmp_path / "teller.json"), str(SIZE), unit]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=50
+        [sys.executable, "-c", PROGRAM, *words], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100
     )
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)

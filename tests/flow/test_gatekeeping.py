@@ -137,7 +137,7 @@ async def test_an_answer_for_always_that_is_withdrawn_is_asked_for_again_also_by
     async with opened(home, reload=True, sleep=Pauses()) as host:
         await host.call("actor.count")
         assert cli("mcp", "reset", "actor.count").code == 0
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(100):
             while not await is_denied(host):
                 pass
     async with opened(home) as host:

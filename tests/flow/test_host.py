@@ -38,7 +38,7 @@ async def opened(home: Home, **options: Any) -> AsyncIterator[Host]:
         yield host
 
 
-async def until(fact: Callable[[], bool], seconds: float = 10) -> None:
+async def until(fact: Callable[[], bool], seconds: float = 100) -> None:
     """Wait for something that must come true by itself."""
     deadline = time.monotonic() + seconds
     while not fact():

@@ -109,7 +109,7 @@ def watched() -> Iterator[Callable[[Home], Seen]]:
 
         yield watch
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(100) == 0
 
 
 def test_reading_prints_no_secret_starts_no_process_and_opens_no_file_that_a_definition_names(

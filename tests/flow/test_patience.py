@@ -100,14 +100,14 @@ async def test_a_call_waits_for_a_server_that_is_brought_back_until_its_own_dead
 def test_the_time_in_which_a_program_was_stopped_does_not_count_against_its_call(home: Home, actor: Actor) -> None:
     command = [sys.executable, "-c", PROGRAM, json.dumps({"actor": actor.entry}), "5", "9"]
     with subprocess.Popen(command, cwd=home.cwd, env=home.env, stdout=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 100
         while not actor.done("naps"):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(signal.SIGSTOP)
         time.sleep(4)  # longer than the call may take in all
         process.send_signal(signal.SIGCONT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=100)
     # The server slept on while its client was stopped. The second call has no such excuse.
     first, second = out.splitlines()
     assert first == "nap"

@@ -157,7 +157,7 @@ def inherited(home: Home, env: dict[str, str]) -> dict[str, str]:
     given = {**env, "HOME": str(home.home), "PATH": home.env["PATH"]}
     for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_DIRS", "TMPDIR"):
         given.pop(name, None)
-    done = subprocess.run(command, cwd=home.cwd, env=given, capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(command, cwd=home.cwd, env=given, capture_output=True, text=True, timeout=100, check=True)
     found: dict[str, str] = json.loads(done.stdout)
     return found
 

@@ -57,7 +57,7 @@ def meter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Meter]:
     monkeypatch.setenv(NONCE, nonce)
     meter = Meter(nonce)
     yield meter
-    until = time.monotonic() + 5
+    until = time.monotonic() + 100
     while meter.marked() and time.monotonic() < until:
         time.sleep(0.02)
     assert meter.marked() == []
@@ -101,7 +101,7 @@ async def whole(home: Path, who: str, turn: int) -> None:
 @pytest.mark.processes
 def test_what_was_learned_is_on_disk_soon_though_its_host_is_never_closed(tmp_path: Path, meter: Meter) -> None:
     stays = Writer(tmp_path, "stays", "for ever")
-    until = time.monotonic() + 15
+    until = time.monotonic() + 100
     while not asyncio.run(known(tmp_path, "stays")):
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -218,6 +218,6 @@ async def test_a_server_that_asks_while_nobody_calls_it_asks_the_program(home: H
     program, ada = SlowPerson("the program"), SlowPerson("Ada")
     async with opened(home, servers={"early": early}, policy="allow", ask=program) as host, host.registry(ask=ada):
         await host.ready()
-        await asyncio.wait_for(program.was_asked.wait(), 10)
+        await asyncio.wait_for(program.was_asked.wait(), 100)
     assert [type(question) for question in program.asked] == [Form]
     assert ada.asked == []

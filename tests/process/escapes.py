@@ -198,7 +198,7 @@ def _has(pid: str, words: bytes) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], bool], patience: float = 15.0) -> bool:
+def wait_until(condition: Callable[[], bool], patience: float = 100.0) -> bool:
     """Wait for something that can be seen; whether it came."""
     deadline = time.monotonic() + patience
     while not (met := condition()) and time.monotonic() < deadline:

@@ -114,7 +114,7 @@ SOME = [
 """Every server with the end that gives no warning, and with one of the others; `make faults` has all of them."""
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_nothing_is_left_after_the_end_of_the_host() -> None:
     assert leftovers(SOME) == {cell: escaped(cell) for cell in SOME}
 

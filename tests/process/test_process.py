@@ -314,7 +314,7 @@ def test_a_cancelled_close_still_ends_the_child() -> None:
         closing = asyncio.create_task(child.close(0.1, 0.1))
         await asyncio.sleep(0)
         closing.cancel()
-        assert await asyncio.wait_for(child.exited, 5) == -signal.SIGKILL
+        assert await asyncio.wait_for(child.exited, 100) == -signal.SIGKILL
 
     play(scene)
 
@@ -535,7 +535,7 @@ async def read(child: Child) -> bytes:
     """The next output of a child, b"" at its end."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(child.stdout, ready.set)
-    await asyncio.wait_for(ready.wait(), 10)
+    await asyncio.wait_for(ready.wait(), 100)
     loop.remove_reader(child.stdout)
     return os.read(child.stdout, 65536)
 
@@ -558,7 +558,7 @@ def alive(pid: int) -> bool:
 
 def settled(look: Callable[[], Seen], wanted: Seen) -> Seen:
     """What is seen once it is what is wanted, or at the end of all patience."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 100
     while (seen := look()) != wanted and time.monotonic() < deadline:
         time.sleep(0.01)
     return seen

@@ -81,7 +81,7 @@ async def test_a_changed_resource_is_reported_once_to_each_client_whatever_its_e
                 assert box.count("handshake", "resources/subscribe") == 1
                 await session.call("touch")
                 for notes in (stateless_notes, handshake_notes):
-                    note = await asyncio.wait_for(anext(notes), 10)
+                    note = await asyncio.wait_for(anext(notes), 100)
                     assert note["method"] == "notifications/resources/updated"
                     with pytest.raises(TimeoutError):
                         await asyncio.wait_for(anext(notes), 0.5)

@@ -57,7 +57,7 @@ async def silent_crowd(server: WebServer, count: int) -> AsyncIterator[None]:
     )  # fmt: skip
     assert crowd.stdout is not None
     try:
-        assert await asyncio.wait_for(crowd.stdout.readline(), 60) == b"open\n"
+        assert await asyncio.wait_for(crowd.stdout.readline(), 100) == b"open\n"
         yield
     finally:
         await crowd.communicate(b"end\n")
@@ -80,7 +80,7 @@ async def test_silent_connections_stop_neither_a_client_with_a_token_nor_a_recor
 
 
 async def call_when_back(session: WebSession, gone: str) -> str:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 100
     while time.monotonic() < deadline:
         answer = await session.call("pid")
         if not answer["result"].get("isError") and text(answer) != gone:
@@ -102,7 +102,7 @@ async def stop_and_read(server: WebServer) -> str:
     assert server.process is not None
     assert server.process.stderr is not None
     server.process.send_signal(signal.SIGTERM)
-    written = await asyncio.wait_for(server.process.stderr.read(), 30)
+    written = await asyncio.wait_for(server.process.stderr.read(), 100)
     await server.process.wait()
     return written.decode()
 
@@ -145,7 +145,7 @@ async def test_without_descriptors_clients_wait_and_one_line_says_so(home: Home)
         waiting = [asyncio.ensure_future(connect(server)) for _ in range(20)]
         links = await asyncio.gather(*waiting)
         assert server.process.stderr is not None
-        said = (await asyncio.wait_for(server.process.stderr.readline(), 30)).decode()
+        said = (await asyncio.wait_for(server.process.stderr.readline(), 100)).decode()
         assert said.startswith("Cannot accept a connection: Too many open files.")
         await asyncio.sleep(5)
         assert read_cpu(server.pid) - began < 1
@@ -206,7 +206,7 @@ async def test_forty_unread_answers_take_32_mib_and_are_whole_when_they_are_read
         assert resident(server.pid) - before < MOST_UNREAD + 12 * size
         assert text(await (await server.session()).call("pid")).isdigit()
         for number, (reader, writer) in enumerate(links):
-            answer = await asyncio.wait_for(read_whole(reader), 60)
+            answer = await asyncio.wait_for(read_whole(reader), 100)
             assert answer["id"] == 1000 + number
             assert text(answer) == chr(97 + number % 26) * size
             writer.close()
@@ -279,7 +279,7 @@ async def test_an_idle_stream_does_not_keep_a_session_when_another_client_comes(
         assert (await (await server.session()).request("ping"))["result"] == {}
         async with await sessions[1].post({"id": 9, "method": "ping"}) as answer:
             assert answer.status == 404
-        assert await asyncio.wait_for(streams[1].content.read(), 30) == b""
+        assert await asyncio.wait_for(streams[1].content.read(), 100) == b""
         for each in (0, 2, 999):
             assert (await sessions[each].request("ping"))["result"] == {}
         for stream in streams:
@@ -302,7 +302,7 @@ async def test_an_idle_stream_does_not_keep_its_connection_when_another_client_c
         assert (await (await once.session()).request("ping"))["result"] == {}
         # The one that was idle for the longest time is gone; its session is not.
         with suppress(aiohttp.ClientError):
-            assert await asyncio.wait_for(streams[0].content.read(), 30) == b""
+            assert await asyncio.wait_for(streams[0].content.read(), 100) == b""
         assert (await sessions[0].request("ping"))["result"] == {}
         for stream in streams:
             stream.close()
@@ -350,7 +350,7 @@ async def test_calls_in_flight_end_when_it_is_told_to_end_and_nobody_new_gets_in
             assert "was not run" in said["error"]["message"]
         answers = await asyncio.gather(*calls)
         assert [text(answer) for answer in answers] == [str(100 + number) for number in range(20)]
-        assert await asyncio.wait_for(server.process.wait(), 30) == 0
+        assert await asyncio.wait_for(server.process.wait(), 100) == 0
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
@@ -372,7 +372,7 @@ async def test_what_does_not_end_in_time_is_answered_with_its_id_and_may_have_ru
         expected = list(range(100, 120)) if era == "handshake" else [1] * 20
         assert [answer["id"] for answer in answers] == expected
         assert all("may have run" in answer["error"]["message"] for answer in answers)
-        assert await asyncio.wait_for(server.process.wait(), 30) == 0
+        assert await asyncio.wait_for(server.process.wait(), 100) == 0
 
 
 async def wait_in_flight(server: WebServer, count: int) -> None:
@@ -402,7 +402,7 @@ async def test_a_second_signal_ends_the_wait_and_ctrl_c_does_not_wait(
         answers = await asyncio.gather(*calls)
         assert [answer["id"] for answer in answers] == list(range(100, 105))
         assert all("may have run" in answer["error"]["message"] for answer in answers)
-        assert await asyncio.wait_for(server.process.wait(), 30) == code
+        assert await asyncio.wait_for(server.process.wait(), 100) == code
         # Ten seconds would be waited otherwise, before the servers are ended.
         assert time.monotonic() - began < 10
 

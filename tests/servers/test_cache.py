@@ -45,7 +45,7 @@ from support import Home
 
 HOUR, DAY = 3600.0, 86400.0
 NOBODY = 65534
-PATIENCE = 30.0
+PATIENCE = 100.0
 
 
 def offer(words: str = "one", *, ago: float = 1.0, tools: int = 1, size: int = 0) -> Offer:

@@ -100,7 +100,7 @@ def launch(home: Home, command: str, *args: str, cwd: str = "", **env: str) -> L
 
 
 def run(made: Launch) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(made.argv, env=made.env, cwd=made.cwd, capture_output=True, text=True, timeout=30)
+    return subprocess.run(made.argv, env=made.env, cwd=made.cwd, capture_output=True, text=True, timeout=100)
 
 
 @pytest.fixture

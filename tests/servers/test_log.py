@@ -20,7 +20,7 @@ from mooring.servers import log
 from mooring.servers.log import LogEntry, ServerLog, file_name, follow, read
 from support import Home
 
-PATIENCE = 30.0
+PATIENCE = 100.0
 
 
 def texts(entries: list[LogEntry]) -> list[str]:

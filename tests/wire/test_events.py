@@ -111,5 +111,5 @@ def test_a_program_is_spoken_to_without_loading_what_only_a_url_needs() -> None:
         "        print([name for name in ('aiohttp', 'yarl') if name in sys.modules])\n"
         "asyncio.run(main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -253,7 +253,7 @@ async def test_a_call_that_is_given_up_is_cancelled_by_closing_its_stream() -> N
         site.answers["tools/call"] = never
         with pytest.raises(TimedOut):
             await session.call_tool("echo", timeout=Timeout(0.2, 0.2))
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 100)
         assert site.said("notifications/cancelled") == []
 
 

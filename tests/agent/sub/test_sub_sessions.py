@@ -28,7 +28,7 @@ AGENT = "general-purpose"
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_process_that_is_killed_inside_a_sub_agents_call_loses_nothing_and_repeats_nothing(
     home: Home, tmp_path: Path, cli: Cli

@@ -222,7 +222,7 @@ asyncio.run(main())
 def load_model(home: Home, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", LOADING, str(home.home), *words],
-        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=50,
+        cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert done.stderr == ""
     return done.stdout
