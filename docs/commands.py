@@ -34,8 +34,8 @@ place. `-H 'NAME: VALUE'` adds a header to `--url`. `-e NAME` passes one of your
 (`Warning: MCP startup error: …`); `-v` prints a line for each, `-q` none. A failure changes the exit code only if you
 named the server or its definition says `"required": true`.
 
-**Permissions.** A call that you type is allowed unless a rule denies it: a rule in your settings, the project's or the
-machine's, or `--deny RULE`. See [permissions.md](../guides/permissions.md).
+**Permissions.** A call that you type is allowed unless a [rule](../guides/permissions.md#levels) or `--deny RULE`
+denies it.
 """
 
 CHAT = """\
