@@ -19,16 +19,15 @@ OURS = [
     "mooring.core.definitions.paths", "mooring.core.definitions.problem", "mooring.core.definitions.template",
     "mooring.core.protocol", "mooring.core.protocol.era", "mooring.core.protocol.failure",
     "mooring.core.protocol.units", "mooring.core.text", "mooring.core.text.secret", "mooring.core.text.suggestions",
-    "mooring.discovery", "mooring.discovery.budget", "mooring.discovery.choose", "mooring.discovery.dialect",
-    "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats",
-    "mooring.discovery.literals", "mooring.discovery.mentions", "mooring.discovery.rewrite", "mooring.discovery.scan",
-    "mooring.discovery.sheets", "mooring.discovery.template", "mooring.discovery.untyped", "mooring.discovery.values",
-    "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files", "mooring.files.owner",
-    "mooring.files.paths", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
+    "mooring.discovery", "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.documents",
+    "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats", "mooring.discovery.literals",
+    "mooring.discovery.mentions", "mooring.discovery.scan", "mooring.discovery.sheets", "mooring.discovery.template",
+    "mooring.discovery.values", "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files",
+    "mooring.files.owner", "mooring.files.paths", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
     "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust",
     "mooring.servers", "mooring.servers.records", "mooring.settings", "mooring.syntax", "mooring.syntax.document",
-    "mooring.syntax.jsonc", "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config",
-    "mooring.verbs.config.get", "mooring.verbs.config.known", "mooring.verbs.config.list",
+    "mooring.syntax.jsonc", "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config", "mooring.verbs.config.get",
+    "mooring.verbs.config.known", "mooring.verbs.config.list",
 ]  # fmt: skip
 
 CODE = """

@@ -6,7 +6,7 @@ from time import process_time
 import pytest
 
 from mooring.core.protocol.units import MIB
-from mooring.discovery.budget import MOST_SERVERS
+from mooring.discovery.documents import MOST_SERVERS
 from support import Cli, Home
 
 PLACES = (

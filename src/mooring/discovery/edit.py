@@ -47,7 +47,7 @@ from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.spelling import meaning_of, spell_template
 from mooring.discovery.targets import WriteTarget
-from mooring.discovery.untyped import as_mapping, text_or_none
+from mooring.discovery.values import as_mapping, text_or_none
 from mooring.errors import ConfigError
 from mooring.syntax.document import Document
 from mooring.syntax.edit import add_members, edit_bytes, put_value, remove_value, replace_members

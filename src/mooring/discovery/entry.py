@@ -5,7 +5,7 @@ other key that is not sound is reported, and the entry is used without it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
@@ -15,11 +15,10 @@ from mooring.core.definitions.config import Broken, Connection, Http, OAuth, Ser
 from mooring.core.definitions.problem import Problem, Severity
 from mooring.core.definitions.template import SecretPart, Template, TextPart, VariablePart, literal
 from mooring.core.text.suggestions import find_slip, nearest, suggest_key
-from mooring.discovery import untyped, values
+from mooring.discovery import values
 from mooring.discovery.dialect import TextSlot
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
 from mooring.discovery.literals import find_literal_placeholders
-from mooring.discovery.rewrite import replace_mcp_remote, starts_mooring
 from mooring.discovery.template import parse_template
 from mooring.discovery.values import EntryRefused, NoServer
 
@@ -161,7 +160,7 @@ class _EntryReader:
         path = self.entry.origin.key
         if key:
             # A key with a dot is usually a key inside another, such as `env.TOKEN`.
-            is_whole = key in untyped.as_mapping(self.entry.raw)
+            is_whole = key in values.as_mapping(self.entry.raw)
             path = (*path, key) if is_whole else (*path, *key.split("."))
         line = self.entry.document.line(path)
         return Problem(self.entry.origin.path, message, hint or "fix its entry", self.entry.name, line, level)
@@ -184,9 +183,9 @@ class _EntryReader:
     def _collect(self, raw: Mapping[str, Any]) -> None:
         self._settings.clear()
         for key, field in self.format.fields.items():
-            value = untyped.look_up(raw, key.split(".")) if "." in key else raw.get(key)
+            value = values.look_up(raw, key.split(".")) if "." in key else raw.get(key)
             if value is None and key in self.format.defaults:
-                value = untyped.look_up(self.entry.document.data, self.format.defaults[key])
+                value = values.look_up(self.entry.document.data, self.format.defaults[key])
             if value is not None:
                 self._settings.setdefault(field.slot, _Setting(key, field, value))
 
@@ -224,7 +223,7 @@ class _EntryReader:
 
     def _find_misspelled(self, *wanted: str) -> tuple[str, str | None]:
         """A hint on the key that was meant by another one, and that other one; else nothing."""
-        for key in self._list_unknown(untyped.as_mapping(self.entry.raw)):
+        for key in self._list_unknown(values.as_mapping(self.entry.raw)):
             if near := nearest(key, wanted, 1):
                 return f"did you mean `{near[0]}`? It says `{key[:40]}`", key
         return "", None
@@ -469,12 +468,12 @@ class _EntryReader:
             return OAuth(enabled=False)
         if block is None and not loose:
             return None
-        return self._make_oauth({**untyped.as_mapping(block), **loose})
+        return self._make_oauth({**values.as_mapping(block), **loose})
 
     def _credential(self) -> OAuth | None:
         """What a program's entry says about a login: at most whose token it is given."""
-        block = untyped.as_mapping(self._lenient("oauth", values.read_oauth, None))
-        credential_id = untyped.text_or_none(block.get("credentialid"))
+        block = values.as_mapping(self._lenient("oauth", values.read_oauth, None))
+        credential_id = values.text_or_none(block.get("credentialid"))
         return OAuth(credential_id=credential_id) if credential_id else None
 
     def _loose_oauth_keys(self) -> dict[str, Any]:
@@ -490,28 +489,28 @@ class _EntryReader:
         return {key: value for key, value in loose.items() if value is not None}
 
     def _make_oauth(self, settings: Mapping[str, Any]) -> OAuth:
-        redirect_uri = untyped.text_or_none(settings.get("redirecturi"))
+        redirect_uri = values.text_or_none(settings.get("redirecturi"))
         port = settings.get("callbackport", settings.get("redirectport"))
         # Amazon Q and Kiro write host:port where others write a URI.
         if redirect_uri and (host_and_port := re.fullmatch(r"[^/]*:(\d{1,5})", redirect_uri)):
             redirect_uri, port = None, int(host_and_port[1])
         return OAuth(
             enabled=settings.get("enabled") is not False,
-            client_id=untyped.text_or_none(settings.get("clientid")),
+            client_id=values.text_or_none(settings.get("clientid")),
             client_secret=self._read_login_secret(settings, "clientsecret"),
-            callback_port=untyped.int_or_none(port),
+            callback_port=values.int_or_none(port),
             redirect_uri=redirect_uri,
             scopes=values.read_scopes(settings.get("scopes", settings.get("scope"))),
-            metadata_url=untyped.text_or_none(settings.get("authservermetadataurl")),
-            resource=untyped.text_or_none(settings.get("resource")),
-            grant=untyped.text_or_none(settings.get("granttype")),
-            credential_id=untyped.text_or_none(settings.get("credentialid")),
+            metadata_url=values.text_or_none(settings.get("authservermetadataurl")),
+            resource=values.text_or_none(settings.get("resource")),
+            grant=values.text_or_none(settings.get("granttype")),
+            credential_id=values.text_or_none(settings.get("credentialid")),
             private_key=self._read_login_secret(settings, "privatekey"),
             assertion=self._read_login_secret(settings, "assertion"),
             id_token=self._read_login_secret(settings, "idtoken"),
-            idp_token_endpoint=untyped.text_or_none(settings.get("idptokenendpoint")),
-            idp_client_id=untyped.text_or_none(settings.get("idpclientid")),
-            pkce=untyped.text_or_none(settings.get("pkce")),
+            idp_token_endpoint=values.text_or_none(settings.get("idptokenendpoint")),
+            idp_client_id=values.text_or_none(settings.get("idpclientid")),
+            pkce=values.text_or_none(settings.get("pkce")),
         )
 
     def _read_login_secret(self, settings: Mapping[str, Any], key: str) -> Template | None:
@@ -526,3 +525,48 @@ def _is_plain_name(name: str) -> bool:
 def _tools_under(policies: Mapping[str, str], wanted: str) -> tuple[str, ...]:
     """The tools to which Claude Code's `tools` gives a policy."""
     return tuple(name for name, policy in policies.items() if policy == wanted)
+
+
+# Words are joined by NUL, which none of them can hold.
+_MCP_REMOTE = r"npx\0(?:(?:-y|--yes)\0)?mcp-remote(?:@[\w.^~-]+)?"
+_PYTHON = r"python[\d.]*w?"
+
+
+def replace_mcp_remote(connection: Connection, plugin_env: Collection[str] = ()) -> Connection:
+    """The address that `npx [-y] mcp-remote[@version] URL` leads to; any other connection unchanged.
+
+    `plugin_env` are the variables that a tool sets for all programs of a plugin; the entry did not ask for them.
+    """
+    match connection:
+        # With flags, variables or a folder of its own, mcp-remote may do more than Mooring would do without it. Cline
+        # draws the same line.
+        case Stdio(env=env, pass_env=(), env_file=None, cwd=None) if env.keys() <= set(plugin_env):
+            *words, _ = _words(connection)
+            if re.fullmatch(_MCP_REMOTE, "\0".join(words)) and _is_address(connection.args[-1]):
+                return Http(connection.args[-1], transport="auto")
+    return connection
+
+
+def starts_mooring(stdio: Stdio) -> bool:
+    """Whether a command would start Mooring as a server: `mooring serve` or `python -m mooring serve`."""
+    words = _words(stdio)
+    if "-m" in words and re.fullmatch(_PYTHON, words[0]):
+        words = words[words.index("-m") + 1 :]
+    return words[:1] == ["mooring"] and "serve" in words[1:]
+
+
+def _words(stdio: Stdio) -> list[str]:
+    """The program's name and its arguments; empty for those that are not known yet."""
+    return [_program_name(stdio.command), *(arg.plain or "" for arg in stdio.args)]
+
+
+def _program_name(command: Template) -> str:
+    """The name of a program without its folder and Windows' suffixes."""
+    path = (command.plain or "").replace("\\", "/")
+    name = path.rpartition("/")[2]
+    return name.removesuffix(".exe").removesuffix(".cmd")
+
+
+def _is_address(template: Template) -> bool:
+    first = template.parts[0]
+    return isinstance(first, TextPart) and first.text.startswith(("https://", "http://"))

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from mooring.core.definitions.config import Broken, Scope, ServerConfig
 from mooring.core.definitions.problem import Problem
-from mooring.discovery.budget import ProjectBudget
+from mooring.discovery.documents import ProjectBudget
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, ScanContext, Sheet, document_kind
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.formats.generic import FORMAT as GENERIC
+from mooring.discovery.formats.shared import GENERIC
 from mooring.discovery.formats.vscode import FORMAT as VSCODE
 from mooring.discovery.scan import RankedDefinition, gather_entries
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.errors import ConfigError, ParseError
 from mooring.syntax.document import Document, Kind
 from mooring.syntax.parse import parse

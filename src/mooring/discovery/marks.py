@@ -12,7 +12,7 @@ from typing import Any
 
 from mooring.core.text.glob import Glob, star_glob
 from mooring.discovery.format import ALL, NONE, Named, Says, ScanContext
-from mooring.discovery.untyped import as_mapping, as_mappings, as_texts
+from mooring.discovery.values import as_mapping, as_mappings, as_texts
 
 
 def _read_chosen(value: Any, context: ScanContext) -> Named:

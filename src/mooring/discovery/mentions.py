@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.discovery.documents import Documents, dig
 from mooring.discovery.format import ALL, NONE, PROJECT, Named, RawEntry, Says, ScanContext, Switch
-from mooring.discovery.untyped import as_list, as_mapping, as_texts
+from mooring.discovery.values import as_list, as_mapping, as_texts
 
 
 class Mention(Struct, frozen=True):

@@ -13,7 +13,7 @@ from mooring import files
 from mooring.core.definitions.problem import Problem
 from mooring.discovery.format import Folder, Place, ScanContext, Sheet
 from mooring.discovery.mentions import Mentions
-from mooring.discovery.untyped import as_mapping, as_mappings, look_up
+from mooring.discovery.values import as_mapping, as_mappings, look_up
 from mooring.syntax.document import Document
 
 MOST_VERSIONS = 64

@@ -13,7 +13,7 @@ from msgspec import Struct
 from mooring.core.definitions.config import Connection, Http, InProcess, ServerConfig, Stdio
 from mooring.core.text.glob import Glob, folded, literal, star_glob
 from mooring.discovery.format import StartPolicy
-from mooring.discovery.untyped import as_mapping, text_or_none
+from mooring.discovery.values import as_mapping, text_or_none
 
 Rule: TypeAlias = Mapping[str, Any]
 

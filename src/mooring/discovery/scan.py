@@ -18,8 +18,7 @@ from mooring.discovery.documents import Documents, dig
 from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
 from mooring.discovery.mentions import find_mentions, read_switch
 from mooring.discovery.sheets import SheetFinder
-from mooring.discovery.untyped import as_mapping, as_mappings, look_up, text_or_none
-from mooring.discovery.values import describe_kind
+from mooring.discovery.values import as_mapping, as_mappings, describe_kind, look_up, text_or_none
 from mooring.settings import find_project_folders
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class _FormatScan:
     def run(self, keep: bool, switched_on: Collection[str]) -> Iterator[RankedDefinition]:
         """The definitions of the format; what is wrong goes to the problems of the documents."""
         for entry in self._entries:
-            if entry.origin.foreign and not self._documents.budget.take_server():
+            if entry.origin.foreign and not self._documents.budget.allows_server():
                 continue
             wanted = entry.name in switched_on
             forced = wanted or self._on.find(entry) is not None

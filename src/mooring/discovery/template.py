@@ -20,7 +20,7 @@ from mooring.core.definitions.template import (
     join_texts,
 )
 from mooring.discovery.dialect import Dialect, Inputs, TextSlot
-from mooring.discovery.untyped import text_or_none
+from mooring.discovery.values import text_or_none
 
 # A value such as GITHUB_TOKEN can only be meant as a name; one such as DEBUG or production may be meant literally.
 _SURELY_A_NAME = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"

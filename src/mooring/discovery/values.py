@@ -1,10 +1,9 @@
 """Reads the value of one key of an entry, or refuses it in words that never quote it: it may be a secret."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
-from mooring.discovery.untyped import as_mapping
 from mooring.syntax.document import Computed
 
 MOST_ARGS = 256
@@ -201,3 +200,37 @@ def read_scopes(value: Any) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(map(str, value))
     return ()
+
+
+def as_mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_texts(value: Any) -> list[str]:
+    """The texts in a list."""
+    return [item for item in as_list(value) if isinstance(item, str)]
+
+
+def as_mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The mappings in a list."""
+    return [item for item in as_list(value) if isinstance(item, Mapping)]
+
+
+def look_up(data: Any, path: Iterable[str | int]) -> Any:
+    """What is under a path of keys; `None` if nothing is."""
+    for key in path:
+        data = as_mapping(data).get(key)
+    return data
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def int_or_none(value: Any) -> int | None:
+    # The exact type: in Python, true and false are ints.
+    return value if type(value) is int else None

@@ -22,7 +22,7 @@ from mooring.backends.claude.names import find_tool
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.turn import EndOfTurn, Todo, TokenUsage
 from mooring.core.protocol.content import Image, Text
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 
 _SYNTHETIC: Final = "<synthetic>"
 """The model that it names for messages that it wrote itself."""

@@ -24,7 +24,7 @@ from mooring.backends.opencode.said import (
 from mooring.backends.opencode.servers import OpenCodeServers
 from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.conversation.question import Yes
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
 from mooring.errors import FileError, ModelError
 

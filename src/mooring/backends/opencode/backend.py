@@ -21,7 +21,7 @@ from mooring.backends.programs import require_program
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
 from mooring.core.protocol.content import Text
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, ModelError, MooringError
 

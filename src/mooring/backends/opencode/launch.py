@@ -16,7 +16,7 @@ from mooring.backends.opencode.program import NAME, RunningProgram, start_progra
 from mooring.backends.opencode.said import AgentEvent, read_event
 from mooring.backends.opencode.servers import OpenCodeServers, list_known_tools
 from mooring.backends.opencode.shell import PermittedShell, make_shell
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.errors import ModelError
 
 BUILT_IN: Final = frozenset({"build", "plan", "general", "explore", "compaction", "title", "summary"})

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.api import OpenCodeApi
-from mooring.discovery.untyped import as_mapping, as_mappings
+from mooring.discovery.values import as_mapping, as_mappings
 from mooring.display.text import safe
 from mooring.errors import NoModel
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec import Struct
 
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.errors import FileError, ParseError
 from mooring.files import match_paths, read
 from mooring.syntax.parse import parse

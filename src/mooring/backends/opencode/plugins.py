@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.files import read, repository_folders

@@ -31,7 +31,7 @@ from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.conversation.outcome import Part as ResultPart
 from mooring.core.conversation.turn import Todo, TokenUsage
 from mooring.core.protocol.content import Image, Text
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 
 LONGEST_ERROR: Final = 2000
 

@@ -8,7 +8,7 @@ from mooring.backends.bridge.bridge import McpTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.opencode.reading import ReadCall
 from mooring.backends.opencode.said import PermissionWanted
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 
 _ASIDES: Final = frozenset({"external_directory", "doom_loop"})
 """Permissions that OpenCode wants beside that of the tool itself, any number of times."""

@@ -21,7 +21,7 @@ from mooring.backends.opencode.own_config import CONTENT
 from mooring.core.conversation.backend_name import ServersWay
 from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
 from mooring.core.text.secret import is_secret
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, ModelError
 

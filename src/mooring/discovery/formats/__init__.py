@@ -1,4 +1,4 @@
-"""One small file per tool. Their order in `FORMATS` is their precedence inside a scope."""
+"""One file per tool or family of tools. The order of `FORMATS` is their precedence inside a scope."""
 
 from mooring.discovery.format import Format
 from mooring.discovery.formats import (
@@ -7,54 +7,33 @@ from mooring.discovery.formats import (
     amp,
     atomic,
     claude,
-    claude_desktop,
-    claude_plugins,
     cline,
     codex,
-    codex_plugins,
+    common_shape,
     continue_,
     copilot,
-    copilot_plugins,
     crush,
-    cursor,
-    dot_mcp,
     factory,
-    factory_plugins,
     gemini,
-    generic,
     goose,
-    grok,
-    junie,
-    kilo,
-    kimi,
-    kiro,
-    lmstudio,
     magenta,
-    magenta_lua,
-    mcpm,
     mcporter,
     mooring,
     omp,
-    omp_plugins,
     opencode,
-    qwen,
-    roo,
-    rovo,
     shared,
     vscode,
-    warp,
-    windsurf,
     zed,
-)  # fmt: skip
+)
 
-FORMATS: tuple[Format, ...] = tuple(
-    module.FORMAT
-    for module in (
-        mooring, omp, omp_plugins, opencode, copilot, copilot_plugins, codex, codex_plugins, gemini, qwen, cursor,
-        windsurf, claude, claude_plugins, zed, cline, roo, continue_, goose, amp, amazonq, kiro, junie, warp, crush,
-        factory, factory_plugins, lmstudio, claude_desktop, atomic, mcporter, mcpm, vscode, magenta, magenta_lua, kilo,
-        kimi, rovo, grok, shared, agent_plugins, generic, dot_mcp,
-    )
+FORMATS: tuple[Format, ...] = (
+    mooring.FORMAT, omp.FORMAT, omp.PLUGINS, opencode.FORMAT, copilot.FORMAT, copilot.PLUGINS, codex.FORMAT,
+    codex.PLUGINS, gemini.FORMAT, gemini.QWEN, common_shape.CURSOR, common_shape.WINDSURF_FORMAT, claude.FORMAT,
+    claude.PLUGINS, zed.FORMAT, cline.FORMAT, cline.ROO_FORMAT, continue_.FORMAT, goose.FORMAT, amp.FORMAT,
+    amazonq.FORMAT, common_shape.KIRO, common_shape.JUNIE, common_shape.WARP, crush.FORMAT, factory.FORMAT,
+    factory.PLUGINS, common_shape.LMSTUDIO, claude.CLAUDE_DESKTOP, atomic.FORMAT, mcporter.FORMAT,
+    common_shape.MCPM_FORMAT, vscode.FORMAT, magenta.FORMAT, magenta.MAGENTA_LUA, opencode.KILO, common_shape.KIMI,
+    common_shape.ROVO, common_shape.GROK, shared.FORMAT, agent_plugins.FORMAT, shared.GENERIC, claude.DOT_MCP,
 )  # fmt: skip
 
 

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from mooring.discovery.dialect import AGENT_PLUGINS
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, Sheet, fields
-from mooring.discovery.formats import claude_plugins, codex_plugins, omp_plugins
+from mooring.discovery.formats import claude, codex, omp
 from mooring.discovery.scan import gather_entries
-from mooring.discovery.untyped import as_mapping
-from mooring.discovery.values import EntryRefused, NoServer
+from mooring.discovery.values import EntryRefused, NoServer, as_mapping
 from mooring.syntax.document import Document
 
 _SCHEMAS = "https://agent-plugins.org/schemas/"
@@ -100,8 +99,8 @@ FORMAT = Format(
     tool="shared",
     title="Agent Plugins",
     places=tuple(
-        Place("user", "{each}/mcp.json", folders=plugins.FOLDERS, folder_variables=("PLUGIN_ROOT",))
-        for plugins in (omp_plugins, codex_plugins, claude_plugins)
+        Place("user", "{each}/mcp.json", folders=tool.PLUGIN_FOLDERS, folder_variables=("PLUGIN_ROOT",))
+        for tool in (omp, codex, claude)
     ),
     gather=_gather,
     fields=fields(type="type", command="command", args="args", env="env", cwd="cwd", url="url", headers="headers"),

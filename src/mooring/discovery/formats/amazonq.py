@@ -19,7 +19,7 @@ from mooring.discovery.format import (
     user_file,
 )
 from mooring.discovery.scan import gather_entries
-from mooring.discovery.untyped import as_texts
+from mooring.discovery.values import as_texts
 
 
 def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> Iterator[RawEntry]:

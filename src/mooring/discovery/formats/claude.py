@@ -8,10 +8,13 @@ from msgspec import UNSET, Raw, Struct
 
 from mooring.core.definitions.config import Transport
 from mooring.core.protocol.units import MIB
+from mooring.discovery.dialect import CLAUDE, CLAUDE_PLUGINS, PLAIN, SHARED
 from mooring.discovery.format import (
     BASIC,
     COMMON,
+    PROGRAM,
     PROJECT,
+    Folders,
     Format,
     Obeyed,
     Place,
@@ -19,6 +22,7 @@ from mooring.discovery.format import (
     Switch,
     Writes,
     fields,
+    files_in,
     project_file,
     system_files,
     user_file,
@@ -146,4 +150,84 @@ FORMAT = Format(
         Obeyed("settings", ".claude/settings.json", f"{HOME}/settings.json"),
         Obeyed("settings", ".claude/settings.local.json"),
     ),
+)
+
+
+_CACHE = "CLAUDE_CODE_PLUGIN_CACHE_DIR"
+_REGISTRIES = (
+    user_file(f"${{{_CACHE}}}/installed_plugins.json"),
+    user_file(f"{HOME}/plugins/installed_plugins.json", unless_set=(_CACHE,)),
+)
+PLUGIN_FOLDERS = Folders(
+    "claude-code",
+    registries=tuple(Switch(place, ("plugins",)) for place in _REGISTRIES),
+    off=tuple(Switch(place, ("enabledPlugins",), "states") for place in (SETTINGS, *MANAGED_SETTINGS)),
+    answers=(Switch(SETTINGS, ("pluginConfigs",)),),
+)
+
+# Plugins of Claude Code: its registry names the folder of each, and the person's settings which are on.
+PLUGINS = Format(
+    tool="claude-code",
+    title="Claude Code plugins",
+    places=files_in(
+        PLUGIN_FOLDERS, ".claude-plugin/plugin.json", ".mcp.json", folder_variables=("CLAUDE_PLUGIN_ROOT",)
+    ),
+    bare_map=True,
+    fields=FIELDS,
+    suggest_type=True,
+    dialect=CLAUDE_PLUGINS,
+    off=(OFF,),
+    exclusive=MANAGED,
+    policies=POLICIES,
+    only_managed_allow=ONLY_MANAGED_ALLOW,
+)
+
+
+# `.mcp.json`, which Claude Code began and many tools share; its approvals are in Claude Code's own files.
+DOT_MCP = Format(
+    tool="claude-code",
+    title="Claude Code (.mcp.json)",
+    places=(project_file(".mcp.json"), user_file(f"{HOME}/.mcp.json"), user_file("~/.mcp.json")),
+    bare_map=True,
+    fields={**COMMON, **fields(tools="tools_policy")},
+    suggest_type=True,
+    dialect=SHARED,
+    off=(
+        OFF,
+        Switch(OWN, ("projects", PROJECT, "disabledMcpjsonServers")),
+        *(Switch(place, ("disabledMcpjsonServers",)) for place in (SETTINGS, *MANAGED_SETTINGS, *PROJECT_SETTINGS)),
+    ),
+    # Only what the person's own files say, and only about this project: a repository must not approve its own servers,
+    # and a name approved for every project would approve whatever the next clone puts behind it.
+    approved_in=(Switch(OWN, ("projects", PROJECT, "enabledMcpjsonServers")),),
+    trust_marks=(
+        Switch(SETTINGS, ("enabledMcpjsonServers",)),
+        Switch(SETTINGS, ("enableAllProjectMcpServers",), "true"),
+        Switch(OWN, ("projects", PROJECT, "hasTrustDialogAccepted"), "true"),
+    ),
+    exclusive=MANAGED,
+    policies=POLICIES,
+    only_managed_allow=ONLY_MANAGED_ALLOW,
+    writes=Writes(
+        project=(project_file(".mcp.json"),),
+        slots=(*BASIC, "timeout", "always_load", "headers_helper", "oauth"),
+        types=TYPES,
+        oauth=OAUTH,
+        joined_scopes=True,
+        dialect=CLAUDE,
+    ),
+)
+
+
+# Claude Desktop: programs only; it reaches remote servers through `mcp-remote`.
+CLAUDE_DESKTOP = Format(
+    tool="claude-desktop",
+    title="Claude Desktop",
+    places=(
+        user_file("{app}/Claude/claude_desktop_config.json"),
+        # Builds from the Microsoft Store keep a copy of their own.
+        user_file("{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json", platform="win32"),
+    ),
+    dialect=PLAIN,
+    writes=Writes(user=(user_file("{app}/Claude/claude_desktop_config.json"),), slots=PROGRAM),
 )

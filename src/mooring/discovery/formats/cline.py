@@ -3,9 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.discovery.dialect import CLINE
-from mooring.discovery.format import BASIC, SECONDS, Field, Format, Obeyed, Writes, common_without, fields, user_file
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.dialect import CLINE, ROO
+from mooring.discovery.format import (
+    BASIC,
+    COMMON,
+    SECONDS,
+    Field,
+    Folders,
+    Format,
+    Obeyed,
+    Switch,
+    Writes,
+    common_without,
+    fields,
+    files_in,
+    project_file,
+    user_file,
+)
+from mooring.discovery.values import as_mapping
 
 _NAME = "cline_mcp_settings.json"
 # Cline clamps times, because people write milliseconds.
@@ -53,5 +68,40 @@ FORMAT = Format(
         Obeyed("commands", ".cline/workflows", "~/Documents/Cline/Workflows"),
         Obeyed("skills", ".cline/skills", "~/.cline/skills"),
         Obeyed("hooks", ".cline/hooks", "~/Documents/Cline/Hooks"),
+    ),
+)
+
+
+_ROO_EDITORS = tuple(f"{{app}}/{name}/User" for name in ("Code", "Code - Insiders", "Cursor"))
+_ROO_STORAGE = "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
+_ROO_MOVED = tuple(
+    Switch(user_file(f"{editor}/settings.json"), ("roo-cline.customStoragePath",)) for editor in _ROO_EDITORS
+)
+
+# Roo Code: a URL needs a type, times are seconds between 1 and 3600; a setting of the editor may move its files.
+ROO_FORMAT = Format(
+    tool="roo",
+    title="Roo Code",
+    places=(
+        *files_in(Folders("roo", registries=_ROO_MOVED), "settings/mcp_settings.json"),
+        project_file(".roo/mcp.json"),
+        *(user_file(f"{editor}/{_ROO_STORAGE}") for editor in _ROO_EDITORS),
+    ),
+    fields={**COMMON, **fields(timeout=TIMEOUT, disabledTools="tools_deny")},
+    types={"stdio": "stdio", "sse": "sse", "streamable-http": "http"},
+    untyped_url=None,
+    dialect=ROO,
+    writes=Writes(
+        user=(user_file(f"{_ROO_EDITORS[0]}/{_ROO_STORAGE}"),),
+        project=(project_file(".roo/mcp.json"),),
+        slots=(*BASIC, "cwd", "call_timeout", "disabled", "tools_deny"),
+        types={"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
+    ),
+    obeys=(
+        Obeyed("rules", ".roo/rules", "~/.roo/rules"),
+        Obeyed("rules", ".roorules"),
+        Obeyed("agents", ".roomodes"),
+        Obeyed("commands", ".roo/commands", "~/.roo/commands"),
+        Obeyed("skills", ".roo/skills", "~/.roo/skills"),
     ),
 )

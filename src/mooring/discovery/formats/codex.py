@@ -9,12 +9,14 @@ from mooring.discovery.format import (
     PROJECT,
     SECONDS,
     Field,
+    Folders,
     Format,
     Obeyed,
     Switch,
     Unreadable,
     Writes,
     fields,
+    files_in,
     project_file,
     system_files,
     user_file,
@@ -138,4 +140,17 @@ FORMAT = Format(
         Obeyed("rules", ".codex/rules", "${CODEX_HOME:-~/.codex}/rules"),
         Obeyed("hooks", ".codex/hooks.json", "${CODEX_HOME:-~/.codex}/hooks.json"),
     ),
+)
+
+
+_PLUGIN_FILES = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json", ".mcp.json")
+PLUGIN_FOLDERS = Folders("codex", registries=(Switch(CONFIG, ("plugins",)),))
+
+# Plugins of OpenAI Codex: its configuration names those that are on; the newest version of each is used.
+PLUGINS = Format(
+    tool="codex",
+    title="OpenAI Codex plugins",
+    places=files_in(PLUGIN_FOLDERS, *_PLUGIN_FILES, folder_variables=("CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT")),
+    bare_map=True,
+    relative_paths=True,
 )

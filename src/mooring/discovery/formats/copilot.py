@@ -5,11 +5,13 @@ from mooring.discovery.format import (
     BASIC,
     COMMON,
     STANDARD_TYPES,
+    Folders,
     Format,
     Obeyed,
     Switch,
     Writes,
     fields,
+    files_in,
     project_file,
     user_file,
 )
@@ -60,4 +62,27 @@ FORMAT = Format(
         Obeyed("hooks", ".github/hooks", f"{HOME}/hooks"),
         Obeyed("settings", ".github/copilot", f"{HOME}/settings.json"),
     ),
+)
+
+
+_PLUGIN_ROOT = ("CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT", "PLUGIN_ROOT")
+_PLUGIN_MANIFESTS = tuple(f"{folder}plugin.json" for folder in ("", ".plugin/", ".github/plugin/", ".claude-plugin/"))
+PLUGIN_FOLDERS = Folders(
+    "copilot-cli",
+    registries=(Switch(user_file(f"{HOME}/config.json"), ("installedPlugins",)),),
+    off=(Switch(user_file(f"{HOME}/settings.json"), ("enabledPlugins",), "chosen"),),
+)
+
+# Plugins of GitHub Copilot CLI: it keeps a list of them, and the person's settings say which are on.
+PLUGINS = Format(
+    tool="copilot-cli",
+    title="GitHub Copilot CLI plugins",
+    places=files_in(PLUGIN_FOLDERS, *_PLUGIN_MANIFESTS, ".mcp.json", ".github/mcp.json", folder_variables=_PLUGIN_ROOT),
+    bare_map=True,
+    fields=FORMAT.fields,
+    types=FORMAT.types,
+    suggest_type=True,
+    relative_paths=True,
+    start_in_folder=True,
+    off=FORMAT.off,
 )

@@ -1,6 +1,18 @@
 """Factory droid: the person's own entry wins over the project's of the same name."""
 
-from mooring.discovery.format import BASIC, COMMON, Format, Obeyed, Writes, fields, project_file, user_file
+from mooring.discovery.format import (
+    BASIC,
+    COMMON,
+    Folders,
+    Format,
+    Obeyed,
+    Switch,
+    Writes,
+    fields,
+    files_in,
+    project_file,
+    user_file,
+)
 
 # The documentation says `timeoutMs`, the shipped schema `timeout`.
 _FIELDS = {
@@ -39,4 +51,20 @@ FORMAT = Format(
         Obeyed("hooks", ".factory/hooks", "~/.factory/hooks"),
         Obeyed("settings", ".factory/settings.json", "~/.factory/settings.json"),
     ),
+)
+
+
+PLUGIN_FOLDERS = Folders(
+    "factory",
+    registries=(Switch(user_file("~/.factory/plugins/installed_plugins.json"), ("plugins",)),),
+    off=(Switch(user_file("~/.factory/settings.json"), ("enabledPlugins",), "chosen"),),
+)
+
+# Plugins of Factory droid: a registry in the shape of Claude Code's; the person's settings say which are on.
+PLUGINS = Format(
+    tool="factory",
+    title="Factory droid plugins",
+    places=files_in(PLUGIN_FOLDERS, "mcp.json", folder_variables=("CLAUDE_PLUGIN_ROOT", "DROID_PLUGIN_ROOT")),
+    fields=FORMAT.fields,
+    untyped_url=None,
 )

@@ -12,6 +12,7 @@ from mooring.discovery.format import (
     BASIC,
     COMMON,
     NO_SERVER,
+    PROJECT,
     Format,
     Obeyed,
     Place,
@@ -142,5 +143,55 @@ FORMAT = Format(
         Obeyed("rules", "GEMINI.md", "~/.gemini/GEMINI.md"),
         Obeyed("hooks", ".gemini/extensions", "~/.gemini/extensions"),
         Obeyed("settings", ".gemini/settings.json", "~/.gemini/settings.json"),
+    ),
+)
+
+
+_QWEN_HOME = "${QWEN_HOME:-~/.qwen}"
+_QWEN_FOLDERS = ("qwen-code", "QwenCode", "QWEN_CODE")
+_QWEN_PLACES = (
+    *system_settings(*_QWEN_FOLDERS),
+    project_file(".qwen/settings.json"),
+    user_file(f"{_QWEN_HOME}/settings.json"),
+    *system_defaults(*_QWEN_FOLDERS),
+)
+_QWEN_APPROVALS = user_file(f"{_QWEN_HOME}/mcpApprovals.json")
+
+
+def _arrange_qwen(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`httpUrl` says that an address is not SSE's."""
+    if raw.get("type") != "http":
+        return raw
+    entry = {key: value for key, value in raw.items() if key not in ("type", "url")}
+    return {**entry, "httpUrl": raw["url"]}
+
+
+# Qwen Code: Gemini's shape, but a URL without a type is SSE, and its own state is elsewhere.
+QWEN = Format(
+    tool="qwen",
+    title="Qwen Code",
+    places=(*_QWEN_PLACES, extensions(_QWEN_HOME, "qwen-extension.json")),
+    gather=gather,
+    fields={**FIELDS, **fields(discoveryTimeoutMs="start_timeout", alwaysLoadTools="always_load")},
+    untyped_url="sse",
+    dialect=GEMINI,
+    prepare=prepare,
+    remarks=remarks,
+    off=(*off_switches(_QWEN_PLACES, _QWEN_HOME), Switch(_QWEN_APPROVALS, (PROJECT,), "rejected")),
+    trust_marks=(Switch(_QWEN_APPROVALS, (PROJECT,), "approved"),),
+    writes=replace(
+        WRITES,
+        user=(user_file(f"{_QWEN_HOME}/settings.json"),),
+        project=(project_file(".qwen/settings.json"),),
+        slots=(*WRITES.slots, "start_timeout"),
+        arrange=_arrange_qwen,
+    ),
+    obeys=(
+        Obeyed("agents", ".qwen/agents", "~/.qwen/agents"),
+        Obeyed("skills", ".qwen/skills", "~/.qwen/skills"),
+        Obeyed("commands", ".qwen/commands", "~/.qwen/commands"),
+        Obeyed("rules", "QWEN.md", "~/.qwen/QWEN.md"),
+        Obeyed("hooks", ".qwen/extensions", "~/.qwen/extensions"),
+        Obeyed("settings", ".qwen/settings.json", "~/.qwen/settings.json"),
     ),
 )

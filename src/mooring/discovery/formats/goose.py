@@ -17,8 +17,7 @@ from mooring.discovery.format import (
     system_files,
     user_file,
 )
-from mooring.discovery.untyped import as_list, as_mapping
-from mooring.discovery.values import EntryRefused, read_text_map, read_variable_names
+from mooring.discovery.values import EntryRefused, as_list, as_mapping, read_text_map, read_variable_names
 
 _ROOT = "GOOSE_PATH_ROOT"
 

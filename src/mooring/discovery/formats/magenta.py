@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.discovery.dialect import PLAIN
-from mooring.discovery.format import NO_SERVER, Format, Writes, fields, project_file, user_file
+from msgspec.structs import replace
+
+from mooring.discovery.dialect import LUA, PLAIN
+from mooring.discovery.format import NO_SERVER, Format, Place, Writes, fields, project_file, user_file
 from mooring.discovery.values import EntryRefused, NoServer
+from mooring.syntax.document import Document
 
 
 def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -47,4 +50,35 @@ FORMAT = Format(
         types={},
         arrange=_arrange,
     ),
+)
+
+
+# Where people set up plugins: by hand, or in the folders that lazy.nvim and the common starter configurations read.
+_LUA_FILES = ("init.lua", "lua/*.lua", "lua/plugins/*.lua", "lua/config/*.lua", "lua/custom/plugins/*.lua",
+              "plugin/*.lua", "after/plugin/*.lua", "lua/*/magenta.lua", "lua/*/plugins/magenta.lua")  # fmt: skip
+
+
+def _read_program(data: bytes) -> Document | None:
+    # A configuration has dozens of files, and only one of them is about this.
+    if b"magenta" not in data or b"mcpServers" not in data:
+        return None
+    from mooring.discovery.neovim import read_plugin_option  # only where there is such a file
+
+    return read_plugin_option(data, "magenta", "mcpServers")
+
+
+def _prepare_lua(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    from mooring.discovery.neovim import refuse_computed  # loaded already: it read the entry
+
+    refuse_computed({key: raw[key] for key in ("command", "args", "env", "url", "requestInit", "tools") if key in raw})
+    # An empty table of Lua is a list as much as a map.
+    return prepare({**raw, "args": []} if raw.get("args") == {} else raw)
+
+
+_LUA_PLACES = tuple(
+    Place("user", f"{{xdg}}/${{NVIM_APPNAME:-nvim}}/{path}", read_program=_read_program) for path in _LUA_FILES
+)
+# magenta.nvim in the Lua of a Neovim configuration: literal tables are read, and nothing is run.
+MAGENTA_LUA = replace(
+    FORMAT, title="magenta.nvim (Lua)", places=_LUA_PLACES, dialect=LUA, prepare=_prepare_lua, writes=None
 )

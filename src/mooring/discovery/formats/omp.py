@@ -1,7 +1,7 @@
 """oh-my-pi: the common shape; the person's own file may switch servers off by name."""
 
 from mooring.discovery.dialect import OH_MY_PI
-from mooring.discovery.format import BASIC, Format, Obeyed, Switch, Writes, project_file, user_file
+from mooring.discovery.format import BASIC, Folders, Format, Obeyed, Switch, Writes, files_in, project_file, user_file
 
 _USER = (
     user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
@@ -43,4 +43,17 @@ FORMAT = Format(
         Obeyed("hooks", ".omp/tools", "~/.omp/agent/tools"),
         Obeyed("hooks", ".omp/extensions", "~/.omp/agent/extensions"),
     ),
+)
+
+
+_PLUGIN_FILES = (".omp-plugin/plugin.json", ".claude-plugin/plugin.json", ".mcp.json")
+PLUGIN_FOLDERS = Folders("omp", registries=(Switch(user_file("~/.omp/plugins/installed_plugins.json"), ("plugins",)),))
+
+# Plugins of oh-my-pi: a registry in the shape of Claude Code's, and manifests of its own before Claude's.
+PLUGINS = Format(
+    tool="omp",
+    title="oh-my-pi plugins",
+    places=files_in(PLUGIN_FOLDERS, *_PLUGIN_FILES, folder_variables=("CLAUDE_PLUGIN_ROOT", "OMP_PLUGIN_ROOT")),
+    bare_map=True,
+    untyped_url="http",
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.core.definitions.config import Origin, Scope
 from mooring.discovery.dialect import OPENCODE
@@ -24,7 +25,7 @@ from mooring.discovery.format import (
     system_files,
     user_file,
 )
-from mooring.discovery.untyped import as_list, as_mapping
+from mooring.discovery.values import as_list, as_mapping
 
 
 def _json_and_jsonc(make: Callable[[str], Place], stem: str) -> tuple[Place, Place]:
@@ -311,5 +312,35 @@ FORMAT = Format(
         Obeyed("hooks", ".opencode/tools", "{xdg}/opencode/tools"),
         Obeyed("hooks", ".opencode/tool", "{xdg}/opencode/tool"),
         Obeyed("instructions", "AGENTS.md", "{xdg}/opencode/AGENTS.md"),
+    ),
+)
+
+
+# Kilo Code: OpenCode's shape in files of its own.
+KILO = Format(
+    tool="kilo",
+    title="Kilo Code",
+    places=(
+        project_file(".kilo/kilo.jsonc"),
+        project_file(".kilo/kilo.json"),
+        user_file("{xdg}/kilo/kilo.jsonc"),
+        user_file("{xdg}/kilo/kilo.json"),
+    ),
+    # Not OpenCode's `gather`: these files are not layers, and the higher entry wins as a whole.
+    key=("mcp",),
+    fields=FORMAT.fields,
+    types=FORMAT.types,
+    dialect=FORMAT.dialect,
+    prepare=FORMAT.prepare,
+    writes=replace(
+        WRITES,
+        user=(user_file("{xdg}/kilo/kilo.jsonc"), user_file("{xdg}/kilo/kilo.json")),
+        project=(project_file(".kilo/kilo.jsonc"), project_file(".kilo/kilo.json")),
+    ),
+    obeys=(
+        Obeyed("rules", ".kilocode/rules", "~/.kilocode/rules"),
+        Obeyed("commands", ".kilocode/workflows", "~/.kilocode/workflows"),
+        Obeyed("agents", ".kilocodemodes"),
+        Obeyed("skills", ".kilocode/skills", "~/.kilocode/skills"),
     ),
 )

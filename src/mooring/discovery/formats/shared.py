@@ -1,7 +1,7 @@
 """Files that several tools share and none owns."""
 
 from mooring.discovery.dialect import CLAUDE, SHARED
-from mooring.discovery.format import COMMON, Format, Obeyed, Writes, fields, project_file, user_file
+from mooring.discovery.format import BASIC, COMMON, Format, Obeyed, Writes, fields, project_file, user_file
 
 FORMAT = Format(
     tool="shared",
@@ -32,4 +32,16 @@ FORMAT = Format(
         Obeyed("agents", ".agents/agents", "~/.agents/agents"),
         Obeyed("commands", ".agents/commands", "~/.agents/commands"),
     ),
+)
+
+
+# `mcp.json` in a project, which belongs to no tool in particular.
+GENERIC = Format(
+    tool="generic",
+    title="mcp.json",
+    places=(project_file("mcp.json"),),
+    bare_map=True,
+    suggest_type=True,
+    dialect=SHARED,
+    writes=Writes(project=(project_file("mcp.json"),), slots=(*BASIC, "cwd", "enabled", "timeout"), dialect=CLAUDE),
 )

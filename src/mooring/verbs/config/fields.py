@@ -10,7 +10,7 @@ from mooring.core.definitions.config import ServerConfig
 from mooring.discovery.edit import round_times, write_entry
 from mooring.discovery.format import Format
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.untyped import as_mapping, text_or_none
+from mooring.discovery.values import as_mapping, text_or_none
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.syntax.edit import Steps, find_value, put_value, remove_value

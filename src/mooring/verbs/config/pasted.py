@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.errors import ConfigError, ParseError
 from mooring.syntax.parse import parse
 from mooring.verbs.config.describe import ServerDescription, describe_entry, is_address, parse_description, split_words

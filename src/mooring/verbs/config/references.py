@@ -11,7 +11,7 @@ from mooring.core.conversation.question import Ask
 from mooring.core.definitions.paths import Where
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import LiteralSecret, find_literal_secrets
-from mooring.discovery.untyped import as_mapping
+from mooring.discovery.values import as_mapping
 from mooring.verbs.config.add import understand
 from mooring.verbs.config.asking import ask_until, pick
 from mooring.verbs.config.secrets import name_secret, store_secret
