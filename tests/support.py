@@ -9,7 +9,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,22 +21,15 @@ import pytest
 from mooring.cli.app import run
 from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.inventory.load import Inventory, load
-
-MOORING = str(Path(sys.executable).parent / "mooring")
-"""The installed command."""
+from warm import MOORING as MOORING
+from warm import RECORD_OPENED, WATCHED, start_mooring
 
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
 NO_KEYRING = "keyring.backends.fail.Keyring"
 """What the package `keyring` has where a system has none."""
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
-WATCHING = str(Path(__file__).parent / "watching")
-RECORD_OPENED = Path(tempfile.gettempdir()) / f"mooring-record-opened-{os.getpid()}"
-WATCHED = {
-    "PYTHONPATH": os.pathsep.join(filter(None, (WATCHING, os.environ.get("PYTHONPATH")))),
-    "RECORD_OPENED": str(RECORD_OPENED),
-}
-"""The environment of a process that may not open the record of conversations; see `watching/sitecustomize.py`."""
+COMMAND_SECONDS = 100
 
 
 def take_record_openings() -> list[str]:
@@ -166,18 +158,17 @@ class Cli:
         return Result(code, printed.out, printed.err)
 
 
-def run_beside(home: Home, *words: str, **env: str) -> Result:
-    """The command line as a process of its own."""
-    done = subprocess.run(
-        [MOORING, *words],
-        cwd=home.cwd,
-        env={**home.env, **WATCHED, **env},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    return Result(done.returncode, done.stdout, done.stderr)
+def run_beside(home: Home, *words: str, real: bool = False, **env: str) -> Result:
+    """The command line as a process of its own: a warm one, unless it shall be `real`."""
+    pipe = subprocess.PIPE
+    environment = {**home.env, **WATCHED, **env}
+    process = start_mooring(words, cwd=home.cwd, env=environment, real=real, stdout=pipe, stderr=pipe)
+    try:
+        out, err = process.communicate(timeout=COMMAND_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return Result(process.wait(), out.decode(), err.decode())
 
 
 class Pauses:
@@ -255,11 +246,11 @@ def _environ(pid: str) -> bytes:
         return b""
 
 
-def run_at_terminal(home: Home, *words: str, cells: int = 0) -> tuple[str, int]:
+def run_at_terminal(home: Home, *words: str, cells: int = 0, real: bool = False) -> tuple[str, int]:
     """Run `mooring` at a terminal of that width; what it showed, and how it ended."""
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, cells, 0, 0))
-    process = subprocess.Popen([MOORING, *words], cwd=home.cwd, env=home.env, stdin=slave, stdout=slave, stderr=slave)
+    process = start_mooring(words, cwd=home.cwd, env=home.env, real=real, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b""
     while data := read_terminal(master):

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from chat.terminal import MOORING
 from support import NO_KEYRING, Home, Result
+from warm import MOORING
 
 
 class Machine:

@@ -6,36 +6,33 @@ import re
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from support import MOORING, WATCHED, Home, read_terminal, running
+from support import Home, read_terminal, running
+from warm import WATCHED, start_mooring
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
-_TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 SECONDS = 100.0
 
 
 class Person:
-    """Runs `mooring` with these words at a terminal of its own, whose width is unknown unless it is given."""
+    """Runs `mooring` with these words at a terminal of its own, whose width is unknown unless it is given.
 
-    def __init__(self, home: Home, *words: str, cells: int = 0, **env: str) -> None:
+    The process is a warm one, unless it shall be `real`.
+    """
+
+    def __init__(self, home: Home, *words: str, cells: int = 0, real: bool = False, **env: str) -> None:
         self.nonce = f"nonce-{uuid4().hex}"
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, cells, 0, 0))
         _keep_output(slave)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _TAKE, MOORING, *words],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            cwd=home.cwd,
-            env={**home.env, **WATCHED, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env},
-            start_new_session=True,
+        environment = {**home.env, **WATCHED, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env}
+        self._process = start_mooring(
+            words, cwd=home.cwd, env=environment, real=real, terminal=True, stdin=slave, stdout=slave, stderr=slave
         )
         os.close(slave)
         self.raw = ""
@@ -100,7 +97,10 @@ class Person:
 
     def left(self) -> list[str]:
         """The processes that are still there."""
-        return running(self.nonce)
+        # The environment that Linux shows of a warm process is not its own.
+        own = str(self._process.pid)
+        others = [pid for pid in running(self.nonce) if pid != own]
+        return others if self._process.poll() is not None else [own, *others]
 
     def _more(self, seconds: float) -> bool:
         """Whether there can be more; waits for some."""

@@ -1,6 +1,5 @@
 """The sentences that people know `/mcp` by, word for word, each where a person meets it: in the chat or at a shell."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,9 +7,9 @@ from threading import Thread
 
 import pytest
 
-from chat.terminal import MOORING, Person
+from chat.terminal import Person
 from chat.test_plain import READY, leave
-from support import DEMO, Home
+from support import DEMO, Home, run_beside
 
 pytestmark = [
     pytest.mark.processes,
@@ -60,8 +59,8 @@ def ask_chat(home: Home, *lines: str) -> list[str]:
 
 def run_command(home: Home, *words: str) -> str:
     """What a command prints, wherever it prints it."""
-    done = subprocess.run([MOORING, *words], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=60)
-    return done.stdout + done.stderr
+    done = run_beside(home, *words)
+    return done.out + done.err
 
 
 # --- the list -------------------------------------------------------------------------------------------------------

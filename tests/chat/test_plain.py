@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chat.terminal import MOORING, Person
+from chat.terminal import Person
 from mooring.permissions.audit import read_log
-from support import DEMO, Actor, Home
+from support import DEMO, MOORING, Actor, Home, run_beside
 
 pytestmark = [
     pytest.mark.processes,
@@ -38,8 +38,9 @@ def greeted(person: Person, also: str) -> str:
     return shown if also in shown else shown + person.sees(also)
 
 
-def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home) -> None:
-    with Person(home, "--demo") as person:
+@pytest.mark.parametrize("real", [True, False], ids=["real", "warm"])
+def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home, real: bool) -> None:
+    with Person(home, "--demo", real=real) as person:
         person.sees("7 tools")
         person.answers((READY, "add two numbers"), (WHICH, "1"), ("a (number, required): ", "2"))
         person.answers(("b (number, required): ", "40"))
@@ -440,7 +441,7 @@ def test_a_deny_rule_that_matches_no_known_server_is_pointed_out_once(home: Home
 
 def test_a_server_that_was_rejected_is_no_longer_asked_about_when_a_chat_begins(home: Home) -> None:
     home.write("project/.mcp.json", {"mcpServers": {"no": {"command": "sh"}}})
-    subprocess.run([MOORING, "mcp", "reject", "no"], cwd=home.cwd, env=home.env, check=True, capture_output=True)
+    assert run_beside(home, "mcp", "reject", "no").code == 0
     with Person(home, "chat") as person:
         assert "waits for approval" not in person.sees("No model connected")
         person.types("/mcp")

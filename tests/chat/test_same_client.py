@@ -1,13 +1,12 @@
 """A server meets the same client whether the chat starts it or a command: the same roots, the same capabilities."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from chat.terminal import MOORING, Person
-from support import Actor, Home
+from chat.terminal import Person
+from support import Actor, Home, run_beside
 
 pytestmark = [
     pytest.mark.processes,
@@ -16,9 +15,9 @@ pytestmark = [
 
 
 def run(home: Home, *words: str) -> str:
-    done = subprocess.run([MOORING, *words], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    done = run_beside(home, *words)
+    assert done.code == 0, done.err
+    return done.out.strip()
 
 
 def ask_in_chat(home: Home, *words: str) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from chat.terminal import MOORING, Person
+from chat.terminal import Person
 from mooring.core.definitions.config import Http, ServerConfig, Stdio
 from mooring.discovery.scan import make_context, scan
 from mooring.discovery.spelling import meaning_of
 from mooring.discovery.targets import find_target, list_writers
 from mooring.permissions.trust import load
-from support import HOMES, Cli, Home
+from support import HOMES, MOORING, Cli, Home
 
 OWN = "home/.config/mooring/mcp.json"
 CURSOR = "home/.cursor/mcp.json"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chat.terminal import MOORING, Person
+from chat.terminal import Person
 from mooring.discovery.targets import find_target, list_writers
 from mooring.errors import ConfigError
 from mooring.permissions.trust import load
@@ -21,7 +21,7 @@ from mooring.verbs.config.edit import edit as edit_fields
 from mooring.verbs.config.edit import read_entry_text
 from mooring.verbs.config.fields import FieldChanges
 from mooring.verbs.config.remove import remove
-from support import DEMO, HOMES, Cli, Home, run_beside
+from support import DEMO, HOMES, MOORING, Cli, Home, run_beside
 
 OWN = "home/.config/mooring/mcp.json"
 PROJECT = "project/.mooring/mcp.json"

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from aiohttp import web
 
-from chat.terminal import MOORING, Person
+from chat.terminal import Person
 from mooring.testing import Issuer, Site
-from support import Home
+from support import MOORING, Home
 
 BROWSER = f"{sys.executable} {Path(__file__).parents[1] / 'auth' / 'browse.py'}"
 FILE_STORE = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from chat.terminal import MOORING, Person
-from support import DEMO, Actor, Cli, Home
+from chat.terminal import Person
+from support import DEMO, MOORING, Actor, Cli, Home
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
 

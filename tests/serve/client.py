@@ -1,16 +1,16 @@
-"""A client of `mooring serve` for tests: a real process behind pipes, one JSON message a line, in either era."""
+"""A client of `mooring serve` for tests: a process behind pipes, one JSON message a line, in either era."""
 
 import asyncio
 import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from support import Home
+from warm import start_mooring
 
 META = "io.modelcontextprotocol/"
 SECONDS = 30.0
@@ -36,7 +36,10 @@ def accept(method: str, params: Json) -> Json:
 
 
 class ServeClient:
-    """One client. Whatever it is asked, it answers with `answer`; what it was asked and notified of is kept."""
+    """One client. Whatever it is asked, it answers with `answer`; what it was asked and notified of is kept.
+
+    The process of `mooring serve` is a warm one, unless it shall be `real`.
+    """
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class ServeClient:
         capabilities: Json | None = None,
         answer: Callable[[str, Json], Json] = accept,
         env: Mapping[str, str] | None = None,
+        real: bool = False,
     ) -> None:
         self.era = era
         self.capabilities = ALL if capabilities is None else capabilities
@@ -55,13 +59,10 @@ class ServeClient:
         self.noise: list[bytes] = []
         self._last = 0
         self._messages: queue.Queue[Json | None] = queue.Queue()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "mooring", "serve", *words],
-            cwd=home.cwd,
-            env={**home.env, **(env or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        pipe = subprocess.PIPE
+        environment = {**home.env, **(env or {})}
+        self.process = start_mooring(
+            ["serve", *words], cwd=home.cwd, env=environment, real=real, stdin=pipe, stdout=pipe, stderr=pipe
         )
         self.errors: list[bytes] = []
         self._readers = [threading.Thread(target=each, daemon=True) for each in (self._read, self._read_errors)]

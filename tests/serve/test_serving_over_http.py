@@ -30,9 +30,10 @@ def text(answer: Any) -> Any:
     return answer["result"]["content"][0]["text"]
 
 
-async def test_a_session_begins_with_initialize_and_ends_with_delete(home: Home) -> None:
+@pytest.mark.parametrize("real", [True, False], ids=["real", "warm"])
+async def test_a_session_begins_with_initialize_and_ends_with_delete(home: Home, real: bool) -> None:
     configure(home)
-    async with serving(home, *RAW) as server:
+    async with serving(home, *RAW, real=real) as server:
         session = await server.session()
         assert text(await session.call("pid")).isdigit()
         assert await session.end() == 204

@@ -151,10 +151,11 @@ def test_calls_of_clients_are_on_record(home: Home) -> None:
     assert b'"pid"' in done.stdout
 
 
-def test_the_end_of_its_input_ends_everything(home: Home) -> None:
+@pytest.mark.parametrize("real", [True, False], ids=["real", "warm"])
+def test_the_end_of_its_input_ends_everything(home: Home, real: bool) -> None:
     nonce = secrets.token_hex(8)
     home.configure(box=entry(env={"NONCE": nonce}))
-    client = ServeClient(home, *BYPASS)
+    client = ServeClient(home, *BYPASS, real=real)
     client.initialize()
     client.begin("tools/call", {"name": "mcp__box__slow", "arguments": {}}, {"progressToken": 1})
     client.wait_note("notifications/progress")
@@ -170,7 +171,7 @@ def test_a_client_that_ends_it_by_a_signal_leaves_nothing_and_loses_no_line_of_t
 ) -> None:
     nonce = secrets.token_hex(8)
     home.configure(box=entry(env={"NONCE": nonce}))
-    client = ServeClient(home, *BYPASS)
+    client = ServeClient(home, *BYPASS, real=True)
     client.initialize()
     for _ in range(3):
         client.call("mcp__box__pid")
@@ -186,7 +187,7 @@ def test_nothing_is_left_after_it_was_killed(home: Home, program: str, processes
     nonce = secrets.token_hex(8)
     script = str(Path(__file__).with_name(program))
     home.configure(box={"command": sys.executable, "args": [script, "handshake"], "env": {"NONCE": nonce}})
-    client = ServeClient(home, *BYPASS)
+    client = ServeClient(home, *BYPASS, real=True)
     client.initialize()
     client.call("mcp__box__pid")
     assert len(running(nonce)) == processes

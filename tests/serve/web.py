@@ -13,6 +13,7 @@ import aiohttp
 from client import ALL, META
 
 from support import Home
+from warm import AsyncWarmProcess, can_be_warm, start_warm_with_loop
 
 SECONDS = 30.0
 Json = dict[str, Any]
@@ -26,7 +27,7 @@ class WebServer:
         url: str,
         said: list[str],
         http: aiohttp.ClientSession,
-        process: asyncio.subprocess.Process | None = None,
+        process: asyncio.subprocess.Process | AsyncWarmProcess | None = None,
     ) -> None:
         self.process, self.url, self.said, self.http = process, url, said, http
         self.token = next((line.rpartition(" ")[2] for line in said if "Bearer" in line), None)
@@ -159,13 +160,18 @@ async def ask_in_rounds(server: WebServer, name: str, tool: str = "round") -> st
 
 @asynccontextmanager
 async def serving(
-    home: Home, *words: str, env: Mapping[str, str] | None = None, ulimit: str = ""
+    home: Home, *words: str, env: Mapping[str, str] | None = None, ulimit: str = "", real: bool = False
 ) -> AsyncIterator[WebServer]:
-    """`mooring serve --http` on a free port, ended at the end; `ulimit` holds for it, such as `-n 1024`."""
-    process = await asyncio.create_subprocess_exec(
-        "sh", "-c", f'{"ulimit " + ulimit if ulimit else ":"} && exec "$0" "$@"', sys.executable, "-m", "mooring", "serve", "--http", "127.0.0.1:0", *words,
-        cwd=home.cwd, env={**home.env, **(env or {})}, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    """`mooring serve --http` on a free port, ended at the end; `ulimit` holds for it, such as `-n 1024`.
+
+    The process is a warm one, unless it has such a limit or shall be `real`.
+    """
+    served = ["serve", "--http", "127.0.0.1:0", *words]
+    environment = {**home.env, **(env or {})}
+    if real or ulimit or not can_be_warm(environment):
+        process = await _start_real(served, home, environment, ulimit)
+    else:
+        process = await start_warm_with_loop(served, cwd=home.cwd, env=environment)
     assert process.stderr is not None
     said: list[str] = []
     # Its last line says what to send, or that nothing has to be.
@@ -184,4 +190,12 @@ async def serving(
         if process.returncode is None:
             os.kill(process.pid, signal.SIGTERM)
         await asyncio.wait_for(process.wait(), SECONDS)
-        process._transport.close()  # type: ignore[attr-defined]  # asyncio leaves it open otherwise
+        process._transport.close()  # type: ignore[union-attr]  # asyncio leaves it open otherwise
+
+
+async def _start_real(words: list[str], home: Home, env: Mapping[str, str], ulimit: str) -> asyncio.subprocess.Process:
+    limit = f"ulimit {ulimit}" if ulimit else ":"
+    return await asyncio.create_subprocess_exec(
+        "sh", "-c", f'{limit} && exec "$0" "$@"', sys.executable, "-m", "mooring", *words,
+        cwd=home.cwd, env=env, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
