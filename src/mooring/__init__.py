@@ -58,6 +58,17 @@ if TYPE_CHECKING:
     )
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
+    from mooring.conversation.conversation import (
+        Conversation,
+    )
+    from mooring.conversation.function import (
+        FunctionTool,
+        tool,
+    )
+    from mooring.conversation.scope import ToolScope
+    from mooring.conversation.tool import (
+        ModelTool,
+    )
     from mooring.core.conversation.call import (
         CallChanged,
         CallDone,
@@ -269,21 +280,10 @@ if TYPE_CHECKING:
     from mooring.tools.catalog.catalog import (
         CatalogEntry as Tool,
     )
-    from mooring.tools.function import (
-        FunctionTool,
-        tool,
-    )
-    from mooring.tools.registry import (
-        Registry,
-    )
     from mooring.tools.results.outcome import (
         Media,
     )
     from mooring.tools.schema.adapt import Provider
-    from mooring.tools.scope import ToolScope
-    from mooring.tools.tool import (
-        ModelTool,
-    )
     from mooring.verbs.agent.turn import Agent, agent
     from mooring.wire.session.client import (
         Client,
@@ -331,6 +331,7 @@ __all__ = [
     "Connecting",
     "ContextOverflow",
     "ContinueTurn",
+    "Conversation",
     "ConversationEvent",
     "Definition",
     "Denied",
@@ -410,7 +411,6 @@ __all__ = [
     "QuestionAnswered",
     "QuestionAsked",
     "Reading",
-    "Registry",
     "RejectedServer",
     "Reloaded",
     "RepeatedCall",
@@ -541,12 +541,12 @@ _NAMES = {
     "servers.server": "Server",
     "servers.watch": "Watch",
     "tools.catalog.catalog": "Tool",
-    "tools.function": "FunctionTool tool",
-    "tools.registry": "Registry",
+    "conversation.function": "FunctionTool tool",
+    "conversation.conversation": "Conversation",
     "tools.results.outcome": "Media",
     "tools.schema.adapt": "Provider",
-    "tools.scope": "ToolScope",
-    "tools.tool": "ModelTool",
+    "conversation.scope": "ToolScope",
+    "conversation.tool": "ModelTool",
     "wire.session.client": "Client Root",
     "wire.session.session": "Session",
 }
@@ -555,13 +555,26 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 _OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Tool": "CatalogEntry"}
 
 
+_RENAMED = {"Registry": "Conversation"}
+"""Old names, each with its new one: they work for one release, with a warning."""
+
+
 def __getattr__(name: str) -> "Any":
+    if name in _RENAMED:
+        name = _warn_of_rename(name)
     if name not in __all__:
         raise AttributeError(f"module 'mooring' has no attribute {name!r}")
     from importlib import import_module
 
     module = import_module(f"mooring.{_MODULES.get(name, 'errors')}")
     return getattr(module, _OWN_NAMES.get(name, name))
+
+
+def _warn_of_rename(name: str) -> str:
+    from warnings import warn
+
+    warn(f"mooring.{name} is now mooring.{_RENAMED[name]}", DeprecationWarning, stacklevel=3)
+    return _RENAMED[name]
 
 
 # Names that are not loaded yet are completed in a shell, too.

@@ -114,7 +114,7 @@ class Behaviors:
         assert marked(self.nonce) == []
 
     async def finish(self, host: mooring.Host, turns: Sequence[Turn], **options: Any) -> Run:
-        async with host.registry(**options) as tools:
+        async with host.conversation(**options) as tools:
             run = self.run(tools, turns)
             await run.start()
         return run
@@ -169,7 +169,7 @@ class Behaviors:
     async def test_a_call_that_needs_a_person_interrupts_the_run_and_is_made_once_it_is_approved(self) -> None:
         sink = Sink()
         allowed = [mooring.Rule("demo.echo", "allow")]
-        async with self.host(rules=allowed) as host, host.registry(ask=type(self).ask, tell=sink) as tools:
+        async with self.host(rules=allowed) as host, host.conversation(ask=type(self).ask, tell=sink) as tools:
             run = self.make_interruptible(tools, [[ECHO, NOTE], "kept"])
             await run.start()
             assert run.waiting == ["mcp__demo__note"]
@@ -182,7 +182,7 @@ class Behaviors:
         assert [type(state) for state in sink.ended("echo")] == [mooring.CallDone]
 
     async def test_a_call_that_a_person_refuses_is_not_made_and_the_run_goes_on(self) -> None:
-        async with self.host() as host, host.registry(ask=type(self).ask) as tools:
+        async with self.host() as host, host.conversation(ask=type(self).ask) as tools:
             run = self.make_interruptible(tools, [[NOTE], "a pity"])
             await run.start()
             assert run.waiting == ["mcp__demo__note"]
@@ -234,7 +234,7 @@ class Behaviors:
 
     async def test_cancelling_the_run_cancels_the_call(self) -> None:
         sink = Sink()
-        async with self.host(policy="allow") as host, host.registry(tell=sink) as tools:
+        async with self.host(policy="allow") as host, host.conversation(tell=sink) as tools:
             slow: Call = ("mcp__demo__slow", {"seconds": 60})
             running = asyncio.create_task(self.run(tools, [[slow], "never"]).start())
             await sink.began.wait()

@@ -76,7 +76,11 @@ class TestFastMCP(Behaviors):
     ask = staticmethod(elicit)
 
     async def test_a_client_that_cannot_be_asked_gets_an_error_that_says_so(self) -> None:
-        async with self.host() as host, host.registry(ask=elicit) as tools, Client(MooringTransport(tools)) as client:
+        async with (
+            self.host() as host,
+            host.conversation(ask=elicit) as tools,
+            Client(MooringTransport(tools)) as client,
+        ):
             result = await client.call_tool(*ECHO, raise_on_error=False)
         assert result.is_error
         assert "nobody could be asked" in _read(result).text
@@ -84,7 +88,7 @@ class TestFastMCP(Behaviors):
     async def test_structured_content_is_kept(self) -> None:
         async with (
             self.host(policy="allow") as host,
-            host.registry() as tools,
+            host.conversation() as tools,
             Client(MooringTransport(tools)) as client,
         ):
             result = await client.call_tool("mcp__demo__add", {"a": 2, "b": 40})

@@ -40,8 +40,8 @@ async def test_a_call_that_is_awaited_ends_when_its_conversation_is_closed_and_t
     actor, other = actors
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry() as kept:
-            closed = host.registry()
+        async with host.conversation() as kept:
+            closed = host.conversation()
             ended = asyncio.create_task(closed.call(NAP, {"seconds": 300}))
             goes_on = asyncio.create_task(kept.call(OTHER_NAP, {"seconds": 1}))
             await until(lambda: actor.done("naps") and other.done("naps"))
@@ -63,7 +63,7 @@ async def test_twenty_calls_end_together_and_closing_twice_does_no_harm(
 ) -> None:
     async with opened(home, policy="allow") as host:
         await host.ready()
-        tools = host.registry()
+        tools = host.conversation()
         calls = [asyncio.create_task(tools.call(NAP, {"seconds": 300})) for _ in range(20)]
         await until(lambda: actors[0].done("naps"))
         async with asyncio.timeout(100):
@@ -84,7 +84,7 @@ async def test_a_call_that_nobody_has_permitted_yet_is_said_not_to_have_been_mad
 
     async with opened(home) as host:
         await host.ready()
-        tools = host.registry(ask=never)
+        tools = host.conversation(ask=never)
         waiting = asyncio.create_task(tools.call(NAP, {"seconds": 300}))
         await asked.wait()
         await tools.close()

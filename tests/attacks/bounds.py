@@ -39,7 +39,7 @@ async def main():
     found = {}
     async with mooring.open(servers=SERVERS, policy="allow") as host:
         await host.ready()
-        async with host.registry(budget=None) as tools:
+        async with host.conversation(budget=None) as tools:
             for name, arguments in bombs.items():
                 before = time.process_time(), rss()
                 outcome = await tools.call(f"mcp__evil__{name}", arguments)
@@ -48,7 +48,7 @@ async def main():
                 found[name] = [*cost, outcome.text[:200], list(outcome.notes), beside.text]
         for provider in ("anthropic", "openai", "openai-strict", "gemini", "ollama"):
             began = time.process_time()
-            async with host.registry(provider=provider, budget=None) as tools:
+            async with host.conversation(provider=provider, budget=None) as tools:
                 size = sum(len(json.dumps(each.as_dict())) for each in tools.definitions)
             found[provider] = [time.process_time() - began, size / 1e6]
     print(json.dumps(found))

@@ -148,7 +148,7 @@ def _list_spellings(pattern: str) -> Iterator[str]:
         yield "link"
 
 
-async def _can_tell(registry: mooring.Registry, path: str) -> bool:
+async def _can_tell(registry: mooring.Conversation, path: str) -> bool:
     """Whether a right guess is answered in another way than a wrong one, or changes the file."""
     wrong = await registry.call("Edit", _edit(path, "no-such-text"))
     right = await registry.call("Edit", _edit(path, CANARY))
@@ -189,7 +189,7 @@ async def _attach_denied_files(victim: Victim, tally: Tally) -> None:
     rules = [Rule("Read", "deny", pattern) for pattern in (*DENIED, "~/.claude/skills/leak/**")]
     where = Where(str(victim.home), victim.env, "linux", str(victim.system))
     viewpoint = Viewpoint(where, str(victim.project))
-    async with mooring.open(request=viewpoint, servers={}, rules=rules) as host, host.registry() as registry:
+    async with mooring.open(request=viewpoint, servers={}, rules=rules) as host, host.conversation() as registry:
         for typed in ("@.env", '@"./.env"', "@sub/../.env", "@link", "@secrets/key.txt", "@secrets", "/leak"):
             got = await _send(host, registry, typed)
             tally.count(f"{typed} is sent", CANARY in got or "key.txt" in got)
@@ -197,7 +197,7 @@ async def _attach_denied_files(victim: Victim, tally: Tally) -> None:
         assert HARMLESS in await _send(host, registry, "/fine"), "no skill is sent at all"
 
 
-async def _send(host: mooring.Host, registry: mooring.Registry, typed: str) -> str:
+async def _send(host: mooring.Host, registry: mooring.Conversation, typed: str) -> str:
     """All that a model would be given for a line."""
     used = await find_used_command(CommandFiles(host.viewpoint), typed)
     try:

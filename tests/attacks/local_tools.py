@@ -63,7 +63,7 @@ async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterat
     viewpoint = Viewpoint(where, str(victim.project))
     async with mooring.open(request=viewpoint, servers={}) as host:
         tools = local_tools(where, str(victim.project), host.guard, ask=say_no, settings=host.settings)
-        async with host.registry(ask=say_no, rules=rules, more=tools, **options) as registry:
+        async with host.conversation(ask=say_no, rules=rules, more=tools, **options) as registry:
             yield registry
 
 

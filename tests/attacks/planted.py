@@ -69,7 +69,7 @@ async def _write_outside(victim: Victim, tally: Tally) -> None:
             assert await _plants(registry, victim, f"src/{len(options)}.py"), "nothing is written at all"
 
 
-async def _plants(registry: mooring.Registry, victim: Victim, written: str) -> bool:
+async def _plants(registry: mooring.Conversation, victim: Victim, written: str) -> bool:
     """Whether a file is written by one of the tools."""
     wrote = await registry.call("Write", {"file_path": written, "content": "planted"})
     made = await registry.call("Edit", {"file_path": written, "old_string": "", "new_string": "planted"})

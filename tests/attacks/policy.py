@@ -102,7 +102,7 @@ def _try_every_way(victim: Victim) -> None:
             for attempt in (host.call("github.count"), host.poll("github", tool="count", interval=60)):
                 with suppress(MooringError):
                     await attempt
-            async with host.registry() as registry:
+            async with host.conversation() as registry:
                 await registry.call("mcp__github__count", {})
                 await registry.call("SubscribePolling", {"type": "tool", "server": "github", "toolName": "count"})
 
@@ -381,7 +381,7 @@ async def _call_reserved(victim: Victim, servant: Servant, reserved: Sequence[st
     arguments = {"server": "mooring", "uri": "x:y", "id": "1", "query": "x", "type": "resource"}
     async with mooring.open(request=_view(victim), policy="allow") as host:
         await host.ready()
-        async with host.registry() as registry:
+        async with host.conversation() as registry:
             shown = [definition.name for definition in registry.definitions]
             tally.count("a name is shown twice", len(shown) != len(set(shown)))
             for name in reserved:

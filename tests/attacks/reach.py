@@ -12,11 +12,11 @@ from typing import Any, Final
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
+from mooring.conversation.conversation import Registry
 from mooring.core.conversation.event import ToolsChanged
 from mooring.core.conversation.question import Allow, Answer, Question
 from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.host.host import Host
-from mooring.tools.registry import Registry
 
 ACTOR: Final = str(Path(__file__).parent.parent / "flow" / "actor.py")
 OLD: Final = {"tools": ["helper"], "describe": {"helper": "Helps."}}
@@ -223,7 +223,7 @@ def choose_local_path(folder: Path, tally: Tally) -> None:
 
 
 async def _read_all(victim: Victim, server: Server, tries: list[tuple[str, str]], blob: str, tally: Tally) -> None:
-    async with opened(victim, policy="allow") as host, host.registry() as tools:
+    async with opened(victim, policy="allow") as host, host.conversation() as tools:
         for uri, kind in tries:
             server.tell(content={"blob": blob, "mimeType": kind})
             before = _list_files(victim.home) | _list_files(victim.project)
@@ -290,7 +290,7 @@ def _count_outbound(server: Server) -> int:
 
 
 async def _try_everything(victim: Victim, b: Server, denied: str, tally: Tally) -> None:
-    async with opened(victim, policy="allow") as host, host.registry() as tools:
+    async with opened(victim, policy="allow") as host, host.conversation() as tools:
         where = {"server": "b", "uri": "actor://clock"}
         tries: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
             "host.read": lambda: host.read("b", "actor://clock"),
@@ -328,7 +328,7 @@ async def _send_unlisted(victim: Victim, server: Server, tally: Tally) -> None:
     for mode in ("ask", "accept-reads", "plan"):
         async with opened(victim, policy=mode) as host:
             await host.ready()
-            async with host.registry() as tools, host.registry() as others:
+            async with host.conversation() as tools, host.conversation() as others:
                 await _try_unlisted(server, tools, others, mode, tally)
 
 

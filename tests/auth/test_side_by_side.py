@@ -138,7 +138,7 @@ async def test_a_call_of_one_conversation_goes_on_while_another_refreshes(home: 
             return usual(heard)
 
         site.answers["tools/call"] = answer
-        async with host.registry() as one, host.registry() as two:
+        async with host.conversation() as one, host.conversation() as two:
             [name] = [tool.name for tool in one.definitions if tool.name.endswith("echo")]
             slow = asyncio.create_task(two.call(name, {"text": "slow"}))
             await arrived.wait()

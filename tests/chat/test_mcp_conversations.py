@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mooring.chat import commands
-from mooring.chat.conversation import Conversation
+from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import ConversationEvent, Definition
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, Permission, Question, Yes
@@ -26,7 +26,7 @@ class QuietFace:
         self.asked: list[Question] = []
         self.form_is_open = asyncio.Event()
         self.may_answer = asyncio.Event()
-        self.conversation = Conversation(home.request(), CommandPermissions(), self, tokens=10_000, lines=1_000)
+        self.conversation = ChatSession(home.request(), CommandPermissions(), self, tokens=10_000, lines=1_000)
 
     width = 200
 
@@ -77,7 +77,7 @@ class QuietFace:
 
 async def test_a_second_conversation_on_the_same_host_sees_what_is_added_and_removed(home: Home) -> None:
     face = QuietFace(home)
-    async with face.conversation.open(), face.conversation.host.registry(follow=True, budget=None) as second:
+    async with face.conversation.open(), face.conversation.host.conversation(follow=True, budget=None) as second:
         face.conversation.start()
         await commands.run(face, f"/mcp add demo {shlex.join([DEMO['command'], *DEMO['args']])}")
         assert "Added demo to ~/.config/mooring/mcp.json." in face.told

@@ -251,7 +251,7 @@ def test_a_rule_that_is_not_understood_is_named_and_every_allow_of_its_file_asks
     async def judge() -> str:
         async with mooring.open(request=home.request()) as host:
             await host.ready()
-            async with host.registry() as tools:
+            async with host.conversation() as tools:
                 return tools.may("mcp__demo__add", {"a": 1, "b": 2}).action
 
     assert asyncio.run(judge()) == "ask"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chat.terminal import Person
+from mooring.conversation.calls import HELD_BACK
 from mooring.errors import ConfigError
-from mooring.host.calls import HELD_BACK
 from mooring.verbs.use.since import parse_since
 from support import DEMO, Actor, Cli, Home, run_beside
 

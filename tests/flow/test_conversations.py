@@ -55,7 +55,7 @@ async def test_fifty_users_get_their_own_answers_and_none_waits_for_another(home
         await host.ready()
 
         async def serve(person: SlowPerson) -> mooring.Outcome:
-            async with host.registry(ask=person) as tools:
+            async with host.conversation(ask=person) as tools:
                 return await tools.call("mcp__actor__count")
 
         began = asyncio.get_running_loop().time()
@@ -73,14 +73,14 @@ async def test_a_yes_for_the_session_of_one_conversation_lets_no_other_through(h
     one, other = Person(Allow("session")), Person(No("not me"))
     async with opened(home, ask=Person(No("not the program either"))) as host:
         await host.ready()
-        async with host.registry(ask=one) as mine, host.registry(ask=other) as theirs:
+        async with host.conversation(ask=one) as mine, host.conversation(ask=other) as theirs:
             for _ in range(3):
                 assert not (await mine.call("mcp__actor__count")).is_error
             assert (await theirs.call("mcp__actor__count")).is_error
             with pytest.raises(mooring.Denied, match="not the program either"):
                 await host.call("actor.count")
         assert len(one.asked) == 1
-        async with host.registry(ask=other) as later:
+        async with host.conversation(ask=other) as later:
             assert (await later.call("mcp__actor__count")).is_error, "a new conversation begins without answers"
     assert len(actor.done("counts")) == 3
 
@@ -92,7 +92,7 @@ async def test_a_question_that_nobody_answers_holds_up_its_own_conversation_alon
 
     async with opened(home) as host:
         await host.ready()
-        async with host.registry(ask=never) as stuck, host.registry(ask=Person(Allow("once"))) as free:
+        async with host.conversation(ask=never) as stuck, host.conversation(ask=Person(Allow("once"))) as free:
             waiting = asyncio.create_task(stuck.call("mcp__actor__count"))
             async with asyncio.timeout(100):
                 assert not (await free.call("mcp__actor__count")).is_error
@@ -111,7 +111,11 @@ async def test_a_conversation_has_its_own_rules_and_policy_but_a_deny_holds_in_a
     async with opened(home) as host:
         await host.ready()
         rules = [Rule("actor.count", "allow")]
-        async with host.registry(policy="allow") as loose, host.registry(rules=rules) as some, host.registry() as none:
+        async with (
+            host.conversation(policy="allow") as loose,
+            host.conversation(rules=rules) as some,
+            host.conversation() as none,
+        ):
             assert not (await loose.call("mcp__actor__count")).is_error
             assert not (await some.call("mcp__actor__count")).is_error
             assert (await none.call("mcp__actor__count")).is_error
@@ -138,7 +142,7 @@ async def test_a_run_that_ask_interrupts_is_resumed_with_the_answer(home: Home, 
     settings(home, {"tool": "actor.whoami", "action": "deny"})
     async with opened(home) as host:
         await host.ready()
-        async with host.registry(ask=interrupt) as tools:
+        async with host.conversation(ask=interrupt) as tools:
             with pytest.raises(Interrupted):
                 await tools.call("mcp__actor__count")
             assert actor.done("counts") == []
@@ -156,7 +160,7 @@ async def test_an_approval_from_elsewhere_reads_an_unlisted_resource_but_never_a
     where = {"server": "actor", "uri": "actor://elsewhere"}
     async with opened(home) as host:
         await host.ready()
-        async with host.registry(ask=interrupt) as tools:
+        async with host.conversation(ask=interrupt) as tools:
             with pytest.raises(Interrupted):
                 await tools.call("ReadMcpResource", where)
             await tools.call("ReadMcpResource", where, approved=True)
@@ -192,11 +196,11 @@ async def test_a_tool_of_the_program_passes_the_gate_and_the_log_and_its_failure
 ) -> None:
     good, bad = AgentTool(), AgentTool(ValueError("no room"))
     async with opened(home) as host:
-        async with host.registry(more=[good]) as tools:
+        async with host.conversation(more=[good]) as tools:
             assert (await tools.call("remember")).text == "remembered"
-        async with host.registry(more=[good], rules=[Rule("remember", "deny")]) as tools:
+        async with host.conversation(more=[good], rules=[Rule("remember", "deny")]) as tools:
             assert "deny remember" in (await tools.call("remember")).text
-        async with host.registry(more=[bad]) as tools:
+        async with host.conversation(more=[bad]) as tools:
             outcome = await tools.call("remember")
         assert (outcome.is_error, outcome.text) == (True, "Error: remember failed: ValueError: no room")
     assert (good.calls, bad.calls) == (1, 1)
@@ -206,7 +210,7 @@ async def test_a_tool_of_the_program_passes_the_gate_and_the_log_and_its_failure
 async def test_a_closed_registry_calls_nothing_and_says_so(home: Home, actor: Actor) -> None:
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             pass
         with pytest.raises(mooring.ConfigError, match="the registry is closed"):
             await tools.call("mcp__actor__count")
@@ -223,7 +227,7 @@ async def test_a_listener_that_raises_costs_no_call(home: Home, actor: Actor) ->
 
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry(tell=tell) as tools:
+        async with host.conversation(tell=tell) as tools:
             assert not (await tools.call("mcp__actor__count")).is_error
     assert len(actor.done("counts")) == 1
     assert {str(context["exception"]) for context in complaints} == {"the screen is gone"}
@@ -235,11 +239,11 @@ async def test_a_conversation_over_five_hundred_tools_is_begun_in_a_millisecond(
     async with opened(home) as host:
         await host.ready()
         assert len(host.tools) >= 500
-        host.registry(rules=[Rule("many.whoami", "allow")])  # the first has more to do, for all of them
+        host.conversation(rules=[Rule("many.whoami", "allow")])  # the first has more to do, for all of them
         took: list[float] = []
         for number in range(20):
             began = time.thread_time()
-            host.registry(ask=SlowPerson(number, 0), rules=[Rule("many.whoami", "allow")])
+            host.conversation(ask=SlowPerson(number, 0), rules=[Rule("many.whoami", "allow")])
             took.append(time.thread_time() - began)
     assert min(took) < 0.001
 
@@ -251,7 +255,7 @@ async def test_what_one_conversation_found_is_not_shown_to_another(home: Home, t
     home.write("home/.config/mooring/mcp.json", {"mcpServers": {"many": many.entry}})
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry(budget=5000) as one, host.registry(budget=5000) as other:
+        async with host.conversation(budget=5000) as one, host.conversation(budget=5000) as other:
             assert not (await one.call("ToolSearch", {"query": "weather"})).is_error
             assert one.loaded
             assert other.loaded == ()
@@ -269,7 +273,7 @@ async def test_in_plan_mode_a_tool_of_the_program_is_called_only_if_it_says_that
     def count_letters(text: str) -> int:
         return len(text)
 
-    async with opened(home, policy="plan") as host, host.registry(more=[write_note, count_letters]) as tools:
+    async with opened(home, policy="plan") as host, host.conversation(more=[write_note, count_letters]) as tools:
         assert (await tools.call("count_letters", {"text": "abc"})).text == "3"
         refused = await tools.call("write_note", {"text": "abc"})
         assert "in plan mode" in refused.text
@@ -280,7 +284,7 @@ async def test_outcomes_and_definitions_are_valid_json_and_survive_being_copied(
     home.configure(demo=DEMO)
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             definition = next(one for one in tools.definitions if one.tool == "add")
             outcomes = [
                 await tools.call("mcp__demo__add", {"a": 2, "b": 40}),

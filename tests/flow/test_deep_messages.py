@@ -140,7 +140,7 @@ def test_arguments_nested_too_deeply_are_refused(home: Home, levels: int) -> Non
 async def test_own_tools_get_no_arguments_that_nobody_checked(home: Home, value: object) -> None:
     async with mooring.open(request=home.request(), servers={"demo": DEMO}, policy="allow") as host:
         await host.ready()
-        async with host.registry(policy="allow") as registry:
+        async with host.conversation(policy="allow") as registry:
             own = [each.name for each in registry.definitions if not each.name.startswith("mcp__")]
             assert {"ReadMcpResource", "SubscribePolling", "ToolResult"} <= set(own)
             for name in own:

@@ -39,7 +39,7 @@ async def test_two_users_at_once_send_their_own_headers_and_none_are_crossed(hom
             await host.ready()
 
             async def serve(user: str) -> set[str]:
-                async with host.registry() as tools:
+                async with host.conversation() as tools:
                     calls = [tools.call("mcp__web__echo", headers=who(user)) for _ in range(CALLS)]
                     return {outcome.text for outcome in await asyncio.gather(*calls)}
 
@@ -63,7 +63,7 @@ async def test_keys_of_meta_reach_the_server_beside_ours(home: Home) -> None:
         async with opened(home, servers=web_server(site), policy="allow") as host:
             await host.ready()
             await host.call("web.echo", {"text": "a"}, meta=trace, on_progress=print)
-            async with host.registry() as tools:
+            async with host.conversation() as tools:
                 await tools.call("web.echo", {"text": "b"}, meta=trace)
             await host.call("web.echo", {"text": "c"})
         first, second, third = (heard.params["_meta"] for heard in site.said("tools/call"))
@@ -83,7 +83,7 @@ async def test_meta_reaches_a_server_over_pipes_and_headers_are_one_clear_error(
         with pytest.raises(mooring.ConfigError) as caught:
             await host.call("demo.echo", {"text": "ahoy"}, headers={"X-User": "ann"})
         assert str(caught.value) == words
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             outcome = await tools.call("mcp__demo__echo", {"text": "ahoy"}, headers={"X-User": "ann"})
             assert outcome.text == f"Error: {words}"
             # A tool that belongs to no server has no use for them.
@@ -109,7 +109,7 @@ async def test_what_the_protocol_sets_cannot_be_overridden(home: Home, extras: A
             await host.call("web.echo", **extras)
         assert words in str(caught.value)
         assert "secret" not in str(caught.value)
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             with pytest.raises(mooring.ConfigError):
                 await tools.call("mcp__web__echo", **extras)
         assert site.said("tools/call") == []
@@ -157,7 +157,10 @@ async def test_an_error_does_not_repeat_a_secret_that_was_sent_with_the_call(hom
 
     async with Site() as site:
         site.answers["tools/call"] = refuse
-        async with opened(home, servers=web_server(site), policy="allow") as host, host.registry(follow=True) as tools:
+        async with (
+            opened(home, servers=web_server(site), policy="allow") as host,
+            host.conversation(follow=True) as tools,
+        ):
             await host.ready()
             outcome = await tools.call("mcp__web__echo", headers=who("ann"))
     assert outcome.is_error

@@ -28,7 +28,7 @@ async def main():
     limits = mooring.Limits(line=64 * 1024 * 1024)
     async with mooring.open(servers=SERVERS, policy="allow", limits=limits) as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             await tools.call("mcp__teller__flood", {"bytes": 200_000})
             before = peak()
             outcome = await tools.call("mcp__teller__flood", {"bytes": int(sys.argv[3]), "unit": sys.argv[4]})

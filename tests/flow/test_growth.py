@@ -9,17 +9,17 @@ from typing import Any, cast
 from msgspec import Raw
 
 import mooring
+from mooring.conversation.conversation import Conversation
+from mooring.conversation.lookup import Lookup
+from mooring.conversation.options import ToolOptions
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
 from mooring.core.protocol.offer import Offer
 from mooring.core.protocol.server_info import Hello
 from mooring.core.protocol.tool import Listing, Tool
-from mooring.host.lookup import Lookup
 from mooring.inventory.admit import Admitted
 from mooring.settings import load
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.options import RegistryOptions
-from mooring.tools.registry import Registry
 from mooring.tools.results.store import ResultStore
 from support import Actor, Home
 
@@ -73,17 +73,19 @@ def test_a_server_that_connects_is_the_only_one_that_is_looked_at(home: Home) ->
 def test_a_conversation_takes_over_the_last_of_many_changes_only(tmp_path: Path) -> None:
     entries = [CatalogEntry(f"mcp__s__t{n}", "s", f"t{n}", Tool(f"t{n}", SCHEMA), None) for n in range(500)]
     current = [tuple(entries)]
-    options = RegistryOptions(follow=True)
-    registry = Registry(cast("Any", SimpleNamespace()), lambda: current[0], ResultStore(str(tmp_path)), options)
+    options = ToolOptions(follow=True)
+    unused = cast("Any", SimpleNamespace(calls=SimpleNamespace(find_origin=str)))
+    store = ResultStore(str(tmp_path))
+    conversation = Conversation(unused, unused, unused, lambda: current[0], store, options)
 
     def measure(changes: int) -> float:
         began = time.process_time()
         for _ in range(changes):
             current[0] = (*entries,)
-        assert len(registry.pairs) == len(entries)
+        assert len(conversation.pairs) == len(entries)
         return time.process_time() - began
 
     once = min(measure(1) for _ in range(5))
     assert min(measure(100) for _ in range(3)) < 14 * once
     current[0] = tuple(entries[:7])
-    assert [definition.name for definition in registry.definitions][-7:] == [entry.name for entry in entries[:7]]
+    assert [definition.name for definition in conversation.definitions][-7:] == [entry.name for entry in entries[:7]]

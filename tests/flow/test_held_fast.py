@@ -41,7 +41,7 @@ async def test_a_held_tool_is_held_for_whoever_knew_it_before(home: Home, theirs
     async with opened(home) as host:
         await host.call("theirs.x")
         entry = await host.find("theirs.x")
-        async with host.registry() as registry:
+        async with host.conversation() as registry:
             theirs.tell(tools=["x"], describe={"x": "evil"})
             await host.ready(refresh=True)
             with pytest.raises(mooring.HeldBack):

@@ -31,7 +31,7 @@ async def test_each_verdict_comes_with_its_reason_and_nothing_is_called_or_asked
     person = Person(No("never"))
     async with opened(home, ask=person) as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             allowed = tools.may("mcp__actor__whoami")
             asked = tools.may("mcp__actor__count", {"of": "x"})
             denied = tools.may("mcp__actor__die", {})
@@ -48,7 +48,7 @@ async def test_it_says_what_the_call_then_does_whatever_the_arguments(home: Home
     settings(home, {"tool": "actor.count", "action": "deny", "pattern": "/etc/*"})
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             for arguments in (
                 {"of": "/etc/passwd"},
                 '{"of": "/etc/passwd"}',
@@ -67,7 +67,7 @@ async def test_it_says_what_the_call_then_does_whatever_the_arguments(home: Home
 async def test_an_answer_for_the_session_and_the_rules_of_the_conversation_are_in_it(home: Home, actor: Actor) -> None:
     async with opened(home, ask=Person(Allow("session"))) as host:
         await host.ready()
-        async with host.registry() as one, host.registry(rules=[Rule("actor.count", "deny")]) as other:
+        async with host.conversation() as one, host.conversation(rules=[Rule("actor.count", "deny")]) as other:
             assert one.may("actor.count").action == "ask"
             await one.call("actor.count")
             assert one.may("actor.count").action == "allow"
@@ -79,7 +79,7 @@ async def test_the_strictest_rule_about_any_name_of_a_server_decides(home: Home,
     settings(home, {"tool": "two.whoami", "action": "deny"}, {"tool": "two.count", "action": "ask"})
     async with opened(home, rules=[Rule("one.*", "allow")]) as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             actions = [tools.may(f"mcp__one__{tool}").action for tool in ("whoami", "count", "die")]
     assert actions == ["deny", "ask", "allow"]
 
@@ -94,11 +94,11 @@ async def test_a_tool_that_is_held_back_is_denied_with_the_reason(
     decide(inventory, list_questions(inventory, ["theirs"], home.where), home.where, approve=True)
     async with opened(home, policy="allow") as host:
         await host.call("theirs.x")
-        async with host.registry() as before:
+        async with host.conversation() as before:
             assert before.may("mcp__theirs__x").action == "allow"
             theirs.tell(tools=["x"], describe={"x": "evil"})
             await host.ready(refresh=True)
-            tools = before if known_before else host.registry()
+            tools = before if known_before else host.conversation()
             async with tools:
                 verdict = tools.may("mcp__theirs__x")
                 outcome = await tools.call("mcp__theirs__x")
@@ -111,7 +111,7 @@ async def test_a_tool_that_is_held_back_is_denied_with_the_reason(
 async def test_an_unknown_tool_is_an_error_that_names_those_there_are(home: Home) -> None:
     async with opened(home, servers=SERVERS) as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             with pytest.raises(mooring.UnknownTool, match="mcp__demo__echo"):
                 tools.may("mcp__demo__ecko")
 
@@ -124,7 +124,7 @@ async def test_the_program_s_own_tools_and_those_of_mooring_are_judged_too(home:
     rules = [Rule("shout", "deny"), Rule("ListMcpResourcesTool", "deny")]
     async with opened(home, servers=SERVERS, rules=rules) as host:
         await host.ready()
-        async with host.registry(more=[shout]) as tools:
+        async with host.conversation(more=[shout]) as tools:
             assert tools.may("shout", {"text": "x"}).action == "deny"
             assert tools.may("ListMcpResources").action == "deny"
             assert tools.may("ToolResult", {"id": "1"}).action == "allow"
@@ -148,6 +148,6 @@ async def test_what_a_tool_asks_of_a_server_is_judged(
     async with opened(home, servers=SERVERS, rules=[Rule("demo.echo", "deny")]) as host:
         await host.ready()
         await host.resources("demo")
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             assert tools.may(tool, arguments).action == action
     assert not was_logged(home)

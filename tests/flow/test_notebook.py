@@ -74,7 +74,7 @@ async def test_results_show_their_text_and_images_and_nothing_a_server_could_run
     async with mooring.open(request=home.request(), servers={"x": make_server()}, policy="allow") as host:
         await host.ready()
         result = await host.call(host.tools[0])
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             outcome = await tools.call(host.tools[0].name)
     for shown in (result, outcome):
         html = shown._repr_html_()
@@ -103,7 +103,7 @@ async def test_everything_that_a_program_holds_has_a_short_repr_without_secrets(
         await host.ready(servers=["demo"])
         result = await host.call("demo.echo", {"text": LONG})
         session = await host.servers["demo"].session()
-        registry = host.registry()
+        registry = host.conversation()
         async with registry:
             outcome = await registry.call("mcp__demo__echo", {"text": LONG})
             held = [
@@ -114,7 +114,7 @@ async def test_everything_that_a_program_holds_has_a_short_repr_without_secrets(
                 *(*host.status().values(), await host.prompt("demo", "explain", {"topic": "tides"})),
             ]
         assert repr(host) == "<Host of 2 servers, 7 tools>"
-        assert repr(registry) == "<Registry, closed>"
+        assert repr(registry) == "<Conversation, closed>"
         assert repr(session) == "<Session with demo, 7 tools>"
     assert repr(host) == "<Host, closed>"
     for thing in held:

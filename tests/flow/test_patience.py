@@ -47,7 +47,7 @@ async def test_a_silent_call_that_can_be_left_alone_is_left_alone_and_not_ended(
     home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0.8})
     async with host(home, {"actor": actor.entry}) as opened:
         await opened.ready()
-        async with opened.registry() as tools:
+        async with opened.conversation() as tools:
             outcome = await tools.call("mcp__actor__nap", {"seconds": 1.5}, id="nap")
             assert (outcome.continues, outcome.is_error) == ("nap", False)
             await until(lambda: tools.outcome("nap") is not None)
@@ -62,7 +62,7 @@ async def test_a_silent_call_that_is_waited_for_to_its_end_is_ended(home: Home, 
     home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0})
     async with host(home, {"actor": actor.entry}) as opened:
         await opened.ready()
-        async with opened.registry() as tools:
+        async with opened.conversation() as tools:
             outcome = await tools.call("mcp__actor__nap", {"seconds": 5})
             assert outcome.text.startswith("MCP error: ")
             assert "within 0.4 s" in outcome.text
@@ -75,7 +75,7 @@ async def test_what_a_definition_says_and_the_time_for_all_of_a_call_hold_in_the
     home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0.1})
     async with host(home, {"actor": {**actor.entry, **more}}, limits) as opened:
         await opened.ready()
-        async with opened.registry() as tools:
+        async with opened.conversation() as tools:
             assert (await tools.call("mcp__actor__nap", {"seconds": 60}, id="nap")).continues
             await until(lambda: tools.outcome("nap") is not None)
             ended = tools.outcome("nap")

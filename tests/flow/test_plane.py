@@ -27,7 +27,6 @@ from mooring.core.conversation.call import (
 from mooring.core.conversation.question import Allow, Answer, No, Question
 from mooring.core.protocol.content import Image, Text
 from mooring.host.host import Host
-from mooring.tools.registry import Registry
 from support import Home
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
@@ -40,7 +39,7 @@ class Conversation:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.happened: list[ConversationEvent] = []
-        self.tools: Registry
+        self.tools: mooring.Conversation
 
     def states(self, id: str | None = None) -> list[str]:
         moved = [each for each in self.happened if isinstance(each, CallChanged) and id in (None, each.request.id)]
@@ -63,7 +62,7 @@ async def conversation(
     async with mooring.open(request=home.request(), servers=servers, policy=policy, ask=ask, limits=limits) as host:
         assert await host.ready() == {}
         talk = Conversation(host)
-        async with host.registry(tell=talk.happened.append, **options) as talk.tools:
+        async with host.conversation(tell=talk.happened.append, **options) as talk.tools:
             yield talk
 
 
@@ -279,11 +278,11 @@ async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: H
     settings(home, backgroundAfter=0.1)
     async with mooring.open(request=home.request(), servers=DEMO, policy="allow") as host:
         await host.ready()
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             assert (await tools.call("mcp__demo__slow", {"seconds": 60})).continues
         assert host.servers["demo"].in_flight == 0
         happened: list[Any] = []
-        forgotten = host.registry(tell=happened.append)
+        forgotten = host.conversation(tell=happened.append)
         assert (await forgotten.call("mcp__demo__slow", {"seconds": 60})).continues
     assert happened[-1].state.aborted, "and with the host, at the latest"
 
@@ -379,7 +378,7 @@ async def test_updates_of_a_resource_reach_the_conversation_merged(home: Home) -
     async with mooring.open(request=home.request(), servers=DEMO, policy="allow") as host:
         await host.ready()
         talk = Conversation(host)
-        async with host.registry(tell=talk.happened.append) as talk.tools:
+        async with host.conversation(tell=talk.happened.append) as talk.tools:
             answer = await talk.call("SubscribeMcpResource", server="demo", uri="demo://clock", reason="the time")
             assert answer.keys() == {"subscribed", "subscriptionId"}
             other = await host.subscribe("demo", "demo://notes")
@@ -506,12 +505,12 @@ async def test_an_agents_own_tool_is_called_as_any_other_and_cannot_take_a_name(
         def shout(text: str) -> str:
             return text.upper()
 
-        async with talk.host.registry(more=[mooring.tool(name="Shout")(shout)]) as tools:
+        async with talk.host.conversation(more=[mooring.tool(name="Shout")(shout)]) as tools:
             assert (await tools.call("Shout", {"text": "ahoy"})).text == "AHOY"
             assert "text" in (await tools.call("Shout", {})).text
             assert "Shout" in [each.name for each in tools.definitions]
         with pytest.raises(mooring.ConfigError):
-            talk.host.registry(more=[mooring.tool(name="ToolSearch")(shout)])
+            talk.host.conversation(more=[mooring.tool(name="ToolSearch")(shout)])
 
 
 async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(home: Home) -> None:
@@ -521,7 +520,7 @@ async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(hom
         async def odd() -> None:
             raise asyncio.CancelledError("as if the program itself ended")
 
-        async with talk.host.registry(more=[odd], tell=talk.happened.append) as tools:
+        async with talk.host.conversation(more=[odd], tell=talk.happened.append) as tools:
             with pytest.raises(asyncio.CancelledError):
                 await tools.call("odd")
     assert talk.states() == ["pending", "processing", "error"]
@@ -535,7 +534,7 @@ async def test_tools_within_the_budget_are_all_shown(home: Home) -> None:
         shown = [each.name for each in talk.tools.definitions]
         assert "mcp__demo__add" in shown
         assert "ToolSearch" not in shown
-        assert shown == [each.name for each in talk.host.registry().definitions]
+        assert shown == [each.name for each in talk.host.conversation().definitions]
 
 
 async def test_tools_beyond_the_budget_are_searched_for_and_callable_after_that(
@@ -556,7 +555,7 @@ async def test_tools_beyond_the_budget_are_searched_for_and_callable_after_that(
         after = [each.name for each in talk.tools.definitions]
         assert after[: len(before)] == before, "what a model has read stays as it was"
         assert set(after[len(before) :]) == {"mcp__teller__delete_ticket_3", *(each["name"] for each in found)}
-        async with talk.host.registry(loaded=talk.tools.loaded) as resumed:
+        async with talk.host.conversation(loaded=talk.tools.loaded) as resumed:
             assert [each.name for each in resumed.definitions] == after
 
 
@@ -564,14 +563,14 @@ async def test_a_model_that_searches_reads_a_thirtieth_of_what_it_would(
     home: Home, tmp_path: Path, teller: dict[str, Any]
 ) -> None:
     with_tools(tmp_path, 500)
-    async with conversation(home, teller) as talk, talk.host.registry(budget=None) as whole:
+    async with conversation(home, teller) as talk, talk.host.conversation(budget=None) as whole:
         all_of_them, shown = tokens(whole), tokens(talk.tools)
         print(f"{all_of_them} tokens, and {shown} where they are searched for")  # noqa: T201
         assert len(whole.definitions) > 500
         assert shown <= 0.03 * all_of_them
 
 
-def tokens(tools: Registry) -> int:
+def tokens(tools: mooring.Conversation) -> int:
     from mooring.tools.catalog.cost import estimate_tokens
 
     return sum(estimate_tokens(json.dumps([each.name, each.description, each.schema])) for each in tools.definitions)
@@ -607,10 +606,10 @@ async def test_an_agent_has_only_the_tools_that_its_globs_name(home: Home, telle
         assert talk.host.watches == ()
         assert await talk.call("ListMcpResources")
         assert await talk.call("ListMcpResources", server="DEMO")
-        async with talk.host.registry(deny=["*Polling"]) as others:
+        async with talk.host.conversation(deny=["*Polling"]) as others:
             assert [each.name for each in others.definitions if "Polling" in each.name] == []
             assert (await others.call("SubscribePolling", {})).text.startswith("Error: Mooring")
-        async with talk.host.registry(deny=["teller.*"]) as others:
+        async with talk.host.conversation(deny=["teller.*"]) as others:
             assert (await others.call("ListMcpResources", {"server": "Teller"})).is_error
 
 
@@ -629,6 +628,6 @@ def test_only_the_registry_makes_names() -> None:
 
 
 def test_a_state_has_the_word_that_others_know_it_by() -> None:
-    outcome = mooring.tools.registry.Outcome()
+    outcome = mooring.conversation.conversation.Outcome()
     words = [name_state(state) for state in (CallPending(), CallProcessing(), CallDone(outcome), CallFailed(outcome))]
     assert words == ["pending", "processing", "done", "error"]

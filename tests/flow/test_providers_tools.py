@@ -66,7 +66,7 @@ async def test_names_and_descriptions_are_those_that_the_provider_takes_and_are_
 
     async with opened(home, servers=servers, policy="allow") as host:
         await host.ready()
-        async with host.registry(provider=provider, more=[shout]) as tools:
+        async with host.conversation(provider=provider, more=[shout]) as tools:
             names = [each.name for each in tools.definitions]
             assert len(set(names)) == len(names)
             assert [name for name in names if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", name)] == []
@@ -96,7 +96,7 @@ async def test_the_server_gets_its_own_parameters_however_they_had_to_be_renamed
 ) -> None:
     async with opened(home, servers=servers, policy="allow") as host:
         await host.ready()
-        async with host.registry(provider=provider) as tools:
+        async with host.conversation(provider=provider) as tools:
             odd = find(tools, "odd")
             assert set(sent) == set(odd.schema["properties"])
             outcome = await tools.call(odd.name, json.dumps(sent))
@@ -112,7 +112,7 @@ async def test_openai_is_held_to_a_schema_only_where_there_is_a_strict_form_of_i
 ) -> None:
     async with opened(home, servers=servers, policy="allow") as host:
         await host.ready()
-        async with host.registry(provider="openai-strict") as strict, host.registry(provider="openai") as loose:
+        async with host.conversation(provider="openai-strict") as strict, host.conversation(provider="openai") as loose:
             assert find(strict, "odd").strict
             assert not find(strict, "open").strict
             assert find(strict, "open").schema == find(loose, "open").schema
@@ -123,7 +123,7 @@ async def test_what_a_search_finds_and_a_refusal_names_is_adapted_too(home: Home
     settings(home, toolNames="mcp.server.tool")
     async with opened(home, servers=servers, policy="allow") as host:
         await host.ready()
-        async with host.registry(provider="gemini", budget=0) as tools:
+        async with host.conversation(provider="gemini", budget=0) as tools:
             early = await tools.call("mcp_teller_1_union", {"id": 1})
             assert "mcp_teller_1_union was not called" in early.text
             assert "oneOf" not in early.text
@@ -133,7 +133,7 @@ async def test_what_a_search_finds_and_a_refusal_names_is_adapted_too(home: Home
             assert tools.loaded[0] == "mcp.teller.1.union"
             assert "mcp.teller.1.odd" in tools.loaded
             loaded = tools.loaded
-        async with host.registry(provider="anthropic", budget=0, loaded=loaded) as resumed:
+        async with host.conversation(provider="anthropic", budget=0, loaded=loaded) as resumed:
             assert "mcp_teller_1_odd" in [each.name for each in resumed.definitions]
 
 
@@ -143,7 +143,7 @@ async def test_the_gate_is_asked_about_the_arguments_that_the_server_would_get(
     settings(home, permissions=[{"tool": "teller.1/odd", "action": "deny", "pattern": "filter[[]id]=secret*"}])
     async with opened(home, servers=servers, policy="allow") as host:
         await host.ready()
-        async with host.registry(provider="gemini") as tools:
+        async with host.conversation(provider="gemini") as tools:
             name = find(tools, "odd").name
             for value in ("secret-1", "open-1"):
                 verdict = tools.may(name, {"filter_id_": value})
@@ -154,7 +154,7 @@ async def test_the_gate_is_asked_about_the_arguments_that_the_server_would_get(
 async def test_who_changes_a_schema_changes_it_for_nobody_else(home: Home, servers: dict[str, Any]) -> None:
     async with opened(home, servers=servers) as host:
         await host.ready()
-        async with host.registry(provider="anthropic") as one, host.registry(provider="anthropic") as other:
+        async with host.conversation(provider="anthropic") as one, host.conversation(provider="anthropic") as other:
             find(one, "odd").schema["properties"].clear()
             assert find(other, "odd").schema["properties"]
 
@@ -162,7 +162,7 @@ async def test_who_changes_a_schema_changes_it_for_nobody_else(home: Home, serve
 async def test_an_unknown_provider_is_an_error_that_names_the_known_ones(home: Home) -> None:
     async with opened(home, servers={}) as host:
         with pytest.raises(mooring.ConfigError, match="'openapi' is no provider"):
-            host.registry(provider="openapi")  # type: ignore[arg-type]
+            host.conversation(provider="openapi")  # type: ignore[arg-type]
 
 
 async def test_five_hundred_tools_are_adapted_once_for_all_conversations(home: Home, tmp_path: Path) -> None:
@@ -171,14 +171,14 @@ async def test_five_hundred_tools_are_adapted_once_for_all_conversations(home: H
     async with opened(home, servers={"teller": entry}) as host:
         await host.ready()
         began = time.process_time()
-        first = host.registry(provider="openai-strict", budget=None)
+        first = host.conversation(provider="openai-strict", budget=None)
         made = time.process_time() - began
         assert len(first.definitions) > 500
         adapted = time.process_time() - began
         again = min(_measure(host) for _ in range(5))
         began = time.process_time()
         for _ in range(20):
-            host.registry(provider="openai-strict", budget=None)
+            host.conversation(provider="openai-strict", budget=None)
         each = (time.process_time() - began) / 20
     print(f"made {made:.4f}, adapted {adapted:.4f}, again {again:.4f}, each registry {each:.5f}")  # noqa: T201
     assert each < 0.002
@@ -187,7 +187,7 @@ async def test_five_hundred_tools_are_adapted_once_for_all_conversations(home: H
 
 def _measure(host: mooring.Host) -> float:
     began = time.process_time()
-    assert len(host.registry(provider="openai-strict", budget=None).definitions) > 500
+    assert len(host.conversation(provider="openai-strict", budget=None).definitions) > 500
     return time.process_time() - began
 
 
@@ -201,7 +201,7 @@ async def test_schemas_of_a_server_that_take_too_long_to_adapt_allow_any_object_
     async with opened(home, servers={"teller": entry}, policy="allow") as host:
         await host.ready()
         began = time.process_time()
-        async with host.registry(provider="gemini", budget=None) as tools_of_all:
+        async with host.conversation(provider="gemini", budget=None) as tools_of_all:
             definitions = [each for each in tools_of_all.definitions if each.tool.startswith("bomb")]
             assert time.process_time() - began < 5
             assert len(definitions) == 2000

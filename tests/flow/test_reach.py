@@ -73,7 +73,7 @@ async def test_a_list_of_all_servers_leaves_out_those_that_are_denied(home: Home
     async with opened(home) as host:
         for found in (await host.resources(), await host.templates(), await host.prompts()):
             assert {item.server for item in found} == {"a"}
-        async with host.registry() as tools:
+        async with host.conversation() as tools:
             listed = await tools.call("ListMcpResources", {})
             assert {each["server"] for each in json.loads(listed.text)} == {"a"}
             assert (await tools.call("ListMcpResources", {"server": "b"})).is_error
@@ -96,7 +96,7 @@ async def test_a_model_is_refused_what_is_denied_however_it_reads(
     home: Home, two: tuple[Actor, Actor], tool: str, more: dict[str, str], rule: str
 ) -> None:
     settings(home, rule)
-    async with opened(home, policy="allow") as host, host.registry() as tools:
+    async with opened(home, policy="allow") as host, host.conversation() as tools:
         outcome = await tools.call(tool, {"server": "b", "uri": LISTED, **more})
         assert outcome.is_error
         assert "your settings say" in outcome.text
@@ -133,7 +133,7 @@ async def test_an_address_that_no_list_names_is_asked_about_once_and_others_neve
     home: Home, two: tuple[Actor, Actor]
 ) -> None:
     person = Person(Allow("once"))
-    async with opened(home, ask=person) as host, host.registry() as tools:
+    async with opened(home, ask=person) as host, host.conversation() as tools:
         for uri in (LISTED, EXPANDED):
             assert not (await tools.call("ReadMcpResource", {"server": "a", "uri": uri})).is_error
         assert person.asked == []
@@ -170,7 +170,7 @@ async def test_a_link_names_an_address_of_its_own_server_in_its_own_conversation
 ) -> None:
     settings(home, "allow a.link")
     read = {"server": "a", "uri": UNLISTED}
-    async with opened(home) as host, host.registry(follow=True) as one, host.registry(follow=True) as other:
+    async with opened(home) as host, host.conversation(follow=True) as one, host.conversation(follow=True) as other:
         await host.ready()
         assert (await one.call("ReadMcpResource", read)).is_error
         assert not (await one.call("mcp__a__link", {"uri": UNLISTED})).is_error
@@ -199,7 +199,7 @@ async def test_a_rule_that_asks_is_asked_once_for_each_read(home: Home, two: tup
     for rule in ("ask ReadMcpResource", "ask *", "ask a.*", "ask ReadMcpResourceTool"):
         settings(home, rule)
         person = Person(Allow("once"))
-        async with opened(home, ask=person) as host, host.registry() as tools:
+        async with opened(home, ask=person) as host, host.conversation() as tools:
             assert not (await tools.call("ReadMcpResource", {"server": "a", "uri": LISTED})).is_error
         assert len(person.asked) == 1
 

@@ -22,7 +22,7 @@ def names(tools: Any) -> list[str]:
 async def test_looking_for_tools_shows_none_and_showing_one_does(home: Home) -> None:
     async with opened(home, servers=SERVERS, policy="allow") as host:
         await host.ready()
-        async with host.registry(budget=0) as tools:
+        async with host.conversation(budget=0) as tools:
             before = names(tools)
             found = tools.find("demo.echo")
             assert found is not None
@@ -41,7 +41,7 @@ async def test_looking_for_tools_shows_none_and_showing_one_does(home: Home) -> 
 async def test_what_the_search_tool_finds_is_shown_and_can_be_called(home: Home) -> None:
     async with opened(home, servers=SERVERS, policy="allow") as host:
         await host.ready()
-        async with host.registry(budget=0) as tools:
+        async with host.conversation(budget=0) as tools:
             found = json.loads((await tools.call("ToolSearch", {"query": "add two numbers", "limit": 1})).text)
             assert [each["name"] for each in found] == ["mcp__demo__add"]
             assert names(tools)[-1] == "mcp__demo__add"
@@ -57,7 +57,7 @@ async def test_without_our_own_tools_all_others_are_shown_whatever_they_cost(hom
 
     async with opened(home, servers=SERVERS, policy="allow") as host:
         await host.ready()
-        async with host.registry(own=False, more=[shout], tokens=20) as tools:
+        async with host.conversation(own=False, more=[shout], tokens=20) as tools:
             assert OWN.isdisjoint(names(tools))
             assert {"shout", "mcp__demo__add", "mcp__demo__echo"} <= set(names(tools))
             assert "none of that name" in (await tools.call("ReadMcpResource", {"server": "demo", "uri": "x"})).text
@@ -67,22 +67,22 @@ async def test_without_our_own_tools_all_others_are_shown_whatever_they_cost(hom
             assert "The whole is in " in long.text
             assert "ToolResult" not in long.text
         with pytest.raises(mooring.ConfigError, match="no ToolSearch to find tools with"):
-            host.registry(own=False, budget=100)
+            host.conversation(own=False, budget=100)
 
 
 async def test_a_call_goes_on_in_the_background_after_as_long_as_the_conversation_says(home: Home) -> None:
     home.write("home/.config/mooring/settings.json", {"backgroundAfter": 0.05})
     async with opened(home, servers=SERVERS, policy="allow") as host:
         await host.ready()
-        async with host.registry(background_after=None) as patient:
+        async with host.conversation(background_after=None) as patient:
             waited = await patient.call("mcp__demo__slow", {"seconds": 0.3})
             assert (waited.is_error, waited.continues) == (False, None)
-        async with host.registry(background_after=0.1) as hasty, host.registry() as as_set:
+        async with host.conversation(background_after=0.1) as hasty, host.conversation() as as_set:
             for tools in (hasty, as_set):
                 left = await tools.call("mcp__demo__slow", {"seconds": 30})
                 assert left.continues is not None
                 assert f'ToolResult with {{"id": "{left.continues}"}}' in left.text
-        async with host.registry(own=False, background_after=0.1) as alone:
+        async with host.conversation(own=False, background_after=0.1) as alone:
             left = await alone.call("mcp__demo__slow", {"seconds": 30})
             assert left.text == "It goes on in the background. You will hear when it has ended."
 
@@ -90,15 +90,15 @@ async def test_a_call_goes_on_in_the_background_after_as_long_as_the_conversatio
 async def test_a_budget_forces_or_prevents_that_tools_have_to_be_searched_for(home: Home) -> None:
     async with opened(home, servers=SERVERS) as host:
         await host.ready()
-        async with host.registry(budget=0) as none, host.registry(budget=None) as every:
+        async with host.conversation(budget=0) as none, host.conversation(budget=None) as every:
             assert [name for name in names(none) if name.startswith("mcp__")] == []
             assert "ToolSearch" in names(none)
             assert "mcp__demo__add" in names(every)
             assert "ToolSearch" not in names(every)
-        async with host.registry(budget=0, always=["demo.e*"]) as some:
+        async with host.conversation(budget=0, always=["demo.e*"]) as some:
             assert [name for name in names(some) if name.startswith("mcp__")] == ["mcp__demo__echo"]
         with pytest.raises(mooring.ConfigError, match="budget is -1"):
-            host.registry(budget=-1)
+            host.conversation(budget=-1)
 
 
 async def test_tools_of_a_server_that_connects_later_appear_only_where_that_is_wanted(
@@ -106,14 +106,14 @@ async def test_tools_of_a_server_that_connects_later_appear_only_where_that_is_w
 ) -> None:
     late = Actor(tmp_path / "late.json")
     async with opened(home, servers={"late": late.entry}, policy="allow") as host:
-        async with host.registry(follow=True) as following, host.registry() as fixed:
+        async with host.conversation(follow=True) as following, host.conversation() as fixed:
             assert "mcp__late__whoami" not in names(following)
             await host.ready()
             assert "mcp__late__whoami" in names(following)
             assert not (await following.call("mcp__late__whoami")).is_error
             assert "mcp__late__whoami" not in names(fixed)
             assert (await fixed.call("mcp__late__whoami")).is_error
-        async with host.registry(follow=True) as following:
+        async with host.conversation(follow=True) as following:
             late.tell(tools=["anchor"])
             await host.ready(refresh=True)
             # By its name alone, although nobody looked at the definitions since.
@@ -124,7 +124,7 @@ async def test_a_conversation_that_follows_keeps_what_it_found(home: Home, tmp_p
     late = Actor(tmp_path / "late.json")
     async with opened(home, servers={**SERVERS, "late": late.entry}, policy="allow") as host:
         await host.ready(servers=["demo"])
-        async with host.registry(follow=True, budget=0) as tools:
+        async with host.conversation(follow=True, budget=0) as tools:
             tools.show("demo.echo")
             await host.ready()
             assert tools.loaded == ("mcp__demo__echo",)

@@ -37,7 +37,7 @@ async def test_results_of_a_host_that_remembers_nothing_are_gone_with_it(
     monkeypatch.setattr(tempfile, "tempdir", None)
     async with mooring.open(request=home.request(), policy="allow", servers={"demo": DEMO}, remember=False) as host:
         await host.ready()
-        async with host.registry(tokens=10) as tools:
+        async with host.conversation(tokens=10) as tools:
             outcome = await tools.call("mcp__demo__echo", {"text": "long " * 1000})
         whole = kept(tmp_path)[0]
         assert str(whole) in outcome.text

@@ -74,7 +74,7 @@ async def test_a_server_that_was_down_returns_for_every_conversation_agent_and_c
     down = Actor(tmp_path / "down.json", die=True)
     pauses, client, model = Pauses(), Client(), ScriptedModel(["One."], ["Two."])
     opening = mooring.open(request=home.request(), servers={"down": down.entry}, sleep=pauses.sleep)
-    async with opening as host, host.registry(follow=True) as registry, mooring.agent(host, model) as agent:
+    async with opening as host, host.conversation(follow=True) as registry, mooring.agent(host, model) as agent:
         served = open_client(host, client)
         await agent.run("Go")
         assert "down" in await host.ready()
@@ -104,7 +104,10 @@ async def test_a_server_whose_tools_are_remembered_is_not_tried_again_before_it_
         await host.ready()
     down.tell(die=True)
     pauses = Pauses()
-    async with mooring.open(request=home.request(), sleep=pauses.sleep) as host, host.registry(follow=True) as registry:
+    async with (
+        mooring.open(request=home.request(), sleep=pauses.sleep) as host,
+        host.conversation(follow=True) as registry,
+    ):
         assert "down" in await host.ready(refresh=True)
         assert registry.find("mcp__down__whoami") is not None
         assert pauses.begun == []

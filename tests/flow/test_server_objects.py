@@ -73,7 +73,7 @@ async def test_an_object_passes_the_same_gate_and_log_as_a_program(home: Home) -
         assert (await host.call("own.add", {"a": 2, "b": 40})).text == "42"
         with pytest.raises(mooring.Denied):
             await host.call("own.add", {"a": 2, "b": 41})
-        async with host.registry(policy="allow", rules=[mooring.Rule("own.add", "deny")]) as tools:
+        async with host.conversation(policy="allow", rules=[mooring.Rule("own.add", "deny")]) as tools:
             assert (await tools.call("mcp__own__add", {"a": 1, "b": 1})).is_error
     assert [type(question) for question in asked] == [mooring.Permission, mooring.Permission]
     calls = [message for message in server.received if message.get("method") == "tools/call"]

@@ -49,8 +49,8 @@ async def test_each_conversation_answers_what_the_server_asks_about_its_own_call
     program, ada, grace = Person(No()), SlowPerson("Ada"), SlowPerson("Grace")
     async with (
         demo(home, ask=program) as host,
-        host.registry(ask=ada) as one,
-        host.registry(ask=grace) as other,
+        host.conversation(ask=ada) as one,
+        host.conversation(ask=grace) as other,
     ):
         for tools, person in ((one, ada), (other, grace), (one, ada)):
             outcome = await tools.call("mcp__demo__ask", WHO)
@@ -62,14 +62,14 @@ async def test_each_conversation_answers_what_the_server_asks_about_its_own_call
 
 async def test_a_conversation_without_an_ask_of_its_own_has_the_programs(home: Home) -> None:
     program = SlowPerson("the program")
-    async with demo(home, ask=program) as host, host.registry() as tools:
+    async with demo(home, ask=program) as host, host.conversation() as tools:
         answers = await asyncio.gather(tools.call("mcp__demo__ask", WHO), host.call("demo.ask", WHO))
     assert [answer.text for answer in answers] == ["The person answered: the program"] * 2
 
 
 async def test_nobody_is_asked_where_two_conversations_wait_for_a_server_that_names_no_call(home: Home) -> None:
     ada, grace = SlowPerson("Ada"), SlowPerson("Grace")
-    async with demo(home) as host, host.registry(ask=ada) as one, host.registry(ask=grace) as other:
+    async with demo(home) as host, host.conversation(ask=ada) as one, host.conversation(ask=grace) as other:
         long_call = asyncio.create_task(one.call("mcp__demo__slow", {"seconds": 30}))
         await asyncio.sleep(0.2)
         outcome = await other.call("mcp__demo__ask", WHO)
@@ -92,7 +92,7 @@ async def serve_many(home: Home, site: Site) -> list[str]:
         await host.ready()
 
         async def serve(person: SlowPerson) -> str:
-            async with host.registry(ask=person) as tools:
+            async with host.conversation(ask=person) as tools:
                 return (await tools.call("mcp__site__echo", {"text": f"for {person.name}"})).text
 
         answers = await asyncio.gather(*map(serve, people))
@@ -144,7 +144,7 @@ async def test_ask_runs_in_the_context_of_the_call_that_it_is_about(home: Home) 
     async def ask(question: Question) -> Answer:
         return Yes({"answer": f"request {request_number.get()}"})
 
-    async with demo(home, ask=ask) as host, host.registry() as tools:
+    async with demo(home, ask=ask) as host, host.conversation() as tools:
         for number in (1, 2):
             request_number.set(number)
             assert (await tools.call("mcp__demo__ask", WHO)).text == f"The person answered: request {number}"
@@ -162,14 +162,14 @@ async def interrupt(question: Question) -> Answer:
 
 async def test_raising_when_a_server_asks_something_interrupts_the_call_that_it_works_on(home: Home) -> None:
     async with demo(home, ask=interrupt) as host:
-        async with host.registry(ask=interrupt) as tools:
+        async with host.conversation(ask=interrupt) as tools:
             with pytest.raises(ComeBackLater) as caught:
                 await tools.call("mcp__demo__ask", WHO)
             assert isinstance(caught.value.args[0], Form)
             assert (await tools.call("mcp__demo__echo", {"text": "it goes on"})).text == "it goes on"
         with pytest.raises(ComeBackLater):
             await host.call("demo.ask", WHO)
-        async with host.registry(ask=SlowPerson("Ada")) as resumed:
+        async with host.conversation(ask=SlowPerson("Ada")) as resumed:
             assert (await resumed.call("mcp__demo__ask", WHO)).text == "The person answered: Ada"
 
 
@@ -183,7 +183,7 @@ async def test_a_canceled_call_stays_canceled_whatever_ask_raises(home: Home) ->
         finally:
             raise ComeBackLater
 
-    async with demo(home) as host, host.registry(ask=raise_late) as tools:
+    async with demo(home) as host, host.conversation(ask=raise_late) as tools:
         call = asyncio.create_task(tools.call("mcp__demo__ask", WHO))
         await asked.wait()
         call.cancel()
@@ -216,7 +216,7 @@ async def test_a_server_that_asks_while_nobody_calls_it_asks_the_program(home: H
     script.write_text(EARLY)
     early = {"command": sys.executable, "args": ["-S", str(script)]}
     program, ada = SlowPerson("the program"), SlowPerson("Ada")
-    async with opened(home, servers={"early": early}, policy="allow", ask=program) as host, host.registry(ask=ada):
+    async with opened(home, servers={"early": early}, policy="allow", ask=program) as host, host.conversation(ask=ada):
         await host.ready()
         await asyncio.wait_for(program.was_asked.wait(), 100)
     assert [type(question) for question in program.asked] == [Form]

@@ -46,7 +46,7 @@ async def test_a_projects_server_does_not_inherit_an_allow_by_its_name(home: Hom
             await host.call(entry)
         with pytest.raises(mooring.Denied):
             await host.poll("github", tool="count", interval=10)
-        async with host.registry() as registry:
+        async with host.conversation() as registry:
             outcome = await registry.call("mcp__github__count", {})
             assert outcome.is_error
     assert theirs.done("counts") == []
@@ -103,7 +103,7 @@ async def test_an_approval_asks_about_the_rule_and_nothing_but_a_yes_applies_it_
     async with opened(home, ask=person) as host:
         with nullcontext() if is_applied else pytest.raises(mooring.Denied):
             await host.call("github.count")
-        async with host.registry() as first, host.registry(ask=other) as second:
+        async with host.conversation() as first, host.conversation(ask=other) as second:
             for registry in (first, second):
                 verdict = registry.may("mcp__github__count")
                 assert verdict.action == ("allow" if is_applied else "ask")
@@ -129,7 +129,7 @@ async def test_an_ask_that_fails_at_the_second_question_has_approved_the_server_
             await host.call("github.count")
     async with opened(home) as host:
         await host.ready()
-        async with host.registry() as registry:
+        async with host.conversation() as registry:
             assert registry.may("mcp__github__count").action == "ask"
 
 

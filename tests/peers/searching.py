@@ -76,7 +76,7 @@ async def _conversation(folder: str) -> Any:
     demo = {"command": sys.executable, "args": ["-m", "mooring.demo"], "env": {"PYTHONPATH": os.environ["PYTHONPATH"]}}
     async with mooring.open(folder, servers={"demo": demo}, policy="allow") as host:
         await host.ready()
-        async with host.registry(budget=0) as registry:
+        async with host.conversation(budget=0) as registry:
             until = time.monotonic() + LEARNING_TIMEOUT
             while not (found := (await registry.call("ToolSearch", {"query": UNHEARD})).text).startswith("[{"):
                 assert time.monotonic() < until  # the machine may be too busy to learn in the time that a search waits

@@ -22,7 +22,7 @@ async def conversation(home, **options):
     servers = {"everything": {"command": EVERYTHING[0], "args": EVERYTHING[1:]}}
     async with mooring.open(request=Viewpoint(where, str(home)), servers=servers, policy="allow") as host:
         assert await host.ready() == {}
-        async with host.registry(**options) as tools:
+        async with host.conversation(**options) as tools:
             yield tools
 
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from mooring.conversation.scope import ToolScope
 from mooring.core.protocol.tool import Tool
 from mooring.core.text.glob import Glob, GlobSet
 from mooring.tools.catalog.catalog import ToolSource
 from mooring.tools.catalog.cost import defer
 from mooring.tools.results.outcome import DEFAULT_TOKENS, find_budget
-from mooring.tools.scope import ToolScope
 
 COSTLY = "*" + "a?" * 50 + "*"
 LONG = "a" * 200_000

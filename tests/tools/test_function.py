@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 import mooring
+from mooring.conversation.function import FunctionTool, tool
 from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.result import Result
-from mooring.tools.function import FunctionTool, tool
 
 
 class Unit(Enum):

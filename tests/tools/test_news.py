@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from mooring.conversation.news import WatchReporter
 from mooring.core.conversation.call import WatchNews
 from mooring.core.conversation.event import Event, Logged, Updated
 from mooring.core.protocol.content import ResourceContents, Text
 from mooring.core.protocol.result import Reading, Result
-from mooring.tools.news import WatchReporter
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.store import ResultStore
 

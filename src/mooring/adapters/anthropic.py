@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Collection
 from typing import Literal, TypeAlias, get_args
 
-from mooring import Image, MooringError, Part, Registry, Text
+from mooring import Conversation, Image, MooringError, Part, Text
 from mooring.adapters import explain_import
 
 try:
@@ -29,7 +29,7 @@ MediaType: TypeAlias = Literal["image/gif", "image/jpeg", "image/png", "image/we
 MEDIA_TYPES: dict[str, MediaType] = {kind: kind for kind in get_args(MediaType)}
 
 
-def make_tools(tools: Registry) -> list[ToolParam]:
+def make_tools(tools: Conversation) -> list[ToolParam]:
     """The tools that the model is shown now. Make them anew for each request: a search adds to them."""
     return [
         ToolParam(name=tool.name, description=tool.description, input_schema=dict(tool.schema))
@@ -37,7 +37,7 @@ def make_tools(tools: Registry) -> list[ToolParam]:
     ]
 
 
-def find_waiting(tools: Registry, message: Message) -> list[ToolUseBlock]:
+def find_waiting(tools: Conversation, message: Message) -> list[ToolUseBlock]:
     """The calls in an answer that a person has to approve first, for programs that ask somewhere else.
 
     Store the messages, ask, and pass the ids of those that were approved to `call_tools`. Nothing was called yet.
@@ -45,7 +45,7 @@ def find_waiting(tools: Registry, message: Message) -> list[ToolUseBlock]:
     return [use for use in _find_calls(message) if _needs_person(tools, use)]
 
 
-async def call_tools(tools: Registry, message: Message, *, approved: Collection[str] = ()) -> MessageParam:
+async def call_tools(tools: Conversation, message: Message, *, approved: Collection[str] = ()) -> MessageParam:
     """Make the calls in an answer, at the same time, and return the message that gives their results to the model.
 
     A failure is a result with `is_error`. `approved` are the ids of calls that a person approved.
@@ -66,14 +66,14 @@ def _find_calls(message: Message) -> list[ToolUseBlock]:
     return [block for block in message.content if isinstance(block, ToolUseBlock)]
 
 
-def _needs_person(tools: Registry, use: ToolUseBlock) -> bool:
+def _needs_person(tools: Conversation, use: ToolUseBlock) -> bool:
     try:
         return tools.may(use.name, use.input).action == "ask"
     except MooringError:
         return False  # the call says what is wrong with it
 
 
-async def _call(tools: Registry, use: ToolUseBlock, approved: bool) -> ToolResultBlockParam:
+async def _call(tools: Conversation, use: ToolUseBlock, approved: bool) -> ToolResultBlockParam:
     outcome = await tools.call(use.name, use.input, id=use.id, approved=approved)
     content = [_make_block(part) for part in outcome.parts]
     return ToolResultBlockParam(type="tool_result", tool_use_id=use.id, content=content, is_error=outcome.is_error)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, Unpack
 
-from mooring import Allow, Answer, Image, No, Outcome, Part, Permission, Question, Registry, Text
+from mooring import Allow, Answer, Conversation, Image, No, Outcome, Part, Permission, Question, Text
 from mooring.adapters import explain_import
 
 try:
@@ -38,7 +38,7 @@ _calling: ContextVar[Context] = ContextVar("calling")
 
 
 async def elicit(question: Question) -> Answer:
-    """An `ask` for `Host.registry`: a call that needs a person goes to the client's `elicitation_handler`.
+    """An `ask` for `Host.conversation`: a call that needs a person goes to the client's `elicitation_handler`.
 
     Accepting it approves the call. Everything that isn't about a call is refused.
     """
@@ -62,7 +62,7 @@ class MooringTransport(ClientTransport):
     legacy_only = True
     """In the newer era of the protocol, a server cannot ask the client anything in the middle of a call."""
 
-    def __init__(self, tools: Registry) -> None:
+    def __init__(self, tools: Conversation) -> None:
         self._tools = tools
 
     @asynccontextmanager

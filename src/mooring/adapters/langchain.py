@@ -6,7 +6,7 @@ Needs `mooring[langchain]`.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from mooring import Allow, Answer, Image, No, Part, Permission, Question, Registry, Text
+from mooring import Allow, Answer, Conversation, Image, No, Part, Permission, Question, Text
 from mooring.adapters import explain_import
 
 try:
@@ -19,7 +19,7 @@ except ImportError as error:
 
 
 async def interrupt(question: Question) -> Answer:
-    """An `ask` for `Host.registry`: a call that needs a person interrupts the graph, which needs a checkpointer.
+    """An `ask` for `Host.conversation`: a call that needs a person interrupts the graph, which needs a checkpointer.
 
     The request and the answer have the shape of LangChain's `HumanInTheLoopMiddleware`. Resume with
     `Command(resume={"decisions": [{"type": "approve"}]})`; anything else refuses the call. Everything that isn't about
@@ -45,7 +45,7 @@ class MooringMiddleware(AgentMiddleware[Any, Any, Any]):
     The tools are those of the moment in each step, so what a search finds is called in the same run.
     """
 
-    def __init__(self, tools: Registry) -> None:
+    def __init__(self, tools: Conversation) -> None:
         super().__init__()
         self._tools = tools
 
@@ -64,7 +64,7 @@ class MooringMiddleware(AgentMiddleware[Any, Any, Any]):
         return await call_tool(self._tools, request.tool_call)
 
 
-def make_tools(tools: Registry) -> list[dict[str, Any]]:
+def make_tools(tools: Conversation) -> list[dict[str, Any]]:
     """The tools that the model is shown now, for `bind_tools` in a graph of your own."""
     return [
         {
@@ -75,7 +75,7 @@ def make_tools(tools: Registry) -> list[dict[str, Any]]:
     ]
 
 
-async def call_tool(tools: Registry, call: ToolCall) -> ToolMessage:
+async def call_tool(tools: Conversation, call: ToolCall) -> ToolMessage:
     """The message that answers a model's call. A failure is one with the status "error".
 
     Raises: what `ask` raises.

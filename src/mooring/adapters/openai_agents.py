@@ -6,7 +6,7 @@ Needs `mooring[openai-agents]`.
 from functools import partial
 from typing import Any
 
-from mooring import Definition, Image, MooringError, Part, Registry, Text
+from mooring import Conversation, Definition, Image, MooringError, Part, Text
 from mooring.adapters import explain_import
 
 try:
@@ -16,7 +16,7 @@ except ImportError as error:
     raise explain_import(error, "openai-agents") from error
 
 
-def make_tools(tools: Registry, *, interrupt: bool = False) -> list[Tool]:
+def make_tools(tools: Conversation, *, interrupt: bool = False) -> list[Tool]:
     """Everything that a model can call in one conversation.
 
     Give the list itself to the agent, not a copy: what a search finds is added to it, and can be called in the next
@@ -31,7 +31,7 @@ def make_tools(tools: Registry, *, interrupt: bool = False) -> list[Tool]:
 class _FunctionTools:
     """The function tools of one agent, and what a search added to them."""
 
-    def __init__(self, registry: Registry, interrupt: bool) -> None:
+    def __init__(self, registry: Conversation, interrupt: bool) -> None:
         self._registry = registry
         self._interrupt = interrupt
         self.tools: list[Tool] = []

@@ -6,7 +6,7 @@ Needs `mooring[pydantic-ai]`.
 from base64 import b64decode
 from typing import Any, NoReturn
 
-from mooring import Answer, Definition, No, Outcome, Part, Permission, Question, Registry, Text
+from mooring import Answer, Conversation, Definition, No, Outcome, Part, Permission, Question, Text
 from mooring.adapters import explain_import
 
 try:
@@ -21,7 +21,7 @@ _ANY_OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), 
 
 
 async def interrupt(question: Question) -> Answer:
-    """An `ask` for `Host.registry`: a call that needs a person ends the run with `DeferredToolRequests`.
+    """An `ask` for `Host.conversation`: a call that needs a person ends the run with `DeferredToolRequests`.
 
     The agent needs `DeferredToolRequests` in its `output_type`. Resume with `DeferredToolResults`: an approved call is
     made without asking again. Everything that isn't about a call is refused.
@@ -41,7 +41,7 @@ class MooringToolset(AbstractToolset[Any]):
     Failures are `ToolFailed`: the model reads them, and the run goes on.
     """
 
-    def __init__(self, tools: Registry, *, id: str | None = None) -> None:
+    def __init__(self, tools: Conversation, *, id: str | None = None) -> None:
         self._tools = tools
         self._id = id
 

@@ -59,7 +59,7 @@ class Model(Protocol):
 
     @property
     def schemas(self) -> str | None:
-        """Whose rules the schemas of tools have to follow: a `provider` of `Host.registry`."""
+        """Whose rules the schemas of tools have to follow: a `provider` of `Host.conversation`."""
 
     @property
     def takes(self) -> frozenset[Literal["image", "audio"]]:

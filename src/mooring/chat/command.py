@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from mooring.chat.conversation import Conversation
+from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import Definition
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
@@ -26,7 +26,7 @@ class CommandFace(Protocol):
     """What a command needs of the chat that it was typed in."""
 
     @property
-    def conversation(self) -> Conversation: ...
+    def conversation(self) -> ChatSession: ...
 
     @property
     def width(self) -> int:

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 from mooring.backends.manual import choose_tool
 from mooring.chat.agents import show_agents
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
-from mooring.chat.conversation import Conversation
 from mooring.chat.file_commands import find_file_command, list_file_completions, say_file_commands, use_file_command
 from mooring.chat.mcp import verbs
 from mooring.chat.mcp.approval import approve, pins, reject
@@ -25,6 +24,7 @@ from mooring.chat.server_skills import (
     say_server_skills,
     use_server_skill,
 )
+from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import Definition
 from mooring.core.conversation.status import Connecting, Status
 from mooring.core.protocol.tool import Resource
@@ -68,7 +68,7 @@ def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
     raise ConfigError(f"There is no prompt /{word}. /prompts lists them.")
 
 
-def list_completions(conversation: Conversation) -> list[str]:
+def list_completions(conversation: ChatSession) -> list[str]:
     """Everything that Tab can complete a line to."""
     tools = [".".join(pair) for pair in conversation.registry.pairs.values()]
     found = [f"/{name}" for name in COMMANDS]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.used import UsedCommand, find_used_command
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
-from mooring.chat.conversation import Conversation
+from mooring.chat.session import ChatSession
 from mooring.display.lines import describe_taken_name
 from mooring.display.text import problem_line, safe, short_path, shorten_description
 from mooring.verbs.use.deadline import Deadline
@@ -51,6 +51,6 @@ def _describe_command(named: tuple[str, WrittenCommand]) -> tuple[str, str]:
     return safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"
 
 
-def list_file_completions(conversation: Conversation) -> Iterator[str]:
+def list_file_completions(conversation: ChatSession) -> Iterator[str]:
     """The lines with a command of a file that Tab can complete to."""
     return (f"/{name}" for name, _ in conversation.commands.commands)

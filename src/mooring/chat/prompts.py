@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from mooring.chat.command import CommandFace, find_server, say_rows, split_words
-from mooring.chat.conversation import Conversation
+from mooring.chat.session import ChatSession
 from mooring.core.protocol.tool import Argument, Prompt
 from mooring.display.text import safe, shorten_description
 from mooring.errors import ConfigError
@@ -89,7 +89,7 @@ def looks_like_prompt(word: str) -> bool:
     return bool(server and dot and name) and "/" not in word
 
 
-def list_prompt_completions(conversation: Conversation) -> Iterator[str]:
+def list_prompt_completions(conversation: ChatSession) -> Iterator[str]:
     """The lines with a prompt that Tab can complete to."""
     for server, prompt in conversation.list_known_prompts():
         heads = (
@@ -132,7 +132,7 @@ def _split_prompt_name(chat: CommandFace, words: Sequence[str]) -> tuple[PromptN
     return PromptName(find_server(chat, server), name), others
 
 
-async def _find_prompt(conversation: Conversation, typed: PromptName) -> Prompt:
+async def _find_prompt(conversation: ChatSession, typed: PromptName) -> Prompt:
     known = [prompt for _, prompt in await conversation.list_prompts(typed.server)]
     if typed.is_folded:
         folded = [prompt for prompt in known if _fold(prompt.name) == typed.name]

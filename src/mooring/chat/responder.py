@@ -29,7 +29,7 @@ from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.agent.words import AgentWords
 
 if TYPE_CHECKING:
-    from mooring.tools.registry import Registry
+    from mooring.conversation.conversation import Conversation
     from mooring.tools.results.outcome import Media
     from mooring.verbs.agent.defined_agent import DefinedAgent
     from mooring.verbs.agent.program import KeptProgram
@@ -70,7 +70,7 @@ class Responder(Struct, frozen=True, kw_only=True):
     """Whoever answers in a chat, and the tools that they have."""
 
     backend: Backend
-    registry: "Registry"
+    registry: "Conversation"
     model: str | None = None
     """The provider and the model that answers, or the program of another agent; `None` if it is the person."""
     agent: "Agent | None" = None
@@ -232,9 +232,9 @@ async def _find_defined_agent(
     return defined
 
 
-def _make_registry(setup: ResponderSetup, tell: Callable[[ConversationEvent], None]) -> "Registry":
+def _make_registry(setup: ResponderSetup, tell: Callable[[ConversationEvent], None]) -> "Conversation":
     """The tools for a person, who picks them and reads no schemas."""
-    return setup.host.registry(
+    return setup.host.conversation(
         budget=None,
         follow=True,
         takes=(),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
-from mooring.chat.conversation import Conversation
+from mooring.chat.session import ChatSession
 from mooring.core.protocol.skill import OfferedSkill
 from mooring.display.text import problem_line, safe, shorten_description
 
@@ -46,7 +46,7 @@ def _describe_skill(offered: OfferedSkill) -> tuple[str, str]:
     return safe(f"  /{offered.name}"), f"{description} (skill of {safe(offered.server)})"
 
 
-def list_skill_completions(conversation: Conversation) -> Iterator[str]:
+def list_skill_completions(conversation: ChatSession) -> Iterator[str]:
     """The lines with a server's skill that Tab can complete to."""
     names = (f"/{name}" for name in conversation.registry.skills.known.by_name)
     # Tab writes them to the terminal as they are.

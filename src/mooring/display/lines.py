@@ -77,7 +77,7 @@ LONGEST_TITLE = 60
 
 Arguments: TypeAlias = Mapping[str, Any]
 Known: TypeAlias = Mapping[str, tuple[str, str]]
-"""The server and the raw name behind each name that is known: `Registry.pairs`."""
+"""The server and the raw name behind each name that is known: `Conversation.pairs`."""
 
 TYPE_NAMES = {
     "string": "text",

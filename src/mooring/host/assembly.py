@@ -9,6 +9,10 @@ from weakref import WeakKeyDictionary, WeakSet, ref
 
 from msgspec.structs import replace
 
+from mooring.conversation.calls import Calls
+from mooring.conversation.consent import Consent
+from mooring.conversation.lookup import Lookup
+from mooring.conversation.requests import Requests
 from mooring.core.conversation.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Failed
@@ -21,11 +25,8 @@ from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.offer import Offer
 from mooring.core.protocol.tool import Tool
 from mooring.errors import MooringError
-from mooring.host.consent import Consent
-from mooring.host.conversation import ConversationHost
 from mooring.host.feed import Feed
 from mooring.host.guests import GuestServers
-from mooring.host.lookup import Lookup
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, GivenServers, build_loader, find_foreign, keep_unreadable
 from mooring.inventory.changes import watch_changes
@@ -43,9 +44,9 @@ from mooring.settings import Settings
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from mooring.conversation.conversation import Conversation
+    from mooring.conversation.deferral import Selections
     from mooring.servers.subscriptions import Subscriptions
-    from mooring.tools.deferral import Selections
-    from mooring.tools.registry import Registry
     from mooring.tools.search.meaning import Meaning
 
 
@@ -59,12 +60,12 @@ class Assembly:
         self.problems: tuple[Problem, ...] = ()
         self.troubles: tuple[Problem, ...] = ()
         self.feed = Feed()
-        self.registries: WeakKeyDictionary[Registry, ref[ConversationPermissions]] = WeakKeyDictionary()
+        self.conversations: WeakKeyDictionary[Conversation, ref[ConversationPermissions]] = WeakKeyDictionary()
         """The conversations, each with its permissions: weakly, since what asks may hold on to its conversation."""
         self.guests = GuestServers()
         self.login_listeners: set[Callable[[Server], None]] = set()
         """Called with a server that somebody logged in to through a client."""
-        self._conversations: WeakSet[ConversationHost] = WeakSet()
+        self._requests: WeakSet[Requests] = WeakSet()
         self._load = build_loader(options.request, options.servers)
         self._admitted: Admitted
         self._rereading = asyncio.Lock()
@@ -115,7 +116,7 @@ class Assembly:
         )
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
         self.consent = Consent(options.ask, options.request, self.lookup, self.permissions.pins, self._reread)
-        self.own = self.converse(self.permissions.own, self.shared.ask)
+        self.own = self.make_requests(self.permissions.own, self.shared.ask)
         """The program itself, outside of any conversation with a model."""
         self.calls = self.own.calls
         self._apply(admitted)
@@ -138,10 +139,10 @@ class Assembly:
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait({self._watcher})
-        for conversation in self._conversations:
-            conversation.close()
-        for registry in tuple(self.registries):
-            await registry.close()
+        for requests in self._requests:
+            requests.close()
+        for conversation in tuple(self.conversations):
+            await conversation.close()
         await self.watches.close()
         if self._subscriptions is not None:
             self._subscriptions.close()
@@ -159,19 +160,18 @@ class Assembly:
         if self._scratch is not None:
             await asyncio.to_thread(self._scratch.cleanup)
 
-    def converse(
+    def make_requests(
         self,
         permissions: ConversationPermissions,
         ask: Ask | None,
         timeout: Timeout | None = None,
         find_answerer: FindAnswerer | None = None,
-    ) -> ConversationHost:
-        """The host for one more conversation: see there."""
-        conversation = ConversationHost(
-            self.lookup, self.watches, self.feed, permissions, self.consent, ask, timeout, find_answerer
-        )
-        self._conversations.add(conversation)
-        return conversation
+    ) -> Requests:
+        """Everything that one more conversation asks of servers: see `Calls`."""
+        calls = Calls(self.lookup, permissions, self.consent, ask, timeout, find_answerer)
+        requests = Requests(self.lookup, permissions, calls, self.watches)
+        self._requests.add(requests)
+        return requests
 
     @property
     def results(self) -> str:
@@ -196,7 +196,7 @@ class Assembly:
     @cached_property
     def selections(self) -> "Selections":
         """What conversations on equal terms share of the tools."""
-        from mooring.tools.deferral import Selections  # lazy: a program without a model needs none
+        from mooring.conversation.deferral import Selections  # lazy: a program without a model needs none
 
         return Selections(self.load_meaning)
 
@@ -340,8 +340,8 @@ class Assembly:
     # --- for the other parts --------------------------------------------------------------------------------------
 
     async def _on_retire(self, server: Server) -> None:
-        for conversation in self._conversations:
-            conversation.calls.forget(server)
+        for requests in self._requests:
+            requests.calls.forget(server)
         if self._subscriptions is not None:
             self._subscriptions.drop(server)
         await self.watches.drop(server, f"{server.name} is configured differently now.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from math import inf
@@ -41,13 +42,13 @@ from mooring.tools.catalog.catalog import CatalogEntry as Tool
 if TYPE_CHECKING:
     from mooring.auth.login import LoginResult
     from mooring.auth.renewal import LogoutResult
+    from mooring.conversation.conversation import Conversation
+    from mooring.conversation.scope import ToolScope
+    from mooring.conversation.tool import ModelTool
     from mooring.core.conversation.call import ConversationEvent
     from mooring.process.programs import Guard
-    from mooring.tools.registry import Registry
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
-    from mooring.tools.scope import ToolScope
-    from mooring.tools.tool import ModelTool
 
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ class Host:
         what there is      servers, tools, status(), problems, instructions, search()
         waiting for it     ready(), events()
         using it           call(), read(), prompt(), resources(), prompts(), complete()
-        for a model        registry(): the tools of one conversation, with permissions of its own
+        for a model        conversation(): its tools, with permissions and questions of its own
         watching           subscribe(), poll(), unsubscribe(), watches
         changing it        reload(), apply(), forget()
         logging in         login(), logout()
@@ -193,11 +194,11 @@ class Host:
         """Every configured server that may not be started, and why."""
         return self._parts.lookup.refused
 
-    def call_policy(self, conversation: Registry | None = None) -> CallPolicy:
+    def call_policy(self, conversation: Conversation | None = None) -> CallPolicy:
         """The rules and the mode that decide about calls now, in a conversation or outside of all."""
         permissions = None
         if conversation is not None:
-            permissions = self._parts.registries[conversation]()
+            permissions = self._parts.conversations[conversation]()
         return (permissions or self._parts.permissions.own).gate.policy
 
     def events(self) -> AsyncIterator[Event]:
@@ -270,7 +271,7 @@ class Host:
         ago.
         """
         seconds = find_seconds(timeout)
-        return await self._parts.own.find(name, inf if seconds is None else seconds, trusted=trusted)
+        return await self._parts.calls.find(name, inf if seconds is None else seconds, trusted=trusted)
 
     def record_held(self, error: HeldBack) -> None:
         """Record that a tool would have been called, but is held back. `call` does this itself, `find` does not."""
@@ -393,13 +394,13 @@ class Host:
             index.sense.learn()
         return await asyncio.to_thread(meaning.wait, find_seconds(timeout) or 0.0)
 
-    def registry(
+    def conversation(
         self,
         *,
         ask: Ask | None = None,
         policy: Policy | None = None,
         rules: Iterable[Rule] = (),
-        part_of: Registry | None = None,
+        part_of: Conversation | None = None,
         guests: Iterable[str] = (),
         own: bool = True,
         provider: Provider | None = None,
@@ -416,7 +417,7 @@ class Host:
         background_after: float | UnsetType | None = UNSET,
         more: Iterable[ModelTool] = (),
         tell: Callable[[ConversationEvent], None] | None = None,
-    ) -> Registry:
+    ) -> Conversation:
         """Everything that a model can call in one conversation, used with `async with`.
 
         The questions of a conversation go to its own `ask`, and nobody else waits for them or has the answers. `policy`
@@ -434,7 +435,7 @@ class Host:
             always: globs over `server.tool` of those that are shown whatever they cost.
             allow, deny: globs over `server.tool`, or over shown names, of what this agent may use.
             within: what narrows it further; `apply_selection` makes one of an agent's definition.
-            loaded: `Registry.loaded` of a conversation that is resumed.
+            loaded: `Conversation.loaded` of a conversation that is resumed.
             follow: whether tools of servers that connect later, or change theirs, appear in `definitions`. By default,
                 the tools are those that are known now.
             takes: the media that the model accepts beside text.
@@ -446,9 +447,9 @@ class Host:
 
         Raises: ConfigError if an option is invalid, or a name is taken.
         """
-        from mooring.host.toolset import make_registry  # lazy: a program without a model needs none of it
+        from mooring.host.toolset import make_conversation  # lazy: a program without a model needs none of it
 
-        return make_registry(
+        return make_conversation(
             self._parts,
             ask=ask and check_ask(ask),
             mode=find_mode(policy),
@@ -471,6 +472,11 @@ class Host:
             more=more,
             tell=tell,
         )
+
+    def registry(self, **options: Any) -> Conversation:
+        """The old name of `conversation`, for one more release."""
+        warnings.warn("host.registry() is now host.conversation()", DeprecationWarning, stacklevel=2)
+        return self.conversation(**options)
 
     # --- tools as they were approved ------------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder, encode
 
+from mooring.conversation.resource_tools import ResourceLinks
 from mooring.core.protocol.content import Block, Other, ResourceLink
 from mooring.core.protocol.raw import PARTS, read_parts
 from mooring.core.protocol.result import FilledPrompt, Result
 from mooring.host.shown import qualify_address, split_address
-from mooring.tools.manage import ResourceLinks
 
 _SEAL_BYTES: Final = 15
 _SEAL: Final = "~"

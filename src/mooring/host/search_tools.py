@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from msgspec import Raw, json
 
+from mooring.conversation.deferral import DEFAULT_LIMIT, MAX_LIMIT
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.deferral import DEFAULT_LIMIT, MAX_LIMIT
 from mooring.tools.results.outcome import json_result
 
 SEARCH: Final = "ToolSearch"

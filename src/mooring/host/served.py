@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw, UnsetType, json
 from msgspec.structs import replace
 
+from mooring.conversation.requests import Requests
 from mooring.core.conversation.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Connected, NeedsAuth
@@ -24,7 +25,6 @@ from mooring.display.text import safe
 from mooring.errors import Denied, MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.assembly import Assembly
 from mooring.host.client_logins import ClientLogins
-from mooring.host.conversation import ConversationHost
 from mooring.host.first_starts import LATELY
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
@@ -65,7 +65,8 @@ def open_client(
     browser: bool = True,
     seal_key: bytes | None = None,
 ) -> "ServedClient":
-    """All servers of a host as one MCP client sees them, with permissions of its own as in `registry`; to be closed.
+    """All servers of a host as one MCP client sees them, with permissions of its own as in `Host.conversation`; to be
+    closed.
 
     With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
     come back to this machine, a login prefers a code for another device. `seal_key` seals links for clients of the
@@ -79,9 +80,9 @@ def open_client(
         """Who answers servers in the course of the current request."""
         return Answerer(client.find_asker(), client.find_roots())
 
-    conversation = parts.converse(permissions, client.ask, find_answerer=find_answerer)
+    requests = parts.make_requests(permissions, client.ask, find_answerer=find_answerer)
     links = ServedLinks((seal_key or token_bytes()) if client.era == "stateless" else None)
-    return ServedClient(parts, client, conversation, links, names=names, search=search, browser=browser)
+    return ServedClient(parts, client, requests, links, names=names, search=search, browser=browser)
 
 
 class ServedClient:
@@ -91,7 +92,7 @@ class ServedClient:
         self,
         parts: Assembly,
         client: ClientSide,
-        conversation: ConversationHost,
+        requests: Requests,
         links: ServedLinks,
         *,
         names: NameStyle,
@@ -103,7 +104,7 @@ class ServedClient:
         self._client = client
         self._names: NameStyle = names
         self._is_searching = search
-        self._conversation = conversation
+        self._requests = requests
         self._logins = ClientLogins(parts, client, browser=browser)
         self._shown_logins: frozenset[str] = frozenset()
         """The tools that log in, as they were last listed."""
@@ -129,7 +130,7 @@ class ServedClient:
         await asyncio.wait({self._follower})
 
     def _close_conversation(self) -> None:
-        self._conversation.close()
+        self._requests.close()
 
     async def find_instructions(self) -> str:
         servers = self._servers
@@ -204,7 +205,7 @@ class ServedClient:
         extras: CallExtras,
         on_progress: Callable[[Progress], None],
     ) -> Result:
-        calls = self._conversation.calls
+        calls = self._requests.calls
         return await self._with_login(
             entry.server, lambda approved: calls.call(entry, arguments, None, on_progress, None, approved, extras)
         )
@@ -228,7 +229,7 @@ class ServedClient:
             found = self._parts.lookup.catalog.search(query, limit)
             return describe_found({names[entry.server, entry.tool]: entry for entry in found})
 
-        return _read_raw(await self._conversation.own(SEARCH, arguments, search))
+        return _read_raw(await self._requests.calls.call_own_tool(SEARCH, arguments, search))
 
     async def _wait_for_tools(self) -> None:
         """Wait for servers whose tools are unknown: many clients ask for the list only once."""
@@ -253,18 +254,18 @@ class ServedClient:
     # --- resources ------------------------------------------------------------------------------------------------
 
     async def list_resources(self) -> Sequence[Resource]:
-        items = await self._list_everywhere("resources", self._conversation.resources)
+        items = await self._list_everywhere("resources", self._requests.resources)
         listed = self._resources = ShownAddresses([(item.server, item.item.uri) for item in items])
         return [replace(item.item, uri=uri) for uri, item in zip(listed.shown, items, strict=True)]
 
     async def list_templates(self) -> Sequence[ResourceTemplate]:
-        items = await self._list_everywhere("templates", self._conversation.templates)
+        items = await self._list_everywhere("templates", self._requests.templates)
         listed = self._templates = ShownAddresses([(item.server, item.item.uri_template) for item in items])
         return [replace(item.item, uri_template=uri) for uri, item in zip(listed.shown, items, strict=True)]
 
     async def read_resource(self, uri: str, terms: RequestTerms) -> Raw:
         found = await self._find_address(uri)
-        read, extras = self._conversation.read, self._make_extras(terms)
+        read, extras = self._requests.read, self._make_extras(terms)
         reading = await self._with_login(
             found.server,
             lambda approved: read(found.server, found.uri, linked=found.is_linked, approved=approved, extras=extras),
@@ -275,7 +276,7 @@ class ServedClient:
         if uri in self._subscribed:
             return
         found = await self._find_address(uri)
-        server = await self._conversation.permit_subscription(found.server, found.uri, found.is_linked)
+        server = await self._requests.permit_subscription(found.server, found.uri, found.is_linked)
         report = self._client.on_updated
         is_plain = uri == found.uri
 
@@ -325,7 +326,7 @@ class ServedClient:
     # --- prompts --------------------------------------------------------------------------------------------------
 
     async def list_prompts(self) -> Sequence[Prompt]:
-        items = await self._list_everywhere("prompts", self._conversation.prompts)
+        items = await self._list_everywhere("prompts", self._requests.prompts)
         self._prompts = name_prompts([(item.server, item.item.name) for item in items], self._names)
         by_pair = {(item.server, item.item.name): item.item for item in items}
         return [replace(by_pair[pair], name=name) for name, pair in self._prompts.items()]
@@ -333,7 +334,7 @@ class ServedClient:
     async def get_prompt(self, name: str, arguments: Mapping[str, str], terms: RequestTerms) -> Raw:
         server, prompt = await self._find_prompt(name)
         extras = self._make_extras(terms)
-        filled = await self._with_login(server, lambda _: self._conversation.prompt(server, prompt, arguments, extras))
+        filled = await self._with_login(server, lambda _: self._requests.prompt(server, prompt, arguments, extras))
         return self._links.show_prompt(server, filled, _require_raw(filled.raw))
 
     async def _find_prompt(self, name: str) -> Pair:
@@ -358,7 +359,7 @@ class ServedClient:
         else:
             found = await self._find_template(ref.get("uri", ""))
             server, ref = found.server, {**ref, "uri": found.uri}
-        completed = await self._conversation.complete(server, ref, argument, value, context, self._make_extras(terms))
+        completed = await self._requests.complete(server, ref, argument, value, context, self._make_extras(terms))
         return _require_raw(completed.raw)
 
     async def _find_template(self, uri: str) -> FoundAddress:
@@ -398,7 +399,7 @@ class ServedClient:
             await self._parts.fleet.ready([server], PATIENCE)
             return make_login_result(server)
 
-        return _read_raw(await self._conversation.calls.do_for_server(server, LOG_IN, work))
+        return _read_raw(await self._requests.calls.do_for_server(server, LOG_IN, work))
 
     @property
     def _era(self) -> EraName | None:

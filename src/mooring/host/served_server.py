@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
+from mooring.conversation.requests import Requests
 from mooring.core.conversation.event import Event, Reloaded
 from mooring.core.conversation.question import Answer, Ask, Question
 from mooring.core.conversation.verdict import Verdict
@@ -17,7 +18,6 @@ from mooring.core.protocol.limits import Timeout
 from mooring.core.protocol.request_metadata import CallExtras
 from mooring.core.protocol.result import Progress, Result
 from mooring.host.assembly import Assembly
-from mooring.host.conversation import ConversationHost
 from mooring.host.links import FoundAddress, OwnLinks
 from mooring.host.served import ServedClient
 from mooring.serve.upstream import ClientSide
@@ -43,13 +43,11 @@ class Permits(Protocol):
 class ServedServer(ServedClient):
     """One server behind one path. `mooring.serve.upstream.Upstream` explains what each method does."""
 
-    def __init__(
-        self, parts: Assembly, client: ClientSide, conversation: ConversationHost, server: str, permits: Permits
-    ) -> None:
-        """`conversation` is that of the person; it outlives this client."""
+    def __init__(self, parts: Assembly, client: ClientSide, requests: Requests, server: str, permits: Permits) -> None:
+        """`requests` are those of the person's conversation, which outlives this client."""
         self._server = server
         self._permits = permits
-        super().__init__(parts, client, conversation, OwnLinks(), names="raw")
+        super().__init__(parts, client, requests, OwnLinks(), names="raw")
 
     @property
     def _servers(self) -> list[Server]:
@@ -88,7 +86,7 @@ class ServedServer(ServedClient):
         approved = self._permits.take(entry.server, entry.tool, arguments) or False
         _report_waiting.set(on_progress)
         limit = _allow_for_questions(self._parts.lookup.server(entry.server).limits.call)
-        return await self._conversation.calls.call(entry, arguments, limit, on_progress, None, approved, extras)
+        return await self._requests.calls.call(entry, arguments, limit, on_progress, None, approved, extras)
 
     async def _find_address(self, uri: str) -> FoundAddress:
         server = self._parts.lookup.server(self._server).name

@@ -1,4 +1,4 @@
-"""The tools of one conversation: a registry made from the host's servers, settings and results."""
+"""One conversation, made from the host's servers, settings and results."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -7,6 +7,11 @@ from weakref import ref
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from mooring.conversation.conversation import Conversation, EventListener
+from mooring.conversation.deferral import DEFAULT_CONTEXT, glob_for_server
+from mooring.conversation.options import ToolOptions
+from mooring.conversation.scope import ToolScope
+from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Mode, Rule
 from mooring.core.protocol.limits import UNHURRIED
@@ -14,25 +19,20 @@ from mooring.errors import ConfigError
 from mooring.host.assembly import Assembly
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.settings import Settings
-from mooring.tools.deferral import DEFAULT_CONTEXT, glob_for_server
-from mooring.tools.options import RegistryOptions
-from mooring.tools.registry import EventListener, Registry
 from mooring.tools.results.outcome import Media
 from mooring.tools.results.store import ResultStore
-from mooring.tools.scope import ToolScope
-from mooring.tools.tool import ModelTool
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider
 
 
-def make_registry(
+def make_conversation(
     parts: Assembly,
     *,
     ask: Ask | None,
     mode: Mode | None,
     rules: Iterable[Rule],
-    part_of: Registry | None,
+    part_of: Conversation | None,
     guests: Iterable[str],
     own: bool,
     provider: "Provider | None",
@@ -49,10 +49,10 @@ def make_registry(
     background_after: float | UnsetType | None,
     more: Iterable[ModelTool],
     tell: EventListener | None,
-) -> Registry:
-    """See `Host.registry`. Raises: ConfigError if an option is invalid, or a name is taken."""
+) -> Conversation:
+    """See `Host.conversation`. Raises: ConfigError if an option is invalid, or a name is taken."""
     settings = parts.settings
-    options = RegistryOptions(
+    options = ToolOptions(
         own=own,
         provider=_check_provider(provider),
         budget=_find_budget(budget, settings, own),
@@ -69,32 +69,33 @@ def make_registry(
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
     permissions = _share_permissions(parts, part_of, ask, rules) or parts.permissions.begin(ask, mode, rules)
-    return _open_registry(parts, permissions, ask, options, frozenset(guests), more, tell)
+    return _open_conversation(parts, permissions, ask, options, frozenset(guests), more, tell)
 
 
 def _share_permissions(
-    parts: Assembly, part_of: Registry | None, ask: Ask | None, rules: Iterable[Rule]
+    parts: Assembly, part_of: Conversation | None, ask: Ask | None, rules: Iterable[Rule]
 ) -> ConversationPermissions | None:
     """The permissions of a part of a conversation: its rules and its answers, with an `ask` of their own."""
-    permissions = None if part_of is None else parts.registries[part_of]()
+    permissions = None if part_of is None else parts.conversations[part_of]()
     return None if permissions is None else permissions.share(ask, rules)
 
 
-def _open_registry(
+def _open_conversation(
     parts: Assembly,
     permissions: ConversationPermissions,
     ask: Ask | None,
-    options: RegistryOptions,
+    options: ToolOptions,
     guests: frozenset[str],
     more: Iterable[ModelTool],
     tell: EventListener | None,
-) -> Registry:
+) -> Conversation:
     # A call that may go on in the background is not ended by silence.
     timeout = None if options.background_after is None else UNHURRIED
-    conversation = parts.converse(permissions, ask or parts.shared.ask, timeout)
     lookup = parts.lookup
-    registry = Registry(
-        conversation,
+    conversation = Conversation(
+        parts.make_requests(permissions, ask or parts.shared.ask, timeout),
+        lookup,
+        parts.feed.listen,
         parts.guests.list_visible(lambda: lookup.tools, guests),
         ResultStore(parts.results),
         options,
@@ -103,10 +104,10 @@ def _open_registry(
         selections=parts.selections,
         is_hidden=lambda server: parts.guests.is_hidden(server, guests),
     )
-    parts.registries[registry] = ref(permissions)
+    parts.conversations[conversation] = ref(permissions)
     if options.follow:
         parts.fleet.seek_missing()
-    return registry
+    return conversation
 
 
 def _list_always_loaded(parts: Assembly) -> list[str]:
@@ -141,9 +142,7 @@ def _find_budget(budget: int | UnsetType | None, settings: Settings, own: bool) 
     return budget
 
 
-def _find_background_after(
-    seconds: float | UnsetType | None, settings: Settings, options: RegistryOptions
-) -> float | None:
+def _find_background_after(seconds: float | UnsetType | None, settings: Settings, options: ToolOptions) -> float | None:
     """After how many seconds a call continues in the background; `None` if it never does."""
     if seconds is not UNSET:
         return seconds

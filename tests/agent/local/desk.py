@@ -34,7 +34,7 @@ class Reader:
 class Desk:
     """One conversation with local tools."""
 
-    def __init__(self, home: Home, registry: mooring.Registry, person: Reader) -> None:
+    def __init__(self, home: Home, registry: mooring.Conversation, person: Reader) -> None:
         self.home = home
         self.registry = registry
         self.person = person
@@ -78,7 +78,7 @@ async def desk_with(
     host: mooring.Host, home: Home, person: Reader, *rules: Rule, **options: Any
 ) -> AsyncIterator[Desk]:
     tools = local_tools(home.where, str(home.cwd), host.guard, ask=person, settings=host.settings)
-    async with host.registry(ask=person, rules=rules, more=tools, **options) as registry:
+    async with host.conversation(ask=person, rules=rules, more=tools, **options) as registry:
         yield Desk(home, registry, person)
 
 

@@ -255,7 +255,7 @@ async def test_a_plan_is_told_and_belongs_to_one_conversation(home: Home) -> Non
     plans: list[tuple[Todo, ...]] = []
     async with host_in(home) as host:
         tools = local_tools(home.where, str(home.cwd), host.guard, on_plan=plans.append)
-        async with host.registry(more=tools) as one, desk_with(host, home, Reader()) as other:
+        async with host.conversation(more=tools) as one, desk_with(host, home, Reader()) as other:
             steps = [
                 {"content": "look", "status": "completed", "activeForm": "Looking"},
                 {"content": "do", "status": "in_progress"},
@@ -313,4 +313,4 @@ async def test_every_tool_has_a_schema_that_providers_take(home: Home) -> None:
                     "AskUserQuestion",
                 }
                 assert wanted <= names
-                assert isinstance(desk.registry, mooring.Registry)
+                assert isinstance(desk.registry, mooring.Conversation)

@@ -14,7 +14,7 @@ import mooring
 from agent.scripted import ScriptedModel, call, results_of
 from chat.terminal import Person
 from mooring.agents.commands.section import MOST_OF_ONE
-from mooring.host.skills import PATIENCE
+from mooring.conversation.skills import PATIENCE
 from support import Cli, Home
 
 SERVER = Path(__file__).with_name("skill_server.py")

@@ -22,8 +22,8 @@ from tests.peers import install
 from tests.peers.processes import marked
 from tests.support import Home
 
-from mooring.chat.conversation import Conversation
 from mooring.chat.responder import ChatOptions
+from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import PROGRAMS, ProgramName, ServersWay
 from mooring.core.conversation.call import ConversationEvent, Definition
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Permission, Question
@@ -227,7 +227,7 @@ class Stage:
         options = ChatOptions(backend=None if session else self.agent, model=_MODELS[self.agent])
         if session is not None:
             options = ChatOptions(model=_MODELS[self.agent], session=session)
-        chat = Conversation(viewpoint, CommandPermissions(), self.person, None, options, tokens=2000, lines=40)
+        chat = ChatSession(viewpoint, CommandPermissions(), self.person, None, options, tokens=2000, lines=40)
         async with chat.open():
             await chat.wait_for_servers()
             chat.start()
@@ -244,7 +244,7 @@ class Stage:
 class OpenStage:
     """A chat that is open."""
 
-    def __init__(self, stage: Stage, chat: Conversation) -> None:
+    def __init__(self, stage: Stage, chat: ChatSession) -> None:
         self.stage = stage
         self.chat = chat
 

@@ -8,11 +8,11 @@ from msgspec import Struct, field
 
 from mooring.agents.definition import ToolSelection
 from mooring.agents.files.tool_words import OWN_TOOLS, find_own_tools, list_words, read_tool_word
+from mooring.conversation.scope import SEARCH_TOOL
 from mooring.core.conversation.verdict import Action, Rule
 from mooring.core.text.glob import Glob
 from mooring.errors import ConfigError
 from mooring.tools.catalog.names import fold_glob
-from mooring.tools.scope import SEARCH_TOOL
 
 _COMMA = re.compile(r",(?![^()]*\))")
 """A comma that is not inside parentheses."""

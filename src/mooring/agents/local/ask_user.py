@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.question import Allow, Ask, Form, No, Yes
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 ASKER = "The agent"
 OTHER = "other"

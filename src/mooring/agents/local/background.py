@@ -6,10 +6,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.command import RunningCommand
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 MAX_RUNNING = 16
 _PERMITTED = LocalAccess(is_free=True, why="it is about a command that you permitted")

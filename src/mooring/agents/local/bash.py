@@ -8,12 +8,12 @@ from msgspec import Meta, Struct
 from mooring.agents.local.background import BackgroundCommands
 from mooring.agents.local.command import RunningCommand, start_command
 from mooring.agents.local.workspace import Workspace, limit_grant
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.core.text.glob import literal
 from mooring.permissions.access import is_plain_command
 from mooring.servers.launch.shell import Starter
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 DEFAULT_MS = 120_000
 LONGEST_MS = 600_000

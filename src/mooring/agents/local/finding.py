@@ -10,11 +10,11 @@ from mooring.agents.local.path_glob import PathGlob
 from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.walk import FoundFile, Walk
 from mooring.agents.local.workspace import Workspace
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.errors import FileError
 from mooring.files.exact import FolderEntry, list_exact
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 MAX_FOUND = 500
 MAX_LISTED = 2_000

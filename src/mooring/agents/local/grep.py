@@ -13,12 +13,12 @@ from mooring.agents.local.path_glob import PathGlob
 from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.walk import Walk
 from mooring.agents.local.workspace import Workspace
+from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
 from mooring.process.output import OutputReader, feed_input
 from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
-from mooring.tools.local_tool import LocalCall, text_result
 
 SECONDS = 30.0
 MAX_ANSWER = 16 * 1024 * 1024

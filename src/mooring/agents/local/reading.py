@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.workspace import MAX_FILE, Workspace
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.picture import find_picture_type
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Image
@@ -16,7 +17,6 @@ from mooring.core.protocol.result import Result
 from mooring.errors import FileError
 from mooring.files.exact import open_exact
 from mooring.files.reading import read_regular
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 MAX_LINES = 2_000
 MAX_LINE = 2_000

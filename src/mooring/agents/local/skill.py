@@ -12,6 +12,7 @@ from mooring.agents.commands.find import CommandFiles, FoundCommands
 from mooring.agents.commands.template import CommandArguments, has_fields
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.taken_names import TakenNames
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.taken_name import TakenName
 from mooring.core.protocol.result import Result
@@ -20,7 +21,6 @@ from mooring.core.text.suggestions import nearest
 from mooring.display.marked import escape_marks, write_marked
 from mooring.display.text import safe
 from mooring.errors import ConfigError
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 MOST_NAMED = 50
 """How many other files of a server's skill are named."""

@@ -5,12 +5,12 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.turn import Todo
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 MAX_STEPS = 200
 OnPlan: TypeAlias = Callable[[tuple[Todo, ...]], None]

@@ -1,4 +1,4 @@
-"""The local tools of one conversation, for `Host.registry(more=…)`."""
+"""The local tools of one conversation, for `Host.conversation(more=…)`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,11 +17,11 @@ from mooring.agents.local.web_fetch import WebFetchTool
 from mooring.agents.local.web_search import WebSearchTool
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import EditTool, WriteTool
+from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.question import Ask
 from mooring.core.definitions.paths import Where
 from mooring.process.programs import Guard
 from mooring.settings import Settings
-from mooring.tools.local_tool import LocalTool
 from mooring.wire.http.network import Network, Options
 
 

@@ -8,12 +8,12 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.html_text import extract_text
 from mooring.agents.local.page import FetchedPage, PageFetcher, parse_web_address
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.result import Result
 from mooring.core.text.glob import literal
 from mooring.errors import ConfigError
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _PLAIN = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/x-ndjson")

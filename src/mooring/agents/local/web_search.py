@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from mooring.conversation.local_tool import LocalCall, LocalTool
 from mooring.core.conversation.call import Definition
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
-from mooring.tools.local_tool import LocalCall, LocalTool
 
 _NO_SEARCH = (
     "No web search is set up. Tell the person: add a server that searches the web with `mooring mcp add`, then name "

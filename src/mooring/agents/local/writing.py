@@ -7,13 +7,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mooring.agents.local.workspace import MAX_FILE, LocalPath, Workspace
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.core.text.diff import list_changes
 from mooring.display.text import count_noun
 from mooring.errors import FileError
 from mooring.files.exact import write_exact
-from mooring.tools.local_tool import LocalCall, LocalTool, text_result
 
 
 class WriteArguments(Struct, forbid_unknown_fields=True):

@@ -122,7 +122,7 @@ class SessionJournal:
         self._backend = backend
         self._backend_session = backend_session
         self.list_loaded: Callable[[], tuple[str, ...]] = _list_nothing
-        """Lists the tools that were loaded so far, as `Registry.loaded` does."""
+        """Lists the tools that were loaded so far, as `Conversation.loaded` does."""
         self._database = database
         self._folder = folder
         self._cwd = cwd

@@ -2,10 +2,10 @@
 
 from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
+from mooring.conversation.local_tool import text_result
 from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnInput
 from mooring.core.protocol.result import Result
 from mooring.display.text import count_noun
-from mooring.tools.local_tool import text_result
 
 SAID_NOTHING = "(The sub-agent ended without an answer.)"
 

@@ -13,14 +13,14 @@ from mooring.agents.files.find import FoundAgents
 from mooring.agents.sub.known import KnownAgents, select_agents
 from mooring.agents.sub.run import run_sub_agent
 from mooring.agents.thread import AgentThread
+from mooring.conversation.function import make_schema
+from mooring.conversation.local_tool import LocalCall, LocalTool
 from mooring.core.conversation.turn import EmitTurnEvent
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Tool
 from mooring.errors import ConfigError
-from mooring.tools.function import make_schema
-from mooring.tools.local_tool import LocalCall, LocalTool
 
 DEFAULT_AGENT = "general-purpose"
 MOST_DEPTH = 2

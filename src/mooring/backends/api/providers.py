@@ -31,7 +31,7 @@ class ModelProvider(Struct, frozen=True):
     url_names: tuple[str, ...] = ()
     """The variables that can hold another address for it."""
     schemas: str = "openai"
-    """Whose rules the schemas of tools have to follow: a `provider` of `Host.registry`."""
+    """Whose rules the schemas of tools have to follow: a `provider` of `Host.conversation`."""
     needs_key: bool = True
     example: str = "MODEL"
     """One of its models, for messages."""

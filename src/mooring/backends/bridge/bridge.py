@@ -19,6 +19,7 @@ from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.backends.own_tools.schema import NO_PROGRAM, ProgramSchema
+from mooring.conversation.permits import permit_own_tool
 from mooring.core.conversation.backend_name import ServersWay
 from mooring.core.conversation.event import Reloaded
 from mooring.core.conversation.question import Ask, No, RepeatedCall
@@ -28,10 +29,9 @@ from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.server_info import Implementation
 from mooring.display.text import count_noun, safe
 from mooring.errors import Denied, MooringError
-from mooring.host.conversation import ConversationHost
+from mooring.host.handover import HandedServers
 from mooring.host.host import Host
-from mooring.host.options import Policy, check_rules, find_mode
-from mooring.host.permits import permit_own_tool
+from mooring.host.options import Policy
 from mooring.host.served_server import BEAT_SECONDS, ServedServer, keep_waiting
 from mooring.permissions.policy import find_strictest
 from mooring.serve.caller import ServeOptions
@@ -87,19 +87,17 @@ async def open_bridge(
 ) -> AsyncIterator["AgentBridge"]:
     """What connects one conversation to another agent's program, while it is open.
 
-    `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.registry`. `way` says
-    how the agent gets the servers, and `switch` how servers of the host are enabled and disabled. `program` is what is
-    known of the agent's own tools. Every `beat` seconds the agent hears that its call waits for the person.
+    `ask` is whom everything in this conversation is asked, `policy` and `rules` are as in `Host.conversation`. `way`
+    says how the agent gets the servers, and `switch` how servers of the host are enabled and disabled. `program` is
+    what is known of the agent's own tools. Every `beat` seconds the agent hears that its call waits for the person.
 
     Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
     """
-    parts = host._parts
     told = ask_once(keep_waiting(reporter.wrap_ask(ask), beat))
-    permissions = parts.permissions.begin(told, find_mode(policy), check_rules(rules))
-    conversation = parts.converse(permissions, told)
+    handed = HandedServers(host, told, policy, rules)
     async with AsyncExitStack() as stack:
         site = await stack.enter_async_context(_open_site()) if way == "shared" else None
-        bridge = AgentBridge(host, reporter, told, conversation, site, HostServers(host, switch), program)
+        bridge = AgentBridge(host, reporter, told, handed, site, HostServers(host, switch), program)
         stack.push_async_callback(bridge.close)
         yield bridge
 
@@ -139,7 +137,7 @@ class AgentBridge:
         host: Host,
         reporter: AgentReporter,
         ask: Ask,
-        conversation: ConversationHost,
+        handed: HandedServers,
         site: AgentSite | None,
         servers: HostServers,
         program: ProgramSchema,
@@ -151,7 +149,8 @@ class AgentBridge:
         self.host_servers = servers
         """The half of `Backend` that is about servers, for a backend in the shared way."""
         self._host = host
-        self._conversation = conversation
+        self._handed = handed
+        self._requests = handed.requests
         self._site = site
         self._program = program
         self._names = AgentNames(program.reserved)
@@ -159,7 +158,7 @@ class AgentBridge:
         self._streak = CallStreak()
         self._decisions = CallDecisions()
         self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard, program, host.settings)
-        self._record = AgentRecord(host._parts.permissions.audit)
+        self._record = AgentRecord(handed.audit)
         self._is_version_told = False
         self._urls: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
@@ -178,7 +177,7 @@ class AgentBridge:
     async def close(self) -> None:
         """Fail the calls that wait for an answer; `open_bridge` calls this."""
         self._follower.cancel()
-        self._conversation.close()
+        self._requests.close()
         await asyncio.wait({self._follower})
 
     # --- names ----------------------------------------------------------------------------------------------------
@@ -226,7 +225,7 @@ class AgentBridge:
         site = self._site
         if site is None:
             return []
-        return [self._make_endpoint(site, server) for server in self._host._parts.lookup.own_names]
+        return [self._make_endpoint(site, server) for server in self._handed.names]
 
     def _make_endpoint(self, site: AgentSite, server: str) -> AgentEndpoint:
         name = self._names.name(server)
@@ -240,20 +239,20 @@ class AgentBridge:
         return ServeOptions(partial(self._open_client, server), program, limits)
 
     def _open_client(self, server: str, client: ClientSide) -> ServedServer:
-        return ServedServer(self._host._parts, client, self._conversation, server, self._grants)
+        return self._handed.serve(client, server, self._grants)
 
     async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
         """The approved, enabled servers in full, with their secrets, and those that no agent can reach: the native way.
 
         Whatever an agent starts and reaches by itself, Mooring neither guards nor limits.
         """
-        found = await asyncio.gather(*map(self._make_native, self._host._parts.lookup.own_names))
+        found = await asyncio.gather(*map(self._make_native, self._handed.names))
         given = [each for each in found if isinstance(each, NativeServer)]
         return given, [each for each in found if isinstance(each, LeftOut)]
 
     async def _make_native(self, server: str) -> NativeServer | LeftOut:
         try:
-            return await make_native(self._host, server, self._names.name(server))
+            return await make_native(self._host, self._handed, server, self._names.name(server))
         except MooringError as error:
             return LeftOut(server, str(error))
 
@@ -272,9 +271,9 @@ class AgentBridge:
         return end
 
     async def _follow(self) -> None:
-        known = self._host._parts.lookup.own_names
+        known = self._handed.names
         async for event in self._host.events():
-            names = self._host._parts.lookup.own_names
+            names = self._handed.names
             if not isinstance(event, Reloaded) or (names == known and not event.replaced):
                 continue
             known = names
@@ -397,10 +396,10 @@ class AgentBridge:
         self, tool: McpTool | OwnTool, arguments: Mapping[str, Any] | None, report: ActReport | None
     ) -> bool:
         """Whether the gate would ask about a call. What is wrong with it is said when it is permitted."""
-        calls = self._conversation.calls
+        calls = self._requests.calls
         try:
             if isinstance(tool, McpTool):
-                entry = await self._conversation.find((tool.server, tool.tool))
+                entry = await self._requests.calls.find((tool.server, tool.tool))
                 return calls.judge(entry, arguments or {}).action == "ask"
             found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments, report)
         except MooringError:
@@ -410,8 +409,8 @@ class AgentBridge:
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
         try:
-            entry = await self._conversation.find((tool.server, tool.tool))
-            call, verdict = await self._conversation.calls.permit(entry, arguments)
+            entry = await self._requests.calls.find((tool.server, tool.tool))
+            call, verdict = await self._requests.calls.permit(entry, arguments)
         except Denied as error:
             self._grants.refuse(tool.server, tool.tool, arguments, error)
             raise
@@ -437,7 +436,7 @@ class AgentBridge:
         if not accesses:
             return
         call, verdict = await permit_own_tool(
-            self._conversation.calls, found.tool, arguments or {}, accesses, also=found.aliases, hints=found.hints
+            self._requests.calls, found.tool, arguments or {}, accesses, also=found.aliases, hints=found.hints
         )
         decision.permit(accesses)
         self._record.begin(call_id, call, verdict)

@@ -10,7 +10,7 @@ from mooring.core.conversation.turn import ServerStatus
 from mooring.core.definitions.config import InProcess, ServerConfig
 from mooring.display.text import safe
 from mooring.errors import ConfigError
-from mooring.host.handover import hand_over
+from mooring.host.handover import HandedServers
 from mooring.host.host import Host
 from mooring.servers.launch.prepare import Launch
 
@@ -76,7 +76,7 @@ def write_milliseconds(seconds: float) -> int:
     return LONGEST_TIMEOUT if math.isinf(seconds) else min(math.ceil(seconds * 1000), LONGEST_TIMEOUT)
 
 
-async def make_native(host: Host, server: str, name: str) -> NativeServer:
+async def make_native(host: Host, handed: HandedServers, server: str, name: str) -> NativeServer:
     """One server as an agent can start or reach it, under the name that the agent is to call it.
 
     Raises: MooringError if it can't be given to an agent.
@@ -84,7 +84,7 @@ async def make_native(host: Host, server: str, name: str) -> NativeServer:
     config = host.server(server).config
     if isinstance(config.connection, InProcess):
         raise ConfigError(f"{server} is an object of this program, which no other can reach.")
-    ready = await hand_over(host._parts, server)
+    ready = await handed.hand_over(server)
     connection: NativeProgram | NativeAddress
     if isinstance(ready, Launch):
         command, *args = ready.argv

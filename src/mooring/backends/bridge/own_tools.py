@@ -20,13 +20,13 @@ from mooring.backends.bridge.patch import find_patched_files
 from mooring.backends.bridge.reach import find_glob_starts, is_plain_path, list_readings
 from mooring.backends.bridge.statements import is_plain_sql
 from mooring.backends.own_tools.schema import ArgumentRole, OwnToolSchema, ProgramSchema
+from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.paths import Where
 from mooring.core.protocol.tool import Hints
 from mooring.errors import FileError
 from mooring.process.programs import Guard
 from mooring.settings import Settings
-from mooring.tools.local_tool import LocalTool
 
 _FREE: Final[Mapping[str, str]] = {
     "BashOutput": "it only reads what a command printed",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mooring.backends.bridge.bridge import AgentBridge
-from mooring.tools.scope import ToolScope
+from mooring.conversation.scope import ToolScope
 
 
 def select_tools_of(bridge: AgentBridge, server: str, scope: ToolScope) -> Sequence[str] | None:

@@ -7,7 +7,6 @@ from typing import Any
 from mooring import _end_at_once as end_at_once
 from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
-from mooring.chat.conversation import Conversation
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.completion import LineCompleter
@@ -18,6 +17,7 @@ from mooring.chat.plain.terminal import Terminal
 from mooring.chat.plain.turn_view import TurnView, describe_exchange
 from mooring.chat.responder import ChatOptions
 from mooring.chat.servers import describe_status
+from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
@@ -99,7 +99,7 @@ class Chat:
         self._questions = Questions(self._terminal, project=viewpoint.project, on_dismissed=self._end_turn)
         self._turn_view = TurnView(self._terminal, self._show_finished)
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
-        self.conversation = Conversation(viewpoint, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
+        self.conversation = ChatSession(viewpoint, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
         self._in_turn = False
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""

@@ -8,6 +8,8 @@ from mooring.agents.missing_tools import describe_missing, find_missing_tools
 from mooring.agents.selection import apply_selection
 from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.taken_names import TakenNames
+from mooring.conversation.conversation import Conversation
+from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.status import Disabled
 from mooring.core.definitions.paths import Viewpoint
 from mooring.core.definitions.taken_name import TakenName
@@ -15,8 +17,6 @@ from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.inventory.admit import NotAdmitted
-from mooring.tools.registry import Registry
-from mooring.tools.scope import ToolScope
 
 
 class DefinedAgent:
@@ -29,7 +29,7 @@ class DefinedAgent:
         self.taken_name: TakenName | None = None
         """The name of somebody else's that it has, as a project's; known from the first turn on."""
 
-    async def refresh(self, registry: Registry, within: ToolScope | None = None) -> None:
+    async def refresh(self, registry: Conversation, within: ToolScope | None = None) -> None:
         """Look at its file again: what it says counts from now on. If the file is gone, the agent stays as it was.
 
         `within` is what narrows its tools besides.

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.mention import TypedMention, find_mentions
 from mooring.core.conversation.outcome import Outcome, Part
 from mooring.core.conversation.turn import TurnInput
@@ -20,7 +21,6 @@ from mooring.core.protocol.result import Result
 from mooring.core.text.suggestions import find_server, find_slip, nearest
 from mooring.errors import ConfigError, Denied, UnknownServer
 from mooring.host.host import Host
-from mooring.tools.registry import Registry
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import DEFAULT_TOKENS, Media, result_of_reading
 from mooring.tools.results.store import ResultStore
@@ -46,7 +46,7 @@ Target: TypeAlias = NamedResource | NamedPath
 
 
 async def expand_mentions(
-    host: Host, text: str, takes: Collection[Media], deadline: Deadline, registry: Registry | None = None
+    host: Host, text: str, takes: Collection[Media], deadline: Deadline, registry: Conversation | None = None
 ) -> TurnInput:
     """What a person says, with everything that it names attached; the words stay as they were typed.
 
@@ -74,7 +74,7 @@ async def attach_targets(
     targets: Sequence[Target],
     takes: Collection[Media],
     deadline: Deadline,
-    registry: Registry | None = None,
+    registry: Conversation | None = None,
 ) -> tuple[Part, ...]:
     """What a model is given of them, each marked with what it is. Raises: as `expand_mentions`."""
     if len(targets) > MOST_MENTIONS:
@@ -163,7 +163,7 @@ async def _attach(host: Host, target: Target, delivery: Delivery, deadline: Dead
     return _mark(header, outcome.parts)
 
 
-async def _check_readable(path: NamedPath, reader: NamedFiles, registry: Registry | None) -> None:
+async def _check_readable(path: NamedPath, reader: NamedFiles, registry: Conversation | None) -> None:
     """Ask about a link that leads out of the project, if somebody can be asked. Raises: Denied, FileError."""
     access = await asyncio.to_thread(reader.find_question, path)
     if access is None:

@@ -10,6 +10,9 @@ from mooring.agents.history import CallResult, Message
 from mooring.agents.journal import Journal
 from mooring.agents.model import Model
 from mooring.backends.host_servers import SwitchServer
+from mooring.conversation.conversation import Conversation
+from mooring.conversation.scope import ToolScope
+from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.problem import Problem
@@ -19,9 +22,6 @@ from mooring.errors import ConfigError
 from mooring.host.first_starts import FirstStarts
 from mooring.host.options import Policy
 from mooring.settings import Settings
-from mooring.tools.registry import Registry
-from mooring.tools.scope import ToolScope
-from mooring.tools.tool import ModelTool
 from mooring.verbs.agent.words import AgentWords
 
 
@@ -67,7 +67,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     """Its name, if it is a defined one."""
     find_taken_name: Callable[[], TakenName | None] = lambda: None
     """Finds out whether it is a project's under a name of somebody else's, as each turn tells."""
-    refresh: Callable[[Registry], Awaitable[None]] | None = None
+    refresh: Callable[[Conversation], Awaitable[None]] | None = None
     """Looks at its definition again, before each turn."""
     brings: AgentDefinition | None = None
     """The definition whose own servers are connected for it."""

@@ -50,7 +50,7 @@ class ProgramOptions(Struct, frozen=True, kw_only=True):
     """The defined agent that the person talks to, if it is one."""
     ask: Ask
     policy: Policy | None = None
-    """As in `Host.registry`; the host's own if it is `None`."""
+    """As in `Host.conversation`; the host's own if it is `None`."""
     switch: SwitchServer | None = None
     """How servers of the host are enabled and disabled, if they are."""
     limits: TurnLimits = TurnLimits()

@@ -4,9 +4,9 @@ from msgspec import Struct
 
 from mooring.agents.commands.used import split_line
 from mooring.agents.local.skill import write_server_skill
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.skill import OfferedSkill
-from mooring.tools.registry import Registry
 
 
 class UsedSkill(Struct, frozen=True):
@@ -17,7 +17,7 @@ class UsedSkill(Struct, frozen=True):
     """What is behind its name."""
 
 
-async def find_used_skill(registry: Registry, line: str) -> UsedSkill | None:
+async def find_used_skill(registry: Conversation, line: str) -> UsedSkill | None:
     """The skill that a line begins with, as `/server:skill`; `None` if it is just a line.
 
     Raises: ConfigError if the server has no such skill; Denied; ServerError.
@@ -27,7 +27,7 @@ async def find_used_skill(registry: Registry, line: str) -> UsedSkill | None:
     return UsedSkill(offered, typed) if offered is not None else None
 
 
-async def add_skill(registry: Registry, used: UsedSkill, said: TurnInput) -> TurnInput:
+async def add_skill(registry: Conversation, used: UsedSkill, said: TurnInput) -> TurnInput:
     """What a person said, with the skill behind it. Nothing in the skill is run, and nothing that it names is attached.
 
     Raises: ConfigError if an argument is missing; Denied; ServerError if the skill is not what the server listed.

@@ -16,11 +16,11 @@ from mooring.agents.sub.tool import AgentTool, SubAgent, SubAgentTask
 from mooring.agents.taken_names import TakenNames
 from mooring.agents.thread import AgentThread
 from mooring.backends.api.choice import CLAUDE_MODELS
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.question import Answer, Ask, Permission, Question
 from mooring.core.definitions.taken_name import TakenName
 from mooring.errors import ConfigError
 from mooring.host.host import Host
-from mooring.tools.registry import Registry
 from mooring.verbs.agent.options import AgentOptions, has_price
 from mooring.verbs.agent.servers import OPENING_SECONDS, AgentServers, BroughtServers
 
@@ -34,7 +34,7 @@ class AgentPlace(Struct, frozen=True):
     servers: AgentServers
     depth: int = 0
     """How many agents are above it."""
-    part_of: Registry | None = None
+    part_of: Conversation | None = None
     """The tools of the one above it, whose rules and answers hold for it too."""
 
 
@@ -42,7 +42,7 @@ class OpenedThread(Struct, frozen=True):
     """An agent that is ready to work."""
 
     thread: AgentThread
-    registry: Registry
+    registry: Conversation
     brought: BroughtServers = BroughtServers()
     """The servers that it has of its own, and those that it has to do without."""
 
@@ -55,7 +55,7 @@ OpenThread: TypeAlias = Callable[
 class SubAgents:
     """Opens the sub-agents of one agent."""
 
-    registry: Registry
+    registry: Conversation
     """The tools of that agent. Set once: they include the one that starts sub-agents."""
 
     def __init__(

@@ -12,12 +12,12 @@ from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import ask_once
 from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
+from mooring.conversation.conversation import Conversation
+from mooring.conversation.scope import ToolScope
+from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.call import ConversationEvent
 from mooring.core.conversation.question import Answer, No, Question, check_ask
 from mooring.host.host import Host
-from mooring.tools.registry import Registry
-from mooring.tools.scope import ToolScope
-from mooring.tools.tool import ModelTool
 from mooring.verbs.agent.options import AgentOptions, AgentPast
 from mooring.verbs.agent.servers import BroughtServers
 from mooring.verbs.agent.sub_agents import AgentPlace, OpenedThread, SubAgents, bring_servers, name_asker
@@ -93,10 +93,10 @@ def _make_registry(
     place: AgentPlace,
     more: tuple[ModelTool, ...],
     tell: Callable[[ConversationEvent], None],
-) -> Registry:
+) -> Conversation:
     model = thread.model
     ask = ask_once(thread.reporter.wrap_ask(options.ask or refuse_unasked))
-    return host.registry(
+    return host.conversation(
         ask=name_asker(ask, options.agent or "") if place.depth else ask,
         policy=options.policy,
         rules=options.rules,

@@ -19,6 +19,8 @@ from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
+from mooring.conversation.conversation import Conversation
+from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.call import ConversationEvent
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
@@ -29,8 +31,6 @@ from mooring.errors import ConfigError, ModelError, NoModel
 from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
-from mooring.tools.registry import Registry
-from mooring.tools.tool import ModelTool
 from mooring.verbs.agent.options import AgentOptions, AgentPast, settle_limits
 from mooring.verbs.agent.servers import AgentServers
 from mooring.verbs.agent.session_start import SessionStart
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class Agent:
     """A model that uses a host's tools, in one conversation. `mooring.agent` makes one."""
 
-    def __init__(self, backend: AgentBackend, registry: Registry, lacks: tuple[Problem, ...] = ()) -> None:
+    def __init__(self, backend: AgentBackend, registry: Conversation, lacks: tuple[Problem, ...] = ()) -> None:
         self.backend = backend
         self.registry = registry
         self.lacks = lacks
@@ -168,7 +168,7 @@ class Agent:
 async def open_agent(
     host: Host, model: Model, options: AgentOptions, *, tell: Callable[[ConversationEvent], None] | None = None
 ) -> AsyncIterator[Agent]:
-    """An agent on an open host. `tell` receives what happens to its tools, as `Host.registry` has it.
+    """An agent on an open host. `tell` receives what happens to its tools, as `Host.conversation` has it.
 
     The model is closed by whoever made it: a program may use one for several agents.
 
@@ -200,7 +200,7 @@ async def _closing_model(model: Model) -> AsyncIterator[None]:
         await model.close()
 
 
-async def _prepare_turn(starts: FirstStarts, options: AgentOptions, registry: Registry) -> None:
+async def _prepare_turn(starts: FirstStarts, options: AgentOptions, registry: Conversation) -> None:
     """Wait for servers that are new, and look at the files that the agent goes by: they may have changed."""
     await starts.wait()
     if options.refresh is not None:

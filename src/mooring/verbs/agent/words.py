@@ -11,10 +11,10 @@ from mooring.agents.commands.section import write_server_skills, write_skills
 from mooring.agents.instructions.collect import FoundInstructions, LinkExit, collect_instructions
 from mooring.agents.instructions.section import write_section
 from mooring.agents.local.workspace import Workspace
+from mooring.conversation.conversation import Conversation
 from mooring.core.definitions.paths import Viewpoint
 from mooring.core.definitions.problem import Problem
 from mooring.errors import Denied
-from mooring.tools.registry import Registry
 
 OnProblem: TypeAlias = Callable[[Problem], None]
 
@@ -33,7 +33,7 @@ class AgentWords:
         self._agreed: dict[str, bool] = {}
         """Whether the person agreed that a link of the project leads to a file outside of it, by the file."""
 
-    async def refresh(self, registry: Registry) -> None:
+    async def refresh(self, registry: Conversation) -> None:
         """Look at the files again. A file that a rule keeps from being read is left out."""
         # In a thread: a home on a network disk that hangs must not stop everything else.
         found, commands = await asyncio.to_thread(self._look)
@@ -53,7 +53,7 @@ class AgentWords:
     def _collect(self) -> FoundInstructions:
         return collect_instructions(self._viewpoint, [real for real, is_agreed in self._agreed.items() if is_agreed])
 
-    async def _ask_about(self, registry: Registry, exits: tuple[LinkExit, ...]) -> bool:
+    async def _ask_about(self, registry: Conversation, exits: tuple[LinkExit, ...]) -> bool:
         """Ask about links that lead out of the project, about each file once; whether one more may be followed."""
         is_changed = False
         for exit in exits:
@@ -62,7 +62,7 @@ class AgentWords:
                 is_changed |= self._agreed[exit.real]
         return is_changed
 
-    async def _may_follow(self, registry: Registry, exit: LinkExit) -> bool:
+    async def _may_follow(self, registry: Conversation, exit: LinkExit) -> bool:
         workspace = Workspace(self._viewpoint.where, self._viewpoint.cwd)
         access = workspace.assess_reading(workspace.resolve(exit.written))
         # The link may lead elsewhere by now: then the next look finds that.
@@ -81,7 +81,7 @@ class AgentWords:
                 self._on_problem(problem)
 
 
-def may_read(registry: Registry, viewpoint: Viewpoint, path: str) -> bool:
+def may_read(registry: Conversation, viewpoint: Viewpoint, path: str) -> bool:
     """Whether no rule is against reading a file. That nobody allowed it does not matter: no model chose it.
 
     Links that lead out of the project are judged where the files are found.

@@ -10,6 +10,7 @@ from mooring.agents.commands.template import CommandArguments, ShellPiece, has_f
 from mooring.agents.commands.used import UsedCommand
 from mooring.agents.reach import make_reach
 from mooring.agents.taken_names import TakenNames
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.mention import TypedMention, find_mentions
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.definitions.paths import Viewpoint
@@ -18,7 +19,6 @@ from mooring.core.definitions.taken_name import TakenName
 from mooring.display.marked import escape_marks
 from mooring.errors import ConfigError, Denied, FileError
 from mooring.host.host import Host
-from mooring.tools.registry import Registry
 from mooring.tools.results.outcome import Media
 from mooring.verbs.agent.mentions import Target, attach_targets, find_targets
 from mooring.verbs.agent.named_files import NamedPath, find_path
@@ -44,7 +44,7 @@ async def find_taken_name(viewpoint: Viewpoint, used: UsedCommand) -> TakenName 
 
 
 async def make_command_turn(
-    host: Host, registry: Registry, used: UsedCommand, takes: Collection[Media], deadline: Deadline
+    host: Host, registry: Conversation, used: UsedCommand, takes: Collection[Media], deadline: Deadline
 ) -> CommandTurn:
     """Fill in a command: its arguments, the output of its command lines, and the files that it names.
 
@@ -68,7 +68,7 @@ async def make_command_turn(
     return CommandTurn(TurnInput(f"{head}\n\n{text}", attachments), tuple(problems))
 
 
-async def _fill(registry: Registry, used: UsedCommand, arguments: CommandArguments) -> str:
+async def _fill(registry: Conversation, used: UsedCommand, arguments: CommandArguments) -> str:
     command = used.command
     pieces = split_pieces(escape_marks(command.body))
     if sum(isinstance(piece, ShellPiece) for piece in pieces) > MOST_COMMANDS:
@@ -89,7 +89,7 @@ async def _fill(registry: Registry, used: UsedCommand, arguments: CommandArgumen
     return "".join(texts)
 
 
-async def _run_shell(registry: Registry, name: str, command: str) -> str:
+async def _run_shell(registry: Conversation, name: str, command: str) -> str:
     """The output of a command line. Raises: Denied, ConfigError."""
     outcome = await registry.call("Bash", {"command": command, "description": f"For /{name}"})
     if outcome.refusal is not None:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.conversation.consent import list_changed_tools
 from mooring.core.conversation.question import ChangedTool
 from mooring.core.definitions.paths import Where
 from mooring.display.text import count_noun, problem_line
-from mooring.host.consent import list_changed_tools
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import HeldTools

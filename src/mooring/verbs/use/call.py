@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mooring.conversation.lookup import is_older
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Pair
 from mooring.errors import BadArguments, ConfigError, HeldBack
 from mooring.host.host import Host
-from mooring.host.lookup import is_older
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.naming import HOUR, find_tool, split_target

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, json
 
+from mooring.conversation.deferral import DEFAULT_CONTEXT
 from mooring.core.conversation.call import Definition
 from mooring.host.host import Host
 from mooring.tools.catalog.cost import estimate_tokens, estimate_tools
-from mooring.tools.deferral import DEFAULT_CONTEXT
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import connect_server, connect_servers
 
@@ -81,7 +81,7 @@ async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *,
 async def _count_shares(host: Host, only: str | None) -> tuple[tuple[Share, ...], Share]:
     """The share of each server, or of the only one asked about, and of Mooring's own tools."""
     # What a model would be given is asked of the registry itself: once with room for everything, once with none.
-    async with host.registry(budget=None) as whole, host.registry(budget=0) as deferred:
+    async with host.conversation(budget=None) as whole, host.conversation(budget=0) as deferred:
         pairs = whole.pairs
         tools = _group_by_server(whole.definitions, pairs)
         always_shown = _group_by_server(deferred.definitions, pairs)

@@ -12,19 +12,20 @@ from functools import partial
 from itertools import product
 from typing import Any, Final, TypeVar
 
+from mooring.conversation.calls import Calls
+from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.verdict import ItemState, ProposedCall, Verdict
 from mooring.core.protocol.address import is_expansion
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading
 from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate
-from mooring.errors import Denied, MooringError, ProtocolError, RpcError
-from mooring.host.calls import Calls
-from mooring.host.lookup import Lookup
+from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, RpcError
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.items import Item, list_server_items
 from mooring.servers.questions import Answerer, Work
 from mooring.servers.server import Server, describe_origin
+from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
@@ -41,6 +42,12 @@ GET_PROMPT: Final = ("GetMcpPrompt",)
 # A skill that may not be read is not listed either.
 LIST_SKILLS: Final = (*LIST_RESOURCES, *READ)
 COMPLETE: Final = ("CompleteMcpArgument",)
+_READING_TOOLS = {tools[0]: tools for tools in (READ, SUBSCRIBE, POLL)}
+"""The names under which a rule may speak of each of Mooring's tools that read addresses."""
+
+
+def _do_nothing() -> None:
+    return
 
 
 class PermittedRequest:
@@ -91,48 +98,61 @@ class PermittedReading:
 class Requests:
     """The requests of one conversation besides calls. None of them can skip the gate."""
 
-    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, calls: Calls) -> None:
+    def __init__(self, lookup: Lookup, permissions: ConversationPermissions, calls: Calls, watches: Watches) -> None:
+        self.calls = calls
+        """The calls of tools, which pass the same gate."""
         self._lookup = lookup
         self._permissions = permissions
-        self._calls = calls
+        self._watches = watches
+
+    def close(self) -> None:
+        """Fail whatever waits for a person's answer."""
+        self.calls.close()
+
+    def find_server_name(self, name: str) -> str:
+        """The real name of a server, ignoring case and following aliases. Raises: as `Host.server`."""
+        return self._lookup.server(name).name
+
+    # --- resources and prompts ------------------------------------------------------------------------------------
 
     async def read(
         self,
         name: str,
         uri: str,
         *,
-        linked: bool,
+        linked: bool = False,
         approved: bool = False,
-        on_start: Callable[[], None],
+        on_start: Callable[[], None] = _do_nothing,
         extras: CallExtras = NO_EXTRAS,
     ) -> Reading:
-        """See `Host.read`."""
+        """See `Host.read`; `linked` if a result of the conversation named the address."""
         request = await self._permit_address(READ, name, uri, linked, approved)
         on_start()
         return await request.send(
             lambda session, work: session.read_resource(uri, extras=extras, find_answers=work), extras.era
         )
 
-    def judge_reading(self, tools: Sequence[str], name: str, uri: str, linked: bool) -> Verdict:
+    def judge_reading(self, tool: str, name: str, uri: str, *, linked: bool) -> Verdict:
         """What would become of reading an address, as far as its server's lists are known; nobody is asked.
 
         Raises: as `Host.server`.
         """
         is_listed = linked or _is_named(self._lookup.server(name), uri)
-        return self._permissions.judge(self._propose(tools, name, {"uri": uri}, "listed" if is_listed else "unlisted"))
+        proposed = self._propose(_READING_TOOLS[tool], name, {"uri": uri}, "listed" if is_listed else "unlisted")
+        return self._permissions.judge(proposed)
 
     async def permit_reading(self, name: str, uri: str) -> PermittedRequest:
         """Have requests about an address authorized. Raises: as `Host.read`."""
         return await self._permit_address(READ, name, uri, linked=False, approved=False)
 
-    async def permit_watching(
+    async def _permit_watching(
         self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool = False
     ) -> PermittedReading:
         """Have the repeated reading of a resource authorized. Raises: as `Host.read`."""
         return PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
 
-    async def fill_prompt(
-        self, name: str, prompt: str, arguments: Mapping[str, str] | None, extras: CallExtras = NO_EXTRAS
+    async def prompt(
+        self, name: str, prompt: str, arguments: Mapping[str, str] | None = None, extras: CallExtras = NO_EXTRAS
     ) -> FilledPrompt:
         """See `Host.prompt`."""
         request = await self._permit(GET_PROMPT, name, {"name": prompt, "arguments": arguments or {}})
@@ -146,7 +166,7 @@ class Requests:
         ref: Mapping[str, str],
         argument: str,
         value: str,
-        context: Mapping[str, str] | None,
+        context: Mapping[str, str] | None = None,
         extras: CallExtras = NO_EXTRAS,
     ) -> Completion:
         """See `Host.complete`."""
@@ -155,9 +175,75 @@ class Requests:
             lambda session, _: session.complete(ref, argument, value, context, extras=extras), extras.era
         )
 
+    # --- watching -------------------------------------------------------------------------------------------------
+
+    async def subscribe(
+        self,
+        server: str,
+        uri: str,
+        *,
+        reason: str = "",
+        linked: bool = False,
+        approved: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
+    ) -> Watch:
+        """See `Host.subscribe`."""
+        reading = await self._permit_watching(SUBSCRIBE, server, uri, linked, approved)
+        on_start()
+        return await self._watches.subscribe(self._lookup.server(server), uri, reading, reason)
+
+    async def poll(
+        self,
+        server: str,
+        *,
+        uri: str | None = None,
+        tool: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        interval: float = DEFAULT_INTERVAL,
+        reason: str = "",
+        linked: bool = False,
+        approved: bool = False,
+        on_start: Callable[[], None] = _do_nothing,
+    ) -> Watch:
+        """See `Host.poll`."""
+        if (uri is None) == (tool is None):
+            raise ConfigError("Say what to watch: the URI of a resource, or the name of a tool.")
+        check_interval(interval)
+        watches = self._watches
+        if uri is not None:
+            reading = await self._permit_watching(POLL, server, uri, linked, approved)
+            on_start()
+            return await watches.poll(self._lookup.server(server), uri, "resource", reading.read, interval, reason)
+        assert tool is not None  # one of the two is given
+        entry = await self.calls.find((self._lookup.find_name(server), tool))
+        call = await self.calls.authorize_polling(entry, arguments, approved)
+        on_start()
+        return await watches.poll(self._lookup.server(server), entry.tool, "tool", call, interval, reason)
+
+    async def permit_subscription(self, server: str, uri: str, linked: bool) -> Server:
+        """The server, if changes of one of its resources may be reported. Raises: as `subscribe`."""
+        await self._permit_watching(SUBSCRIBE, server, uri, linked)
+        return self._lookup.server(server)
+
+    async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
+        """See `Host.unsubscribe`."""
+        return await self._watches.end(id=id, server=server, target=target)
+
     # --- lists ----------------------------------------------------------------------------------------------------
 
-    async def list_items(
+    async def resources(self, server: str | None = None) -> list[Item]:
+        """See `Host.resources`."""
+        return await self._list_items(server, "resources", Session.list_resources)
+
+    async def templates(self, server: str | None = None) -> list[Item]:
+        """See `Host.templates`."""
+        return await self._list_items(server, "templates", Session.list_templates)
+
+    async def prompts(self, server: str | None = None) -> list[Item]:
+        """See `Host.prompts`."""
+        return await self._list_items(server, "prompts", Session.list_prompts)
+
+    async def _list_items(
         self, name: str | None, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
     ) -> list[Item]:
         """The resources, templates or prompts of a server; or of all, leaving out those that fail or are denied.
@@ -225,9 +311,9 @@ class Requests:
         return await self._authorize(self._propose(tools, name, arguments, "listed"))
 
     async def _authorize(self, calls: Sequence[ProposedCall], approved: bool = False) -> PermittedRequest:
-        verdict = await self._calls.authorize(calls, approved=approved)
+        verdict = await self.calls.authorize(calls, approved=approved)
         server = self._lookup.server(calls[0].server or "")
-        return PermittedRequest(server, calls, verdict, self._permissions, self._calls.find_answerer())
+        return PermittedRequest(server, calls, verdict, self._permissions, self.calls.find_answerer())
 
     def _propose(
         self, tools: Sequence[str], name: str, arguments: Mapping[str, Any], item: ItemState

@@ -8,18 +8,18 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, overloa
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, ValidationError
 
+from mooring.conversation.tool import Arguments, OnProgress, OnStart
 from mooring.core.conversation.call import ToolName
 from mooring.core.protocol.content import Audio, Embedded, Image, ResourceLink, Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments, ConfigError
-from mooring.tools.tool import Arguments, OnProgress, OnStart
 
 _BLOCKS = (Text, Image, Audio, ResourceLink, Embedded)
 
 
 class FunctionTool:
-    """A function of the program's own, for `Host.registry(more=…)`. `tool` makes one."""
+    """A function of the program's own, for `Host.conversation(more=…)`. `tool` makes one."""
 
     server = None
     origin = "this program"
@@ -68,7 +68,7 @@ def tool(
 def tool(
     function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "", read_only: bool = False
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """Make a tool of a function, for `Host.registry(more=[…])`; also as a decorator.
+    """Make a tool of a function, for `Host.conversation(more=[…])`; also as a decorator.
 
     The name, the description and the parameters come from the function: its docstring, and the types of its parameters,
     which `Annotated[int, "how many"]` describes. It may be a coroutine; else it runs in a thread. It returns text,

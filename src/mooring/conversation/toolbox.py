@@ -6,16 +6,17 @@ from typing import TypeAlias
 
 from msgspec.json import encode
 
+from mooring.conversation.calls import Calls
+from mooring.conversation.deferral import Deferral, Selections, make_search_tool
+from mooring.conversation.local_tool import LocalTool
+from mooring.conversation.options import ToolOptions
+from mooring.conversation.tool import Arguments, BuiltinTool, ModelTool, ServerTool
 from mooring.core.conversation.call import Definition
 from mooring.core.text.suggestions import nearest
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm, Repaired
 from mooring.tools.catalog.catalog import CatalogEntry, fold_name
-from mooring.tools.deferral import Deferral, Selections, make_search_tool
-from mooring.tools.local_tool import LocalTool
-from mooring.tools.options import RegistryOptions
 from mooring.tools.provider import ProviderTools
-from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
 
 ListEntries: TypeAlias = Callable[[], tuple[CatalogEntry, ...]]
 """Gives the servers' tools as they are now: the same tuple until one of them changes."""
@@ -26,15 +27,15 @@ class Toolbox:
 
     def __init__(
         self,
-        host: ToolHost,
+        calls: Calls,
         list_entries: ListEntries,
-        options: RegistryOptions,
+        options: ToolOptions,
         builtin: Iterable[BuiltinTool],
         more: Iterable[ModelTool],
         selections: Selections,
     ) -> None:
         """Raises: ConfigError if a name is taken."""
-        self._host = host
+        self._calls = calls
         self._list_entries = list_entries
         self._options = options
         self._builtin = tuple(builtin)
@@ -49,14 +50,14 @@ class Toolbox:
         self.deferral = Deferral(self._selections.find(entries, options.scope, budget, options.always))
         self.deferral.load(loaded)
         self._adapted = self.deferral.selection.for_provider(options.provider)
-        self._search = make_search_tool(self._host, lambda: self.deferral, self._define_entry)
+        self._search = make_search_tool(self._calls, lambda: self.deferral, self._define_entry)
         self._own = self._collect_own()
         self._own_adapted = ProviderTools(options.provider, self._own)
         # Schemas may differ between two snapshots.
         self._own_forms: dict[str, ArgumentForm] = {}
         self._defined: dict[str, Definition] = {}
 
-    def use(self, options: RegistryOptions) -> None:
+    def use(self, options: ToolOptions) -> None:
         """Go by other options from now on."""
         self._options = options
         self._take(self._entries, self.deferral.loaded)
@@ -164,14 +165,14 @@ class Toolbox:
         selection = self.deferral.selection
         entry = selection.by_name.get(self._adapted.meant_name(name))
         if entry is not None:
-            return ServerTool(entry, self._host)
+            return ServerTool(entry, self._calls)
         folded = fold_name(name)
         # By identity: a tool and its aliases are one tool.
         own_alike = {id(tool): tool for own_name, tool in self._own.items() if fold_name(own_name) == folded}
         if own_alike:
             return next(iter(own_alike.values())) if len(own_alike) == 1 else None
         alike = selection.alike.get(folded, ())
-        return ServerTool(alike[0], self._host) if len(alike) == 1 else None
+        return ServerTool(alike[0], self._calls) if len(alike) == 1 else None
 
     def explain_unknown(self, name: str) -> UnknownTool:
         """The error about a name that no tool has."""

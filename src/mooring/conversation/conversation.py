@@ -5,7 +5,7 @@ is an outcome as well; only cancelling raises.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from itertools import count
 from types import TracebackType
@@ -14,6 +14,18 @@ from typing import Any, Self, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.conversation.deferral import DEFAULT_LIMIT, Selections
+from mooring.conversation.local_tool import LocalCall, LocalTool
+from mooring.conversation.lookup import Lookup
+from mooring.conversation.news import WatchReporter
+from mooring.conversation.options import ToolOptions
+from mooring.conversation.requests import Requests
+from mooring.conversation.resource_tools import MAX_PORTION, ResourceTools, make_result_tool
+from mooring.conversation.running import BackgroundCalls, ProgressReporter, RunningCall
+from mooring.conversation.scope import ToolScope
+from mooring.conversation.skills import ServerSkills
+from mooring.conversation.tool import Arguments, BuiltinTool, ModelTool, ServerTool
+from mooring.conversation.toolbox import ListEntries, Toolbox
 from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
@@ -27,6 +39,7 @@ from mooring.core.conversation.call import (
     Invocation,
     ToolName,
 )
+from mooring.core.conversation.event import Event
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, Verdict
 from mooring.core.protocol.content import Text
@@ -37,19 +50,9 @@ from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.written import loads
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.deferral import DEFAULT_LIMIT, Selections
-from mooring.tools.local_tool import LocalCall, LocalTool
-from mooring.tools.manage import MAX_PORTION, ResourceTools, make_result_tool
-from mooring.tools.news import WatchReporter
-from mooring.tools.options import RegistryOptions
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import find_budget
 from mooring.tools.results.store import ResultStore
-from mooring.tools.running import BackgroundCalls, ProgressReporter, RunningCall
-from mooring.tools.scope import ToolScope
-from mooring.tools.server_skills import ServerSkills
-from mooring.tools.tool import Arguments, BuiltinTool, ModelTool, ServerTool, ToolHost
-from mooring.tools.toolbox import ListEntries, Toolbox
 
 EventListener: TypeAlias = Callable[[ConversationEvent], None]
 CANCELED = Text("The call was canceled; it may have run.")
@@ -59,15 +62,22 @@ WrittenArguments: TypeAlias = Mapping[str, Any] | str | None
 """Arguments, or the JSON in which a model wrote them."""
 
 
-class Registry:
-    """The tools of one conversation. Use it with `async with`, or close it: its calls end with it."""
+class Conversation:
+    """One conversation with the host's servers. Use it with `async with`, or close it: its calls end with it.
+
+    its tools          definitions, find(), search(), call(), may()
+    its calls          leave(), cancel(), outcome()
+    its requests       requests: resources, prompts, completions, watches; skills
+    """
 
     def __init__(
         self,
-        host: ToolHost,
+        requests: Requests,
+        lookup: Lookup,
+        listen: Callable[[], AsyncIterator[Event]],
         list_entries: ListEntries,
         store: ResultStore,
-        options: RegistryOptions | None = None,
+        options: ToolOptions | None = None,
         *,
         more: Iterable[ModelTool] = (),
         tell: EventListener = lambda event: None,
@@ -80,35 +90,37 @@ class Registry:
 
         Raises: ConfigError if a name is taken.
         """
-        self._options = options = options or RegistryOptions()
-        self._host = host
+        self._options = options = options or ToolOptions()
+        self.calls = calls = requests.calls
+        self.requests = requests
         self._store = store
         self._list_entries = list_entries
         self._is_hidden = is_hidden
         self._tell = tell = _guard_listener(tell)
         self._has_reader = options.has_builtin("ToolResult")
         self._delivery = Delivery(store, options.takes, options.tokens, options.lines, self._has_reader)
-        self._resources = ResourceTools(host, store, self._has_resources, self._find_entry, options.takes)
+        self._resources = ResourceTools(requests, store, self._has_resources, self._find_entry, options.takes)
         self._news = WatchReporter(
-            host,
+            listen,
+            calls.find_origin,
             self._resources.watched,
             self._delivery,
             tell,
             options.news_interval,
             on_result=self._resources.links.note,
         )
-        self.skills = ServerSkills(host, self._has_server)
+        self.skills = ServerSkills(lookup, requests, self._has_server)
         """The skills that servers offer this conversation."""
         self._resources.on_watch = self._news.start
         self._background = BackgroundCalls()
         self._running: dict[CallId, RunningCall] = {}
         self._closed = False
         self._numbers = count(1)
-        result_tool = make_result_tool(host, store, self._find_ended, self._max_portion())
+        result_tool = make_result_tool(calls, store, self._find_ended, self._max_portion())
         builtin = (*self._resources.tools, result_tool)
         more = tuple(more)
         self._local = [tool for tool in more if isinstance(tool, LocalTool)]
-        self._tools = Toolbox(host, list_entries, options, builtin, more, selections or Selections())
+        self._tools = Toolbox(calls, list_entries, options, builtin, more, selections or Selections())
 
     def _max_portion(self) -> int:
         return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
@@ -133,7 +145,7 @@ class Registry:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self.pairs)} tools"
-        return f"<Registry, {state}>"
+        return f"<Conversation, {state}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -149,7 +161,7 @@ class Registry:
         Whoever waits for a call gets an outcome that says so.
         """
         self._closed = True
-        self._host.close()
+        self.requests.close()
         await asyncio.gather(*(running.end() for running in tuple(self._running.values())))
         await self._background.close()
         for tool in self._local:
@@ -214,7 +226,7 @@ class Registry:
         """
         tool = self._tools.find(name)
         if tool is None:
-            if self._host.find_held(name) is None:
+            if self.calls.find_held(name) is None:
                 raise self._tools.explain_unknown(name)
             return HELD_BACK
         parsed = _parse(arguments)
@@ -223,11 +235,11 @@ class Registry:
             return tool.may(meant)
         if isinstance(tool, LocalTool):
             return self._judge_local(tool, meant)
-        return self._host.may_own(tool.name, meant, hints=tool.definition.annotations or Hints())
+        return self.calls.judge_own_tool(tool.name, meant, hints=tool.definition.annotations or Hints())
 
     def may_open(self, access: LocalAccess) -> bool:
         """Whether a file may be opened as part of something that was permitted, such as a search or an import."""
-        return self._host.may_open(access)
+        return self.calls.may_open(access)
 
     async def authorize_reading(self, access: LocalAccess) -> None:
         """Have a person asked about a file that something other than a call would read, unless a rule allows it.
@@ -241,7 +253,7 @@ class Registry:
 
         arguments = {"file_path": access.subject}
         hints = Hints(read_only_hint=True)
-        await self._host.own("Read", arguments, read_later, hints=hints, access=access, approved=False)
+        await self.calls.call_own_tool("Read", arguments, read_later, hints=hints, access=access, approved=False)
 
     def _judge_local(self, tool: LocalTool, arguments: Arguments) -> Verdict:
         """What would become of a call of a local tool; it looks at the disk for that, but changes nothing."""
@@ -249,7 +261,7 @@ class Registry:
             access = tool.assess(tool.parse(arguments))
         except MooringError as error:
             access = LocalAccess(why=f"it would fail: {error}")
-        return self._host.may_own(tool.name, arguments, also=tool.aliases, hints=tool.hints, access=access)
+        return self.calls.judge_own_tool(tool.name, arguments, also=tool.aliases, hints=tool.hints, access=access)
 
     def _guess_meant(self, tool: ModelTool, arguments: Arguments) -> Arguments:
         """The arguments as a call would send them, if it would send them."""
@@ -282,11 +294,11 @@ class Registry:
         `meta` and `headers` go with a call of a server's tool, as with `Host.call`. A tool that belongs to no server
         has no use for them.
 
-        Raises: ConfigError if the registry is closed, or the protocol sets one of `meta` or `headers` itself; what
+        Raises: ConfigError if the conversation is closed, or the protocol sets one of `meta` or `headers` itself; what
         `ask` raises.
         """
         if self._closed:
-            raise ConfigError(f"{name} was not called: the registry is closed. Call tools inside its `async with`.")
+            raise ConfigError(f"{name} was not called: the conversation is closed. Call tools inside its `async with`.")
         terms = _CallTerms(approved, make_extras(meta, headers))
         tool = self._tools.find(name)
         # What is wrong with the name or the arguments is raised inside `_run`: such a call is pending and fails like
@@ -356,7 +368,7 @@ class Registry:
         blank = _blank_outcome(request, tool)
         try:
             if tool is None:
-                raise self._host.find_held(request.name) or self._tools.explain_unknown(request.name)
+                raise self.calls.find_held(request.name) or self._tools.explain_unknown(request.name)
             if isinstance(parsed, BadArguments):
                 raise parsed
             outcome = await self._call_tool(request, tool, running, blank, terms)
@@ -379,7 +391,8 @@ class Registry:
         progress = ProgressReporter(lambda state: self._report(request, state), running)
         start, report, approved = progress.start, progress.progress, terms.approved
         if isinstance(tool, ServerTool):
-            result = await tool.call(arguments, start, report, approved=approved, extras=terms.extras)
+            timeout = self.calls.timeout
+            result = await self.calls.call(tool.entry, arguments, timeout, report, start, approved, terms.extras)
         elif isinstance(tool, BuiltinTool):
             result = await tool.call(arguments, start, report, approved=approved)
         elif isinstance(tool, LocalTool):
@@ -415,7 +428,7 @@ class Registry:
             return await tool.run(call)
 
         guarded = work if tool.raises_answers else partial(_report_failure, tool, work)
-        own = self._host.own
+        own = self.calls.call_own_tool
         return await own(
             tool.name, arguments, guarded, also=tool.aliases, hints=tool.hints, access=access, approved=approved
         )
@@ -428,7 +441,7 @@ class Registry:
         work = partial(tool.call, arguments, progress.start, progress.progress)
         guarded = partial(_report_failure, tool, work)
         hints = tool.definition.annotations or Hints()
-        return await self._host.own(tool.name, arguments, guarded, hints=hints, approved=approved)
+        return await self.calls.call_own_tool(tool.name, arguments, guarded, hints=hints, approved=approved)
 
     def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
         """Report a cancelled call, or an agent's own tool that raised what no tool should."""

@@ -51,8 +51,8 @@ from mooring.verbs.use.opening import open_host
 if TYPE_CHECKING:
     from mooring.agents.sessions.store import SessionSummary
     from mooring.agents.sessions.transcript import LastExchange
+    from mooring.conversation.conversation import Conversation
     from mooring.discovery.targets import WriteScope
-    from mooring.tools.registry import Registry
     from mooring.verbs.agent.agents import AgentListing
     from mooring.verbs.config.switch import Switched
 
@@ -66,7 +66,7 @@ class ContinuedConversation(Struct, frozen=True):
     last: "LastExchange | None"
 
 
-class Conversation:
+class ChatSession:
     """Everything in one chat that is not drawn. Use `open`, then `start`."""
 
     host: Host
@@ -179,7 +179,7 @@ class Conversation:
         )
 
     @property
-    def registry(self) -> "Registry":
+    def registry(self) -> "Conversation":
         """The tools of this conversation."""
         return self.responder.registry
 

@@ -11,15 +11,15 @@ from hashlib import sha256
 from itertools import islice
 from time import monotonic
 
+from mooring.conversation.lookup import Lookup
+from mooring.conversation.requests import LIST_SKILLS, Requests
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.result import Reading
-from mooring.core.protocol.skill import FoundSkills, OfferedSkill, ServerSkill, SkillFile, name_skills
+from mooring.core.protocol.skill import MAIN_FILE, FoundSkills, OfferedSkill, ServerSkill, SkillFile, name_skills
 from mooring.core.protocol.tool import Listing
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, Denied, MooringError, ParseError, ProtocolError, ServerError
-from mooring.host.lookup import Lookup
-from mooring.host.requests import LIST_SKILLS, Requests
 from mooring.servers.server import Server
 from mooring.syntax.front_matter import split_front_matter
 from mooring.wire.session.session import Session
@@ -32,34 +32,43 @@ MOST_SKILLS = 1_000
 """How many skills of one server are used."""
 
 
-class SkillRequests:
-    """What one conversation asks of servers about their skills."""
+class ServerSkills:
+    """The skills of those servers that one conversation may use, and what it asks of servers about them."""
 
-    def __init__(self, lookup: Lookup, requests: Requests) -> None:
+    def __init__(self, lookup: Lookup, requests: Requests, has_server: Callable[[str], bool]) -> None:
         self._lookup = lookup
         self._requests = requests
+        self._has_server = has_server
 
-    async def list_all(self) -> FoundSkills:
-        """The skills of every server that declares some and is not denied; a server that fails is a problem."""
-        names = list(self._list_permitted())
+    async def list(self) -> FoundSkills:
+        """The skills of every server that declares some and is not denied; a server that fails is a problem.
+
+        A server that has not listed its skills on this connection is asked.
+        """
+        names = [*self._list_permitted()]
         await asyncio.gather(*(_refresh(self._lookup.server(name)) for name in names))
-        return self.list_known()
+        return self.known
 
-    def list_known(self) -> FoundSkills:
+    @property
+    def known(self) -> FoundSkills:
         """The same as far as servers have listed them."""
         by_name: dict[str, OfferedSkill] = {}
-        problems: list[Problem] = []
+        problems: tuple[Problem, ...] = ()
         for name in self._list_permitted():
             listing = self._lookup.server(name).offering.skills
             if listing is not None:
-                by_name |= _name_all(name, listing)
-                problems += _find_problems(name, listing)
-        return FoundSkills(by_name, tuple(problems))
+                if self._has_server(name):
+                    by_name |= _name_all(name, listing)
+                problems = (*problems, *_find_problems(name, listing))
+        return FoundSkills(by_name, problems)
 
-    async def find(self, name: str, has_server: Callable[[str], bool]) -> OfferedSkill | None:
-        """See `ToolHost.find_skill`."""
-        server_name = self._find_server(name)
-        if server_name is None or not has_server(server_name):
+    async def find(self, name: str) -> OfferedSkill | None:
+        """The skill that `server:skill` means; `None` if no server of that name offers skills.
+
+        Raises: ConfigError if the server has no such skill; Denied; ServerError.
+        """
+        server_name = self._find_server(name) if ":" in name else None
+        if server_name is None or not self._has_server(server_name):
             return None
         self._requests.check_listing(LIST_SKILLS, server_name)
         server = self._lookup.server(server_name)
@@ -83,16 +92,17 @@ class SkillRequests:
         skill = await request.send(lambda session, _: session.get_skill(uri))
         return OfferedSkill(server, name, skill, is_listed=False)
 
-    async def read(self, offered: OfferedSkill, path: str) -> str:
-        """See `ToolHost.read_skill`."""
+    async def read(self, offered: OfferedSkill, path: str = MAIN_FILE) -> str:
+        """What a file of a skill says, if it is what its server listed; `SKILL.md` comes without its header.
+
+        Raises: ConfigError if the list has no such file; Denied; ServerError.
+        """
         listed = offered.skill.files.get(path)
         if listed is None:
             raise ConfigError(f"The skill {offered.name} has no file {path!r}.")
         # Its server named it in the list of its skills, or it was permitted when it was found.
         is_listed = offered.is_listed
-        reading = await self._requests.read(
-            offered.server, listed.uri, linked=is_listed, approved=not is_listed, on_start=lambda: None
-        )
+        reading = await self._requests.read(offered.server, listed.uri, linked=is_listed, approved=not is_listed)
         try:
             return await asyncio.to_thread(_take_text, offered, listed, reading)
         except ProtocolError:

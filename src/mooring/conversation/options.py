@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mooring.tools.news import INTERVAL
+from mooring.conversation.news import INTERVAL
+from mooring.conversation.scope import ToolScope
 from mooring.tools.results.deliver import Tokens
 from mooring.tools.results.outcome import DEFAULT_TOKENS, Media
-from mooring.tools.scope import ToolScope
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider
@@ -17,8 +17,8 @@ DEFAULT_BUDGET = 20_000
 BACKGROUND_AFTER = 120.0
 
 
-class RegistryOptions(Struct, frozen=True, kw_only=True, dict=True):
-    """The options of one conversation. `Host.registry` fills in what the settings say."""
+class ToolOptions(Struct, frozen=True, kw_only=True, dict=True):
+    """The tools of one conversation. `Host.conversation` fills in what the settings say."""
 
     own: bool = True
     """Whether Mooring's own tools are among them: those for searching, for resources and for long results."""

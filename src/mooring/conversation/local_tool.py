@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw, Struct, ValidationError
 
+from mooring.conversation.function import make_schema
+from mooring.conversation.skills import ServerSkills
+from mooring.conversation.tool import Arguments, OnProgress, OnStart
 from mooring.core.conversation.call import CallId, Definition, ToolName
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.verdict import LocalAccess
@@ -14,9 +17,6 @@ from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments
-from mooring.tools.function import make_schema
-from mooring.tools.server_skills import ServerSkills
-from mooring.tools.tool import Arguments, OnProgress, OnStart
 
 MayOpen: TypeAlias = Callable[[LocalAccess], bool]
 """Whether a file that a call comes across may be opened or named: see `ToolHost.may_open`."""
@@ -98,7 +98,7 @@ class LocalTool:
         raise NotImplementedError
 
     async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
-        """Not for a local tool: its calls go through `assess`, the gate and `run`, and the registry sees to that."""
+        """Not for a local tool: its calls go through `assess`, the gate and `run`, which its conversation does."""
         raise NotImplementedError
 
     async def close(self) -> None:

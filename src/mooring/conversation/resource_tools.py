@@ -10,22 +10,24 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, convert, field
 
-from mooring.core.conversation.verdict import Verdict
-from mooring.core.protocol.content import Embedded, Image, ResourceContents, ResourceLink, Text
-from mooring.core.protocol.result import Result
-from mooring.errors import BadArguments, FileError, UnknownServer
-from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.results.outcome import Media, is_viewable, json_result
-from mooring.tools.results.store import ResultStore
-from mooring.tools.tool import (
+from mooring.conversation.calls import Calls
+from mooring.conversation.requests import Requests
+from mooring.conversation.tool import (
     Arguments,
     BuiltinTool,
     OnStart,
     ReachingTool,
-    ServerResource,
-    ToolHost,
-    WatchHandle,
 )
+from mooring.core.conversation.verdict import Verdict
+from mooring.core.protocol.content import Embedded, Image, ResourceContents, ResourceLink, Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Resource
+from mooring.errors import BadArguments, FileError, UnknownServer
+from mooring.servers.items import Item
+from mooring.servers.watch import Watch
+from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.results.outcome import Media, is_viewable, json_result
+from mooring.tools.results.store import ResultStore
 
 WatchMethod: TypeAlias = Literal["subscription", "polling"]
 
@@ -82,7 +84,7 @@ class PollingRequest(Struct, frozen=True, rename="camel"):
 class ConversationWatch(Struct, frozen=True):
     """Something that this conversation watches, and how."""
 
-    handle: WatchHandle
+    handle: Watch
     method: WatchMethod
 
 
@@ -112,7 +114,7 @@ class ResourceTools:
 
     def __init__(
         self,
-        host: ToolHost,
+        requests: Requests,
         store: ResultStore,
         has_server: Callable[[str], bool],
         find_entry: Callable[[str, str], CatalogEntry],
@@ -123,7 +125,8 @@ class ResourceTools:
         self.watched: dict[str, ConversationWatch] = {}
         self.on_watch: Callable[[], None] = lambda: None
         """Called before anything is watched."""
-        self._host = host
+        self._requests = requests
+        self._calls = requests.calls
         self._store = store
         self._takes = takes
         self._has_server = has_server
@@ -141,7 +144,7 @@ class ResourceTools:
             await self._end(id)
 
     def _make_tools(self) -> list[BuiltinTool]:
-        tool, reaching = partial(BuiltinTool, self._host), partial(ReachingTool, self._host)
+        tool, reaching = partial(BuiltinTool, self._calls), partial(ReachingTool, self._calls)
         return [
             tool(
                 "ListMcpResources", "List the resources of MCP servers.",
@@ -180,7 +183,7 @@ class ResourceTools:
 
     async def _list(self, arguments: Arguments) -> Result:
         server = self._find_server(arguments["server"]) if "server" in arguments else None
-        found = await self._host.resources(server)
+        found = await self._requests.resources(server)
         # Once for each server: it may have thousands of resources.
         reached = {name for name in {each.server for each in found} if self._has_server(name)}
         return json_result([_list_resource(each) for each in found if each.server in reached])
@@ -188,7 +191,7 @@ class ResourceTools:
     async def _read(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
         server, uri = arguments["server"], arguments["uri"]
         linked = self.links.has(self._find_server(server), uri)
-        reading = await self._host.read(server, uri, linked=linked, approved=approved, on_start=on_start)
+        reading = await self._requests.read(server, uri, linked=linked, approved=approved, on_start=on_start)
         # Keeping a blob waits for the disk.
         parts = [await asyncio.to_thread(self._read_part, part) for part in reading.contents]
         answer = json_result({"contents": parts})
@@ -211,16 +214,16 @@ class ResourceTools:
         return [image for image in found if is_viewable(image, self._takes)]
 
     def _judge(self, tool: str, arguments: Arguments) -> Verdict | None:
-        """What would become of a reading, a subscription or a polling. Raises: as `ToolHost.server`; UnknownTool."""
+        """What would become of a reading, a subscription or a polling. Raises: as `Host.server`; UnknownTool."""
         server, uri, polled = arguments.get("server"), arguments.get("uri"), arguments.get("toolName")
         if not isinstance(server, str):
             return None
         real = self._find_server(server)
         if isinstance(polled, str) and arguments.get("type") == "tool":
-            return self._host.may_poll(self._find_entry(real, polled), arguments.get("arguments") or {})
+            return self._calls.judge_polling(self._find_entry(real, polled), arguments.get("arguments") or {})
         if not isinstance(uri, str):
             return None
-        return self._host.may_read(tool, server, uri, linked=self.links.has(real, uri))
+        return self._requests.judge_reading(tool, server, uri, linked=self.links.has(real, uri))
 
     # --- watches --------------------------------------------------------------------------------------------------
 
@@ -229,7 +232,7 @@ class ResourceTools:
         self.on_watch()
         server, uri, reason = arguments["server"], arguments["uri"], arguments.get("reason", "")
         linked = self.links.has(self._find_server(server), uri)
-        watch = await self._host.subscribe(
+        watch = await self._requests.subscribe(
             server, uri, reason=reason, linked=linked, approved=approved, on_start=on_start
         )
         return self._remember(watch, "subscription")
@@ -243,7 +246,7 @@ class ResourceTools:
         server, uri = self._find_server(request.server), request.uri or ""
         seconds = request.interval / 1000
         poll = partial(
-            self._host.poll,
+            self._requests.poll,
             request.server,
             interval=seconds,
             reason=request.reason,
@@ -257,7 +260,7 @@ class ResourceTools:
             watch = await poll(uri=uri, linked=self.links.has(server, uri))
         return self._remember(watch, "polling")
 
-    def _remember(self, handle: WatchHandle, method: WatchMethod) -> Result:
+    def _remember(self, handle: Watch, method: WatchMethod) -> Result:
         self.watched[handle.id] = ConversationWatch(handle, method)
         return json_result({"subscribed": True, "subscriptionId": handle.id})
 
@@ -276,18 +279,18 @@ class ResourceTools:
 
     async def _end(self, id: str) -> None:
         del self.watched[id]
-        await self._host.unsubscribe(id)
+        await self._requests.unsubscribe(id)
 
     def _find_server(self, name: str) -> str:
-        """The real name of a server that this conversation may use. Raises: UnknownServer; as `ToolHost.server`."""
-        real = self._host.server(name).name
+        """The real name of a server that this conversation may use. Raises: UnknownServer; as `Host.server`."""
+        real = self._requests.find_server_name(name)
         if not self._has_server(real):
             raise UnknownServer(name)
         return real
 
 
 def make_result_tool(
-    host: ToolHost,
+    calls: Calls,
     store: ResultStore,
     find_ended: Callable[[str], Awaitable[Result | None]],
     max_portion: int = MAX_PORTION,
@@ -308,7 +311,7 @@ def make_result_tool(
         return Result((Text(f"{portion.text}{more}"),))
 
     return BuiltinTool(
-        host,
+        calls,
         "ToolResult",
         "Read a result that was too long to give at once, or one of a call that went on in the background.",
         read,
@@ -319,13 +322,14 @@ def make_result_tool(
     )
 
 
-def _list_resource(found: ServerResource) -> ListedResource:
+def _list_resource(found: Item) -> ListedResource:
     item = found.item
+    assert isinstance(item, Resource)  # `Requests.resources` lists nothing else
     name = item.name or item.title or item.uri
     return ListedResource(item.uri, name, found.server, item.mime_type, item.description)
 
 
-def _is_meant(watch: WatchHandle, id: str | None, server: str | None, target: str | None) -> bool:
+def _is_meant(watch: Watch, id: str | None, server: str | None, target: str | None) -> bool:
     """Whether a watch agrees with everything that was named."""
     if server is not None and server.casefold() != watch.server.casefold():
         return False

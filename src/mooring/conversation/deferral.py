@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mooring.conversation.calls import Calls
+from mooring.conversation.scope import ToolScope
+from mooring.conversation.tool import Arguments, BuiltinTool
 from mooring.core.conversation.call import Definition
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Pair
@@ -20,10 +23,8 @@ from mooring.tools.catalog.catalog import CatalogEntry, fold_spellings
 from mooring.tools.catalog.cost import defer
 from mooring.tools.provider import ProviderTools
 from mooring.tools.results.outcome import json_result
-from mooring.tools.scope import ToolScope
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
-from mooring.tools.tool import Arguments, BuiltinTool, ToolHost
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider
@@ -190,7 +191,7 @@ class Deferral:
 
 
 def make_search_tool(
-    host: ToolHost, get_deferral: Callable[[], Deferral], define: Callable[[CatalogEntry], Definition]
+    calls: Calls, get_deferral: Callable[[], Deferral], define: Callable[[CatalogEntry], Definition]
 ) -> BuiltinTool:
     """The tool by which a model finds others; `define` says how it is shown one."""
 
@@ -204,7 +205,7 @@ def make_search_tool(
 
     servers = get_deferral().selection.server_list
     return BuiltinTool(
-        host,
+        calls,
         "ToolSearch",
         f"Find tools of MCP servers by what they do; those it gives can be called from then on. Servers: {servers}.",
         search,

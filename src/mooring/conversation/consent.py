@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal, TypeAlias, TypeVar
 
+from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.question import Ask, ChangedTool, ChangedTools, Yes
 from mooring.core.definitions.paths import Viewpoint
 from mooring.errors import HeldBack, NotApproved, ServerError
-from mooring.host.lookup import Lookup
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.tool_pins import ToolPins
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from mooring.conversation.calls import Calls, propose_own
 from mooring.core.conversation.verdict import LocalAccess, ProposedCall, Verdict
 from mooring.core.protocol.tool import Hints
-from mooring.host.calls import Calls, propose_own
 
 _STRICTNESS = ("deny", "ask", "allow")
 

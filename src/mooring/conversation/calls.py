@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.conversation.consent import Consent
+from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, ProposedCall, Verdict
 from mooring.core.protocol.limits import Timeout, make_timeout
 from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
 from mooring.core.protocol.result import Progress, Result
-from mooring.core.protocol.tool import Hints, Tool
+from mooring.core.protocol.tool import Hints, Pair, Tool
 from mooring.errors import Closed, HeldBack, MooringError, TimedOut, UnknownServer, UnknownTool
-from mooring.host.consent import Consent
-from mooring.host.lookup import Lookup
 from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.policy import find_strictest
@@ -56,9 +56,12 @@ class Calls:
         permissions: ConversationPermissions,
         consent: Consent,
         ask: Ask | None,
+        timeout: Timeout | None = None,
         find_answerer: FindAnswerer | None = None,
     ) -> None:
-        """`ask` answers what a server asks while it works on one of these calls, unless `find_answerer` finds who."""
+        """`consent` is the host's: what it approves holds for all. `ask` answers what a server asks while it works on
+        one of these calls, unless `find_answerer` finds who does; `timeout` is for a model's calls."""
+        self.timeout = timeout
         self._lookup = lookup
         self._answerer = Answerer(ask)
         self._find_answerer = find_answerer
@@ -122,6 +125,21 @@ class Calls:
         finally:
             del questions.working[work]
             self._audit.end(record, outcome)
+
+    async def find(self, name: str | Pair, within: float = inf, *, trusted: float = 0.0) -> CatalogEntry:
+        """See `Host.find`."""
+        return await self._consent.retry(lambda: self._find(name, within, trusted))
+
+    async def _find(self, name: str | Pair, within: float, trusted: float) -> CatalogEntry:
+        until = asyncio.get_running_loop().time() + within
+        entry = await self._lookup.find(name, until, trusted)
+        self._lookup.find_owner(entry)
+        return entry
+
+    def find_origin(self, server: str) -> str:
+        """Where a server comes from, in words."""
+        found = self._lookup.servers.get(server)
+        return "" if found is None else found.origin
 
     def _recall_route(self, name: str | CatalogEntry) -> _Route | None:
         """The route of an earlier call of the same tool, if it still holds."""
@@ -278,7 +296,8 @@ class Calls:
         return self._permissions.judge(propose_own(tool, arguments, also, hints, access))
 
     def may_open(self, access: LocalAccess) -> bool:
-        """See `ToolHost.may_open`."""
+        """Whether a file may be opened or named as part of something that was permitted: no rule is against reading
+        it, and it is none that is always asked about."""
         return self._permissions.may_open(access)
 
     def judge_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
@@ -325,7 +344,13 @@ class Calls:
         access: LocalAccess | None = None,
         approved: bool = False,
     ) -> Result:
-        """See `ToolHost.own`."""
+        """Run a tool that belongs to no server, if the rules permit it under each of its names.
+
+        `hints` are for a tool that isn't Mooring's own: only one that says it only reads is run in plan mode. `access`
+        is what a local tool would touch.
+
+        Raises: Denied; whatever the work raises.
+        """
         calls = propose_own(tool, arguments, also, hints, access)
         verdict = await self.authorize(calls, approved=approved)
         return await self._audit.record_work(calls[0], verdict, work)

@@ -11,7 +11,6 @@ from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Reading, Result
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import result_of_reading
-from mooring.tools.tool import ToolHost
 
 INTERVAL = 5.0
 """Seconds between two reports."""
@@ -22,16 +21,19 @@ class WatchReporter:
 
     def __init__(
         self,
-        host: ToolHost,
+        listen: Callable[[], AsyncIterator[Event]],
+        find_origin: Callable[[str], str],
         watched: MutableMapping[str, Any],
         delivery: Delivery,
         report: Callable[[WatchNews], None],
         interval: float = INTERVAL,
         on_result: Callable[[str, Result], None] = lambda server, result: None,
     ) -> None:
-        """`watched` holds the ids of the watches; one that ended is removed from it. `on_result` gets each result of a
-        tool that is watched, with its server."""
-        self._host = host
+        """`listen` gives the host's events, `find_origin` where a server comes from. `watched` holds the ids of the
+        watches; one that ended is removed from it. `on_result` gets each result of a tool that is watched, with its
+        server."""
+        self._listen = listen
+        self._find_origin = find_origin
         self._watched = watched
         self._delivery = delivery
         self._report = report
@@ -45,7 +47,7 @@ class WatchReporter:
         """Begin to follow events, unless that was done before."""
         if self._follower is None:
             # Subscribed here and not in the task, which runs later: an event in between would be lost.
-            events = self._host.events()
+            events = self._listen()
             self._follower = asyncio.get_running_loop().create_task(self._follow(events))
 
     async def close(self) -> None:
@@ -80,7 +82,7 @@ class WatchReporter:
     async def _update(self, event: Updated) -> WatchUpdate:
         if isinstance(event.content, Result):
             self._on_result(event.server, event.content)
-        blank = Outcome(server=event.server, tool=event.target, origin=self._host.origin(event.server))
+        blank = Outcome(server=event.server, tool=event.target, origin=self._find_origin(event.server))
         outcome = await self._delivery.deliver(_result_of(event), blank)
         return WatchUpdate(event.watch, event.server, event.target, outcome, event.ended)
 
