@@ -77,7 +77,7 @@ def answers(fault: str, text: str) -> Callable[[Meter], Awaitable[str]]:
             result = await session.call_tool("fault")
             assert result.text == text, result.text
             await echoes(session)
-            noise = session.oddities.noise if fault == "stdout_noise" else 0
+            noise = session.anomalies.noise if fault == "stdout_noise" else 0
             assert bool(noise) == (fault == "stdout_noise")
             return f"{result.text!r}, the next call works"
 

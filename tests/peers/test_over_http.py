@@ -93,7 +93,7 @@ async def test_a_server_of_each_generation_is_used_in_full(served):
             with pytest.raises(mooring.TimedOut):
                 await session.call_tool("slow", {"steps": 400}, timeout=mooring.Timeout(0.5, 0.5))
             assert (await session.call_tool("echo", {"text": "still here"})).text == "still here"
-        assert session.oddities.malformed == session.oddities.unknown == 0
+        assert session.anomalies.malformed == session.anomalies.unknown == 0
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
@@ -150,5 +150,5 @@ async def test_everything_that_a_client_can_do_works_behind_a_url(way, path):
         assert len((await session.get_prompt("simple-prompt")).messages) == 1
         ref = {"type": "ref/prompt", "name": "completable-prompt"}
         assert "Engineering" in (await session.complete(ref, "department", "")).values
-        odd = session.oddities
+        odd = session.anomalies
         assert (odd.noise, odd.malformed, odd.unknown) == (0, 0, 0)

@@ -27,7 +27,7 @@ async def test_a_published_server_lists_exactly_its_tools_and_breaks_no_rule(nam
         assert all(tool.schema["type"] == "object" for tool in session.tools.items)
         assert session.hello.protocol_version == ("2026-07-28" if name in ("git", "time") else "2025-11-25")
         await session.ping()
-        odd = session.oddities
+        odd = session.anomalies
         assert (odd.noise, odd.malformed, odd.unknown, odd.refused) == (0, 0, 0, 0)
 
 

@@ -31,7 +31,7 @@ async def test_a_server_lists_all_that_it_offers_and_gives_what_is_asked_for(mad
         assert [(message.role, message.content) for message in filled.messages] == [("user", Text("Explain tides."))]
         with pytest.raises(mooring.RpcError, match="nowhere://"):
             await session.read_resource("nowhere://here")
-        assert session.oddities.noise == session.oddities.malformed == session.oddities.unknown == 0
+        assert session.anomalies.noise == session.anomalies.malformed == session.anomalies.unknown == 0
 
 
 async def test_tools_answer_each_call_its_own_and_say_how_far_they_are_and_that_they_failed(made):

@@ -19,6 +19,7 @@ from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, RpcError, TooLarge
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.answers import keep_raw
+from mooring.wire.session.dialect import McpDialect
 from mooring.wire.stdio.lines import Lines
 from mooring.wire.stdio.pipes import StdioTransport
 
@@ -141,7 +142,11 @@ async def frames_against_the_model(count: int, chance: random.Random) -> int:
     for pipe in (stdout, feed, drain, stdin):
         os.set_blocking(pipe, False)
     peer = Peer(
-        StdioTransport(stdout, stdin, server="fuzz", limits=LIMITS), server="fuzz", limits=LIMITS, answers={}, notes={}
+        StdioTransport(stdout, stdin, server="fuzz", limits=LIMITS),
+        server="fuzz",
+        limits=LIMITS,
+        answers={},
+        dialect=McpDialect(),
     )
     requests = 0
     while count > 0:

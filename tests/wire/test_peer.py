@@ -76,7 +76,7 @@ async def test_an_answer_that_comes_after_all_is_counted_and_ignored(server):
             await session.call_tool("gated", {"name": "a"}, timeout=SHORT)
         server.write({"id": find_sent(server, "tools/call")[0]["id"], "result": {"content": []}})
         assert (await session.call_tool("echo", {"text": "x"})).text == "x"
-        assert session.oddities.late == 1
+        assert session.anomalies.late == 1
 
 
 async def test_a_deadline_cancels_at_the_server_and_says_that_the_call_may_have_run(server):
@@ -159,7 +159,7 @@ async def test_a_request_that_was_not_sent_yet_cannot_be_answered(server):
         await wait_until(lambda: server.gates)
         forged = find_sent(server, "tools/call")[0]["id"] + 1
         server.write({"id": forged, "result": {"content": [{"type": "text", "text": "forged"}]}})
-        await wait_until(lambda: session.oddities.late)
+        await wait_until(lambda: session.anomalies.late)
         for name in "ab":
             await wait_until(lambda name=name: name in server.gates)
             server.gates[name].set()
@@ -347,7 +347,7 @@ async def test_requests_beyond_the_budget_are_refused(server):
 
     async with await server.session(client=Client(sample=sample), limits=Limits(inbound=2)) as session:
         asked = [asyncio.ensure_future(server.ask("sampling/createMessage", {})) for _ in range(5)]
-        await wait_until(lambda: session.oddities.refused == 3)
+        await wait_until(lambda: session.anomalies.refused == 3)
         gate.set()
         answers = await asyncio.gather(*asked)
         assert sum("error" in answer for answer in answers) == 3
@@ -406,7 +406,7 @@ async def test_logs_beyond_the_budget_are_dropped_and_counted(server):
     async with await server.session(client=Client(on_log=heard.append)) as session:
         for i in range(250):
             server.notify("notifications/message", {"level": "info", "data": i})
-        await wait_until(lambda: len(heard) + session.oddities.dropped_logs == 250)
+        await wait_until(lambda: len(heard) + session.anomalies.dropped_logs == 250)
         assert len(heard) == 100
 
 

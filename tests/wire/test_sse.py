@@ -72,7 +72,7 @@ async def test_the_old_way_is_found_where_the_new_one_is_refused() -> None:
         site.over.clear()
         assert (await session.call_tool("echo", {"text": "old"})).text == "old"
         assert session.hello.protocol_version == "2024-11-05"
-        assert session.oddities.remarks == []
+        assert session.anomalies.remarks == []
 
 
 async def test_the_old_way_is_taken_at_once_where_it_is_asked_for() -> None:
@@ -87,7 +87,7 @@ async def test_the_old_way_is_taken_at_once_where_it_is_asked_for() -> None:
 async def test_a_server_that_is_only_called_sse_is_spoken_to_in_the_new_way_and_it_is_said() -> None:
     async with Site() as site, mooring.connect(site.url, transport="sse") as session:
         assert (await session.call_tool("echo", {"text": "new"})).text == "new"
-        (remark,) = session.oddities.remarks
+        (remark,) = session.anomalies.remarks
         assert "configured as sse" in remark
 
 
@@ -101,7 +101,7 @@ async def test_a_stream_that_names_no_endpoint_is_no_sign_of_the_old_way() -> No
     async with Site() as site:
         site.answers["GET"] = silent
         async with mooring.connect(site.url, transport="sse", limits=Limits(connect=1.5)) as session:
-            assert "configured as sse" in session.oddities.remarks[0]
+            assert "configured as sse" in session.anomalies.remarks[0]
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 415])

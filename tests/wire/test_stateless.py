@@ -379,7 +379,7 @@ async def test_a_server_that_will_not_tell_of_changes_is_left_alone() -> None:
     async with Site(stateless=True) as site:
         site.capabilities = {"tools": {"listChanged": True}}
         async with mooring.connect(site.url, client=Client(on_change=print)) as session:
-            await until(lambda: session.oddities.remarks)
+            await until(lambda: session.anomalies.remarks)
             with pytest.raises(RpcError):
                 await session.subscribe("a:b")
             assert len(site.said("subscriptions/listen")) == 2

@@ -42,15 +42,15 @@ async def test_lines_that_end_in_crlf_are_read(start):
 async def test_noise_is_counted_and_kept_and_costs_no_call(start):
     async with start("stdout_noise") as session:
         assert (await session.call_tool("fault")).text == "after noise"
-        assert session.oddities.noise == 9
-        assert "Listening on stdio" in session.oddities.last_noise
+        assert session.anomalies.noise == 9
+        assert "Listening on stdio" in session.anomalies.last_noise
 
 
 async def test_noise_is_kept_in_bounds(start):
     limits = Limits(noise_lines=2, noise_width=4)
     async with start("stdout_noise", limits=limits) as session:
-        assert len(session.oddities.last_noise) == 2
-        assert max(map(len, session.oddities.last_noise)) <= 4
+        assert len(session.anomalies.last_noise) == 2
+        assert max(map(len, session.anomalies.last_noise)) <= 4
 
 
 async def test_bytes_that_are_not_utf8_are_replaced(start):
@@ -110,14 +110,14 @@ async def test_an_endless_line_fails_none_of_several_calls(start):
         calls = [session.call_tool("fault") for _ in range(2)]
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [TimedOut, TimedOut]
-        assert session.oddities.too_large == 2
+        assert session.anomalies.too_large == 2
         assert await echo(session) == "hello"
 
 
 async def test_answers_under_wrong_ids_reach_nobody(start):
     async with start("wrong_id") as session:
         assert (await session.call_tool("fault")).text == "right"
-        assert session.oddities.unknown == 7
+        assert session.anomalies.unknown == 7
 
 
 async def test_an_id_that_comes_back_as_a_string_still_answers(start):
@@ -136,7 +136,7 @@ async def test_an_error_without_an_id_fails_none_of_several_calls(start):
     async with start("null_id_error", limits=Limits(call=SHORT)) as session:
         outcomes = await asyncio.gather(session.call_tool("fault"), session.call_tool("fault"), return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [TimedOut, TimedOut]
-        assert session.oddities.unknown == 2
+        assert session.anomalies.unknown == 2
 
 
 async def test_of_result_and_error_the_error_counts(start):
@@ -155,7 +155,7 @@ async def test_a_second_answer_is_counted(start):
     async with start("duplicate_reply") as session:
         assert (await session.call_tool("fault")).text == "first"
         assert await echo(session) == "hello"
-        assert session.oddities.late == 1
+        assert session.anomalies.late == 1
 
 
 async def test_a_half_line_costs_its_call_and_not_the_one_glued_to_it(start):

@@ -14,7 +14,7 @@ from mooring.serve.asking import NOBODY
 from mooring.serve.methods import Report
 from mooring.serve.params import Params
 from mooring.serve.upstream import ListRoots, OpenUpstream, Upstream, VisitTerms
-from mooring.wire.rpc.notes import LOG
+from mooring.wire.session.dialect import LOG
 
 VISIT_PATIENCE: Final = 45.0
 """Clients on the official SDK for TypeScript give up a request after 60 seconds; a login may take longer."""

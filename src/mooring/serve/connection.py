@@ -15,6 +15,7 @@ from mooring.serve.stateless import StatelessClients
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Transport
+from mooring.wire.session.dialect import McpDialect
 
 _METHODS: Final = (*METHODS, *handshake.OWN_METHODS, *stateless.OWN_METHODS)
 
@@ -30,7 +31,7 @@ class Connection:
             server=CLIENT,
             limits=options.limits,
             answers=self._list_answers(),
-            notes={handshake.INITIALIZED: self._handshake.on_initialized},
+            dialect=McpDialect({handshake.INITIALIZED: self._handshake.on_initialized}),
         )
         self._handshake.attach(self._peer)
 

@@ -19,8 +19,9 @@ from mooring.serve.caller import current_caller
 from mooring.serve.methods import Report
 from mooring.serve.params import CLIENT
 from mooring.serve.upstream import ListRoots, VisitTerms
-from mooring.wire.rpc.message import INVALID_PARAMS, MISSING_CAPABILITY
+from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.session.client import asked_as
+from mooring.wire.session.dialect import MISSING_CAPABILITY
 
 HOLD: Final = 600.0
 """How many seconds a client may take to come back with what it was asked for."""

@@ -23,15 +23,15 @@ from mooring.serve.params import CLIENT, Params, WantedNotices
 from mooring.serve.results import UNCACHED, complete_result
 from mooring.serve.tasks import ServedTask, ServedTasks, describe_task, describe_task_in_detail
 from mooring.serve.upstream import RequestTerms, Upstream
-from mooring.wire.rpc.inbound import RequestId, current_request
+from mooring.wire.rpc.dialect import RequestId
+from mooring.wire.rpc.inbound import current_request
 from mooring.wire.rpc.message import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    MISSING_CAPABILITY,
-    UNSUPPORTED_VERSION,
 )
 from mooring.wire.session.client import META, TASKS, ListName
+from mooring.wire.session.dialect import MISSING_CAPABILITY, UNSUPPORTED_VERSION
 
 VERSIONS: Final = ("2026-07-28",)
 LISTEN: Final = "subscriptions/listen"

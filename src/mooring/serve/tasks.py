@@ -15,7 +15,8 @@ from mooring.serve.held import HeldRequest, ignore_progress
 from mooring.serve.params import CLIENT
 from mooring.serve.results import complete_result, is_failure
 from mooring.wire.rpc.inbound import BUSY
-from mooring.wire.rpc.message import CANCELLED, INTERNAL_ERROR, INVALID_PARAMS, Fault
+from mooring.wire.rpc.message import INTERNAL_ERROR, INVALID_PARAMS, Fault
+from mooring.wire.session.dialect import CANCELLED
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
 

@@ -67,7 +67,6 @@ class _SdkTransport:
     """Lines between a client and a server of `fastmcp` or `mcp` that runs in a task of the same loop."""
 
     def __init__(self, server: object) -> None:
-        self.mirrors = None
         self.takes_headers = False
         self._server = server
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()

@@ -193,7 +193,6 @@ class Wire:
     """The transport between a client and a server in the same event loop."""
 
     def __init__(self, server: MemoryServer) -> None:
-        self.mirrors = None
         self.takes_headers = False
         self._server = server
         self._open = True

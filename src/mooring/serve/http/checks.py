@@ -8,7 +8,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from mooring.serve.http.token import AccessToken
-from mooring.wire.rpc.notes import Window
+from mooring.wire.session.dialect import Window
 
 PATH: Final = "/mcp"
 SERVER_PATHS: Final = "/servers/"

@@ -13,7 +13,6 @@ from mooring.serve.stateless import LISTEN, StatelessClients
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.message import (
     METHOD_NOT_FOUND,
-    MISSING_CAPABILITY,
     Fault,
     Frame,
     Message,
@@ -23,6 +22,7 @@ from mooring.wire.rpc.message import (
 )
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.session.dialect import MISSING_CAPABILITY, McpDialect
 
 STATUSES: Final = {METHOD_NOT_FOUND: 404, MISSING_CAPABILITY: 400}
 """Errors with a status of their own; with any other, the request as such was fine."""
@@ -32,7 +32,6 @@ class ExchangeTransport:
     """The way back of one request."""
 
     def __init__(self, budget: UnreadBudget) -> None:
-        self.mirrors = None
         self.takes_headers = False
         self.way = Outgoing(budget)
         self.status = 200
@@ -71,7 +70,7 @@ class StatelessExchange:
         self.transport = ExchangeTransport(budget)
         answers: dict[str, Responder] = {frame.method or "": partial(self._answer, clients, frame.method or "", params)}
         self._frame = frame
-        self._peer = Peer(self.transport, server=CLIENT, limits=limits, answers=answers, notes={})
+        self._peer = Peer(self.transport, server=CLIENT, limits=limits, answers=answers, dialect=McpDialect())
 
     def begin(self, body: bytes) -> Outgoing:
         """Take the request; returns the way of its answer."""

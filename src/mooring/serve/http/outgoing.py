@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from mooring.core.protocol.units import MIB
 from mooring.files.spill import SpillFile
-from mooring.wire.rpc.inbound import BUSY, RequestId
+from mooring.wire.rpc.dialect import RequestId
+from mooring.wire.rpc.inbound import BUSY
 from mooring.wire.rpc.message import Fault
 
 MOST_UNREAD: Final = 32 * MIB

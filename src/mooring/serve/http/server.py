@@ -23,13 +23,13 @@ from mooring.serve.params import CLIENT, Params, read_params
 from mooring.serve.stateless import LISTEN, VERSIONS, StatelessClients, check_meta
 from mooring.wire.rpc.inbound import BUSY
 from mooring.wire.rpc.message import (
-    HEADER_MISMATCH,
     METHOD_NOT_FOUND,
     Fault,
     Frame,
     Refusal,
     encode,
 )
+from mooring.wire.session.dialect import HEADER_MISMATCH
 
 T = TypeVar("T", bytes, bytearray)
 

@@ -13,7 +13,8 @@ from mooring.serve.caller import ServeOptions
 from mooring.serve.connection import Connection
 from mooring.serve.http.checks import RequestRefused
 from mooring.serve.http.outgoing import UNREAD, Outgoing, Spills, UnreadBudget
-from mooring.wire.rpc.inbound import BUSY, RequestId, current_request
+from mooring.wire.rpc.dialect import RequestId
+from mooring.wire.rpc.inbound import BUSY, current_request
 from mooring.wire.rpc.message import Fault, Frame, Message, Refusal, Request, Response, encode
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 
@@ -29,7 +30,6 @@ class SessionTransport:
     """The messages of one session. What belongs to a request goes the way of that request, all else the common way."""
 
     def __init__(self, budget: UnreadBudget) -> None:
-        self.mirrors = None
         self.takes_headers = False
         self.common = Outgoing(budget)
         """For what belongs to no request: read by the client's GET, if it makes one."""

@@ -48,7 +48,6 @@ class SseTransport:
     """A transport over the old pair of stream and endpoint; `open` comes before `start`."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
-        self.mirrors = None
         self.takes_headers = True
         self._loop = asyncio.get_running_loop()
         self._web = web

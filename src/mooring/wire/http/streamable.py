@@ -37,7 +37,6 @@ from mooring.wire.http.renewal import Renewal
 from mooring.wire.http.session import MEMORABLE, HttpSession
 from mooring.wire.http.web import Web
 from mooring.wire.rpc.message import Message, Notification, encode
-from mooring.wire.rpc.mirror import Mirror
 from mooring.wire.rpc.transport import Receiver, Withdrawal
 
 _LISTS: Final = ("tools", "resources", "prompts")
@@ -53,7 +52,6 @@ class HttpTransport:
     """A transport over streamable HTTP, in both eras: each request says by itself which one it belongs to."""
 
     def __init__(self, web: Web, *, server: str, limits: Limits) -> None:
-        self.mirrors: dict[str, tuple[Mirror, ...]] = {}
         self.takes_headers = True
         self._loop = asyncio.get_running_loop()
         self._web = web
@@ -82,7 +80,7 @@ class HttpTransport:
 
     def send(self, message: Message) -> None:
         self._last_notice -= 1
-        post = make_post(message, self._last_notice, self.mirrors)
+        post = make_post(message, self._last_notice)
         if self._closed:
             return
         if post.method == INITIALIZED:

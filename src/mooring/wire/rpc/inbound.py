@@ -10,15 +10,14 @@ from msgspec import Raw
 
 from mooring.core.protocol.limits import Limits
 from mooring.errors import RpcError
+from mooring.wire.rpc.anomalies import Anomalies
+from mooring.wire.rpc.dialect import RequestId
 from mooring.wire.rpc.message import INTERNAL_ERROR, METHOD_NOT_FOUND, Fault, Frame, Message, Refusal, Response
-from mooring.wire.rpc.oddities import Oddities
 
 Responder: TypeAlias = Callable[[Raw], Awaitable[Any]]
 """Answers requests of one method: raw parameters in, the result out; an RpcError refuses."""
 FindAnswers: TypeAlias = Callable[[], Mapping[str, Responder]]
 """What answers the other side while it works on one of our requests; what is missing there is answered as always."""
-RequestId: TypeAlias = int | str | float
-"""An id that the other side chose; JSON-RPC allows it a string or any number."""
 
 BUSY = -32000
 
@@ -34,13 +33,15 @@ class Inbound:
         answers: Mapping[str, Responder],
         reply: Callable[[Message], None],
         limits: Limits,
-        oddities: Oddities,
+        anomalies: Anomalies,
+        immediate_results: Mapping[str, Any],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._answers = answers
         self._reply = reply
         self._limit = limits.inbound
-        self._oddities = oddities
+        self._anomalies = anomalies
+        self._immediate_results = immediate_results
         self.asked: set[str] = set()
         """The methods that were asked for, of those that can be answered."""
         # What still has to be answered, by id; and every task that has not ended, including those that were cancelled
@@ -48,21 +49,21 @@ class Inbound:
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
         self._running: set[asyncio.Task[None]] = set()
 
-    def take(self, frame: Frame, find_answers: FindAnswers | None = None) -> None:
+    def begin_answer(self, frame: Frame, find_answers: FindAnswers | None = None) -> None:
         """Begin to answer a request, or refuse it at once; `find_answers` is of the request of ours it belongs to."""
         method = frame.method or ""
-        if method == "ping":
-            self._reply(Response(frame.id, {}))
+        if method in self._immediate_results:
+            self._reply(Response(frame.id, self._immediate_results[method]))
             return
         responder = self._answers.get(method)
         if responder is None:
             self._reply(Refusal(frame.id, Fault(METHOD_NOT_FOUND, f"Method not found: {method}")))
         elif len(self._tasks) >= self._limit or frame.id in self._tasks:
-            self._oddities.refused += 1
+            self._anomalies.refused += 1
             self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at a time, or a duplicate id")))
         else:
             own = find_answers() if find_answers is not None else {}
-            self._begin(frame, own.get(method, responder))
+            self._start_task(frame, own.get(method, responder))
 
     def is_answering(self) -> bool:
         """Whether the other side waits for an answer."""
@@ -86,7 +87,7 @@ class Inbound:
         if ending:
             await asyncio.wait(ending, timeout=seconds)
 
-    def _begin(self, frame: Frame, responder: Responder) -> None:
+    def _start_task(self, frame: Frame, responder: Responder) -> None:
         self.asked.add(frame.method or "")
         task = self._loop.create_task(self._answer(frame, responder))
         self._tasks[frame.id] = task

@@ -13,11 +13,6 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-# These three are new in the revision 2026-07-28.
-HEADER_MISMATCH = -32020
-MISSING_CAPABILITY = -32021
-UNSUPPORTED_VERSION = -32022
-CANCELLED = -32800
 
 _NO_MESSAGE = "an error without a message"
 
@@ -189,15 +184,3 @@ def _read_without_data(raw: Raw) -> dict[str, Any] | None:
         return {key: read(parts.get(key, ABSENT)) for key in ("code", "message")}
     except DecodeError:
         return None
-
-
-def add_progress_token(params: Any, token: int) -> Any:
-    """Ask for progress in a request's parameters, in place: a copy would be felt on every call."""
-    if params is UNSET:
-        return {"_meta": {"progressToken": token}}
-    if "_meta" in params:
-        # This one is copied: unlike the parameters around it, it belongs to the caller.
-        params["_meta"] = {**params["_meta"], "progressToken": token}
-    else:
-        params["_meta"] = {"progressToken": token}
-    return params

@@ -12,7 +12,6 @@ from msgspec import Struct
 from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits, Timeout, choose_look, measure_stop
 from mooring.core.protocol.raw import ABSENT
-from mooring.core.protocol.result import Progress
 from mooring.errors import (
     BadArguments,
     Clogged,
@@ -24,19 +23,16 @@ from mooring.errors import (
     TimedOut,
     TooLarge,
 )
+from mooring.wire.rpc.anomalies import Anomalies
+from mooring.wire.rpc.dialect import Dialect, OnProgress
 from mooring.wire.rpc.inbound import FindAnswers
-from mooring.wire.rpc.message import Frame, HeadedRequest, Notification, Request, add_progress_token
-from mooring.wire.rpc.oddities import Oddities
+from mooring.wire.rpc.message import Frame, HeadedRequest, Request
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.rpc.unreadable import AnswerTo, Claim, NoMessage, SomeAnswer, TheirMessage
-
-OnProgress: TypeAlias = Callable[[Progress], None]
 
 EndError: TypeAlias = Callable[["PendingRequest", bool], ServerError]
 """Makes the error for a request that the end of the connection fails; the flag says whether it may have run."""
 
-_UNCANCELLABLE = ("initialize", "server/discover")
-"""The protocol forbids cancelling `initialize`; `server/discover` takes its place in the revision 2026-07-28."""
 _SWEEP = 0.01
 """Deadlines are kept to within this many seconds, so that many of them cost one look."""
 
@@ -68,7 +64,8 @@ class Outbound:
         transport: Transport,
         server: str,
         limits: Limits,
-        oddities: Oddities,
+        anomalies: Anomalies,
+        dialect: Dialect,
         is_answering: Callable[[], bool] = lambda: False,
     ) -> None:
         """`is_answering` says whether the other side waits for an answer of ours."""
@@ -78,7 +75,8 @@ class Outbound:
         """Not sent yet, because the other side has enough to do. It cannot answer what it was never sent."""
         self._server = server
         self._limits = limits
-        self._oddities = oddities
+        self._anomalies = anomalies
+        self._dialect = dialect
         self._is_answering = is_answering
         self._loop = asyncio.get_running_loop()
         self._transport = transport
@@ -109,7 +107,7 @@ class Outbound:
         """
         self._last_key = key = self._last_key + 1
         if on_progress is not None:
-            params = add_progress_token(params, key)
+            params = self._dialect.add_progress_token(params, key)
         now = self._loop.time()
         if within.total is not None and now + within.total < until:
             until = now + within.total
@@ -175,7 +173,7 @@ class Outbound:
             return True
         withdrawal = self._transport.withdraw(key)
         # The notice goes out before `_forget`, which may send the next request in line.
-        if withdrawal == "running" and pending.request.method not in _UNCANCELLABLE:
+        if withdrawal == "running" and pending.request.method not in self._dialect.uncancellable:
             self._notify_cancelled(key, reason)
         self._forget(key)
         return withdrawal != "unsent"
@@ -250,10 +248,13 @@ class Outbound:
                 _fail(pending, error)
 
     def _notify_cancelled(self, key: int, reason: str) -> None:
+        cancellation = self._dialect.make_cancellation(key, reason)
+        if cancellation is None:
+            return
         try:
-            self._transport.send(Notification("notifications/cancelled", {"requestId": key, "reason": reason}))
+            self._transport.send(cancellation)
         except Clogged:
-            self._oddities.unsent += 1
+            self._anomalies.unsent += 1
 
     def _find_claimed(self, claim: Claim) -> PendingRequest | None:
         match claim:

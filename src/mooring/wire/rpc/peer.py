@@ -1,20 +1,19 @@
 """One end of a connection: requests from this side, requests from the other, and notifications both ways."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from math import inf
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
-from msgspec import UNSET, DecodeError, Raw, Struct
-from msgspec.json import Decoder
+from msgspec import UNSET, DecodeError, Raw
 
 from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits, Timeout
-from mooring.core.protocol.raw import ABSENT, read_as
-from mooring.core.protocol.result import Progress
+from mooring.core.protocol.raw import ABSENT
 from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
-from mooring.wire.rpc.inbound import FindAnswers, Inbound, RequestId, Responder
+from mooring.wire.rpc.anomalies import Anomalies
+from mooring.wire.rpc.dialect import Dialect, OnProgress, RequestId
+from mooring.wire.rpc.inbound import FindAnswers, Inbound, Responder
 from mooring.wire.rpc.message import (
     INTERNAL_ERROR,
     Fault,
@@ -24,16 +23,12 @@ from mooring.wire.rpc.message import (
     Refusal,
     Request,
     Response,
-    add_progress_token,
     decode,
     is_error,
     normalize_id,
     read_fault,
 )
-from mooring.wire.rpc.mirror import Mirror
-from mooring.wire.rpc.notes import NoteListener, Notes
-from mooring.wire.rpc.oddities import Oddities
-from mooring.wire.rpc.outbound import OnProgress, Outbound, PendingRequest
+from mooring.wire.rpc.outbound import Outbound, PendingRequest
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.rpc.unreadable import ENDS, AnswerTo, Claim, identify, salvage
 
@@ -64,21 +59,6 @@ class Ask(Protocol):
     ) -> Coroutine[Any, Any, T]: ...
 
 
-class _ProgressNote(Struct, rename="camel"):
-    progress_token: Any = None
-    progress: float = 0.0
-    total: float | None = None
-    message: str | None = None
-
-
-class _CancelNote(Struct, rename="camel"):
-    request_id: Any = None
-
-
-_progress_note = Decoder(_ProgressNote)
-_cancel_note = Decoder(_CancelNote)
-
-
 class Peer:
     """Speaks JSON-RPC over a transport, which it owns from here on.
 
@@ -93,18 +73,18 @@ class Peer:
         server: str,
         limits: Limits,
         answers: Mapping[str, Responder],
-        notes: Mapping[str, NoteListener],
+        dialect: Dialect,
     ) -> None:
         self.server = server
         self.limits = limits
-        self.oddities = Oddities()
+        self.anomalies = Anomalies()
         self._loop = asyncio.get_running_loop()
         self._transport = transport
-        self._followed: dict[int, OnProgress] = {}
+        self._dialect = dialect
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
-        self._inbound = Inbound(answers, self._reply, limits, self.oddities)
-        self._outbound = Outbound(transport, server, limits, self.oddities, self._inbound.is_answering)
-        self._notes = Notes(notes, limits, self.oddities)
+        self._inbound = Inbound(answers, self._reply, limits, self.anomalies, dialect.immediate_results)
+        self._outbound = Outbound(transport, server, limits, self.anomalies, dialect, self._inbound.is_answering)
+        dialect.start(self)
         transport.start(self)
 
     async def request(
@@ -144,19 +124,6 @@ class Peer:
             raise RpcError(self.server, fault.code, fault.message, fault.data, stage=stage)
         return read(self.server, about, frame.result)
 
-    @contextmanager
-    def follow_progress(self, on_progress: OnProgress | None, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Hear of progress for longer than one request takes, as a task does; yields parameters that ask for it."""
-        if on_progress is None:
-            yield params
-            return
-        token = self._outbound.new_key()
-        self._followed[token] = on_progress
-        try:
-            yield add_progress_token({**params}, token)
-        finally:
-            del self._followed[token]
-
     def post(self, method: str, params: Any) -> None:
         """Send a request whose answer nobody waits for; the answer is counted as late."""
         self._send(Request(self._outbound.new_key(), method, params))
@@ -164,11 +131,6 @@ class Peer:
     def notify(self, method: str, params: Any = UNSET) -> None:
         """Send a notification."""
         self._send(Notification(method, params))
-
-    @property
-    def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
-        """By tool, the arguments to repeat outside a message; `None` where the transport has no such place."""
-        return self._transport.mirrors
 
     @property
     def takes_headers(self) -> bool:
@@ -203,12 +165,24 @@ class Peer:
         self._inbound.stop()
         if not self._ending.done():
             self._ending.set_result(Ending("closed from this side"))
-            self._notes.close()
+            self._dialect.close()
             # Before the transport, which can still say what it has not sent: that has certainly not run.
             self._outbound.close()
             self._transport.close()
         await self._inbound.wait_stopped(self.limits.farewell)
         await self._transport.wait_closed()
+
+    # What the dialect calls: see `Connection`.
+
+    def new_key(self) -> int:
+        return self._outbound.new_key()
+
+    def prolong(self, key: int) -> OnProgress | None:
+        return self._outbound.prolong(key)
+
+    def cancel_answer(self, key: object) -> None:
+        if _is_id(key):
+            self._inbound.cancel(key)
 
     # What the transport calls: see `Receiver`.
 
@@ -252,10 +226,10 @@ class Peer:
         return None if pending is None else pending.due
 
     def remark(self, words: str) -> None:
-        self.oddities.remark(words)
+        self.anomalies.remark(words)
 
     def lose_message(self, claim: Claim, limit: int | None = None) -> None:
-        self.oddities.too_large += 1
+        self.anomalies.too_large += 1
         self._outbound.fail_oversized(claim, limit or self.limits.line)
 
     def fail_request(self, key: int, error: ServerError) -> None:
@@ -268,38 +242,38 @@ class Peer:
     def end(self, ending: Ending) -> None:
         if not self._ending.done():
             self._ending.set_result(ending)
-            self._notes.close()
+            self._dialect.close()
             self._outbound.die(ending)
             self._inbound.stop()
 
     def _dispatch(self, frame: Frame, line: bytes, about: int | None = None) -> None:
         """Sort a frame that isn't simply the answer to a request of ours; it may be `about` one."""
         if frame.method is not None:
-            self._take_their_message(frame.method, frame, about)
+            self._receive_their_message(frame.method, frame, about)
         elif frame.result or frame.error or normalize_id(frame.id) in self._outbound.pending:
-            self._take_answer(frame)
+            self._settle_answer(frame)
         else:
             self._add_noise(line)
 
-    def _take_their_message(self, method: str, frame: Frame, about: int | None) -> None:
-        # MCP does not allow a null id; there is nothing that an answer to it could name.
+    def _receive_their_message(self, method: str, frame: Frame, about: int | None) -> None:
+        # A null id counts as none: there is nothing that an answer to it could name.
         if frame.id is UNSET or frame.id is None:
-            self._take_note(method, frame.params)
+            self._dialect.receive_notification(method, frame.params)
         elif _is_id(frame.id):
             pending = None if about is None else self._outbound.pending.get(about)
-            self._inbound.take(frame, None if pending is None else pending.find_answers)
+            self._inbound.begin_answer(frame, None if pending is None else pending.find_answers)
         else:
-            self.oddities.malformed += 1
+            self.anomalies.malformed += 1
 
-    def _take_answer(self, frame: Frame) -> None:
+    def _settle_answer(self, frame: Frame) -> None:
         key = normalize_id(frame.id)
         pending = self._find_pending(key, frame)
         if pending is not None:
             self._outbound.settle(pending, frame)
         elif key is not None and self._outbound.has_used(key):
-            self.oddities.late += 1
+            self.anomalies.late += 1
         else:
-            self.oddities.unknown += 1
+            self.anomalies.unknown += 1
 
     def _find_pending(self, key: int | None, frame: Frame) -> PendingRequest | None:
         if key is not None:
@@ -309,35 +283,6 @@ class Peer:
         if frame.id is None and frame.error:
             return self._outbound.find_only()
         return None
-
-    def _take_note(self, method: str, params: Raw) -> None:
-        match method:
-            case "notifications/progress":
-                self._take_progress(params)
-            case "notifications/cancelled":
-                self._take_cancellation(params)
-            case _:
-                self._notes.take(method, params)
-
-    def _take_progress(self, params: Raw) -> None:
-        try:
-            note = read_as(_progress_note, params)
-        except DecodeError:
-            self.oddities.malformed += 1
-            return
-        token = normalize_id(note.progress_token) or 0
-        listener = self._followed.get(token) or self._outbound.prolong(token)
-        if listener is not None:
-            self._notes.take_progress(listener, Progress(note.progress, note.total, note.message))
-
-    def _take_cancellation(self, params: Raw) -> None:
-        try:
-            key = read_as(_cancel_note, params).request_id
-        except DecodeError:
-            self.oddities.malformed += 1
-            return
-        if _is_id(key):
-            self._inbound.cancel(key)
 
     def _receive_unreadable(self, line: bytes) -> None:
         if not line.strip():
@@ -351,13 +296,13 @@ class Peer:
             self._outbound.fail_unreadable(claim)
 
     def _add_noise(self, line: bytes) -> None:
-        self.oddities.add_noise(line, self.limits.noise_lines, self.limits.noise_width)
+        self.anomalies.add_noise(line, self.limits.noise_lines, self.limits.noise_width)
 
     def _send(self, message: Message) -> None:
         try:
             self._transport.send(message)
         except Clogged:
-            self.oddities.unsent += 1
+            self.anomalies.unsent += 1
 
     def _reply(self, message: Message) -> None:
         try:

@@ -6,7 +6,6 @@ from typing import Literal, Protocol, TypeAlias
 from mooring.core.protocol.failure import Ending
 from mooring.errors import ServerError
 from mooring.wire.rpc.message import Frame, Message
-from mooring.wire.rpc.mirror import Mirror
 from mooring.wire.rpc.unreadable import Claim
 
 Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
@@ -43,10 +42,6 @@ class Receiver(Protocol):
 
 class Transport(Protocol):
     """One connection. A transport sees whole messages, because some need to know what they carry."""
-
-    @property
-    def mirrors(self) -> dict[str, tuple[Mirror, ...]] | None:
-        """By tool, the arguments to repeat outside the message; `None` where there is nothing outside it."""
 
     @property
     def takes_headers(self) -> bool:

@@ -13,7 +13,7 @@ from mooring.core.protocol.server_info import Implementation
 from mooring.errors import RpcError, Stage
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.message import INVALID_PARAMS
-from mooring.wire.rpc.notes import LOG, NoteListener
+from mooring.wire.session.dialect import LOG, NotificationListener
 
 ListName: TypeAlias = Literal["tools", "resources", "prompts"]
 Respond: TypeAlias = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -95,9 +95,9 @@ class Client(Struct, frozen=True, kw_only=True):
             answers["elicitation/create"] = _respond(self.elicit)
         return answers
 
-    def notes(self) -> dict[str, NoteListener]:
+    def notes(self) -> dict[str, NotificationListener]:
         """A function for each notification that is listened to; one that cannot be read is ignored."""
-        notes: dict[str, NoteListener] = {}
+        notes: dict[str, NotificationListener] = {}
         if (on_change := self.on_change) is not None:
             notes["notifications/tools/list_changed"] = lambda _: on_change("tools")
             notes["notifications/resources/list_changed"] = lambda _: on_change("resources")
@@ -149,7 +149,7 @@ def _read_object(params: Raw) -> dict[str, Any]:
     return found
 
 
-def _listen_for_text(key: str, listener: Callable[[str], None]) -> NoteListener:
+def _listen_for_text(key: str, listener: Callable[[str], None]) -> NotificationListener:
     def note(params: Raw) -> None:
         try:
             text = _read_object(params).get(key)
@@ -161,7 +161,7 @@ def _listen_for_text(key: str, listener: Callable[[str], None]) -> NoteListener:
     return note
 
 
-def _listen_for_logs(listener: Callable[[LogMessage], None]) -> NoteListener:
+def _listen_for_logs(listener: Callable[[LogMessage], None]) -> NotificationListener:
     def note(params: Raw) -> None:
         try:
             message = read_as(_log, params)

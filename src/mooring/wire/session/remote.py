@@ -179,7 +179,7 @@ class _Attempt:
             session = await self.http(hint)
         except HttpError:
             raise refusal from None
-        session.oddities.remark(f"{self._server} is configured as sse, but speaks streamable HTTP: change its type.")
+        session.anomalies.remark(f"{self._server} is configured as sse, but speaks streamable HTTP: change its type.")
         return session
 
     async def _negotiate(

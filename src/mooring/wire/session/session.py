@@ -18,14 +18,13 @@ from mooring.core.protocol.server_info import Hello
 from mooring.core.protocol.skill import EXTENSION, ServerSkill
 from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ConfigError, ProtocolError, RpcError, ServerError
+from mooring.wire.rpc.anomalies import Anomalies
 from mooring.wire.rpc.inbound import FindAnswers
-from mooring.wire.rpc.notes import NoteListener
-from mooring.wire.rpc.oddities import Oddities
-from mooring.wire.rpc.outbound import OnProgress
 from mooring.wire.rpc.peer import Ask, Peer, Read
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session import answers
 from mooring.wire.session.client import Client, declare_capabilities
+from mooring.wire.session.dialect import McpDialect, NotificationListener, OnProgress
 from mooring.wire.session.handshake import Handshake
 from mooring.wire.session.listing import PROMPTS, RESOURCES, SKILLS, TEMPLATES, TOOLS, Listable, fetch_all
 from mooring.wire.session.tasks import STATUS, Tasks
@@ -88,12 +87,13 @@ async def connect(
 
 
 def make_peer(
-    transport: Transport, server: str, client: Client, limits: Limits, notes: Mapping[str, NoteListener]
+    transport: Transport, server: str, client: Client, limits: Limits, notes: Mapping[str, NotificationListener]
 ) -> tuple[Peer, Tasks]:
     """A peer on a transport that passes notifications to the client, and the tasks whose states it reports."""
-    tasks = Tasks()
-    all_notes = {**client.notes(), STATUS: tasks.on_status, **notes}
-    peer = Peer(transport, server=server, limits=limits, answers=client.answers(), notes=all_notes)
+    dialect = McpDialect()
+    tasks = Tasks(dialect)
+    dialect.listeners = {**client.notes(), STATUS: tasks.on_status, **notes}
+    peer = Peer(transport, server=server, limits=limits, answers=client.answers(), dialect=dialect)
     return peer, tasks
 
 
@@ -129,9 +129,9 @@ class Session:
         return self._era.name
 
     @property
-    def oddities(self) -> Oddities:
+    def anomalies(self) -> Anomalies:
         """What the server did that the protocol does not allow."""
-        return self._peer.oddities
+        return self._peer.anomalies
 
     @property
     def in_flight(self) -> int:
@@ -375,7 +375,7 @@ class Session:
                 within=Timeout(idle, None), until=until, find_answers=find_answers, headers=headers,
             )  # fmt: skip
 
-        with self._peer.follow_progress(on_progress, params) as followed:
+        with self._tasks.follow_progress(on_progress, params) as followed:
             created = await ask("tools/call", {**followed, "task": task}, within.idle)
             raw = await self._tasks.finish(self._peer, created, ask, within.idle, until)
         return answers.read_result(self.server, params["name"], raw)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
@@ -21,17 +21,18 @@ from mooring.core.protocol.server_info import Hello, Implementation
 from mooring.core.protocol.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
 from mooring.wire.rpc.inbound import FindAnswers, Responder
-from mooring.wire.rpc.message import HEADER_MISMATCH, UNSUPPORTED_VERSION, encode
-from mooring.wire.rpc.mirror import Flaw, find_mirrors
-from mooring.wire.rpc.notes import NoteListener
-from mooring.wire.rpc.outbound import OnProgress
+from mooring.wire.rpc.message import encode
 from mooring.wire.rpc.peer import FOREVER, Ask, Peer, Read
 from mooring.wire.session import answers
 from mooring.wire.session.client import META, TASKS, Client, asked_as
+from mooring.wire.session.dialect import HEADER_MISMATCH, UNSUPPORTED_VERSION, NotificationListener, OnProgress
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
 from mooring.wire.session.listing import TOOLS, fetch_all
 from mooring.wire.session.subscription import Subscription
 from mooring.wire.session.task_extension import STATUS, GatherInput, TaskExtension
+
+if TYPE_CHECKING:
+    from mooring.wire.session.header_params import HeaderParam
 
 T = TypeVar("T")
 
@@ -87,6 +88,7 @@ class Stateless:
     def __init__(self, client: Client) -> None:
         self._answers: dict[str, Responder] = client.answers()
         self._meta = _client_meta(client)
+        self._header_params: dict[str, tuple[HeaderParam, ...]] = {}
         self._tasks = TaskExtension()
         self._subscription = Subscription(client, self.add_meta)
         self._emulated: dict[str, Callable[[Mapping[str, Any]], Awaitable[None]]] = {
@@ -96,7 +98,7 @@ class Stateless:
         }
 
     @property
-    def notes(self) -> dict[str, NoteListener]:
+    def notes(self) -> dict[str, NotificationListener]:
         """The notifications that this era itself listens to."""
         return {STATUS: self._tasks.on_status, **self._subscription.notes}
 
@@ -116,15 +118,17 @@ class Stateless:
 
     def select_tools(self, tools: Listing[Tool]) -> Listing[Tool]:
         """Reject tools whose `x-mcp-header` annotations are invalid, as the protocol demands of clients over HTTP."""
-        if self._peer.mirrors is None:
+        if not self._peer.takes_headers:
             return tools  # over pipes there are no headers, and the annotations mean nothing
-        self._peer.mirrors.clear()
+        from mooring.wire.session.header_params import Flaw, find_header_params  # only HTTP needs it
+
+        self._header_params.clear()
         kept: list[Tool] = []
         rejected = list(tools.rejected)
         for tool in tools.items:
             try:
-                if found := find_mirrors(tool.input_schema):
-                    self._peer.mirrors[tool.name] = found
+                if found := find_header_params(tool.input_schema):
+                    self._header_params[tool.name] = found
                 kept.append(tool)
             except Flaw as flaw:
                 rejected.append(Rejected(tool.name, str(flaw)))
@@ -177,7 +181,7 @@ class Stateless:
             until = min(until, asyncio.get_running_loop().time() + within.total)
         # The total covers all rounds together, so it becomes a moment; silence is allowed again in each.
         within = Timeout(within.idle, None)
-        ask = self._peer.request if headers is None else partial(self._peer.request, headers=headers)
+        ask = partial(self._ask_over_http, headers) if self._peer.takes_headers else self._peer.request
         raw = await self._once(ask, method, params, within, until, stage, on_progress)
         if _type_of(raw) != "complete":
             gather = partial(self._gather_input, find_answers)
@@ -200,7 +204,7 @@ class Stateless:
                 within=within, until=until, stage=stage, on_progress=on_progress,
             )  # fmt: skip
         except RpcError as error:
-            if error.code != HEADER_MISMATCH or method != "tools/call" or self._peer.mirrors is None:
+            if error.code != HEADER_MISMATCH or method != "tools/call" or not self._peer.takes_headers:
                 raise
         # The tool may have changed which arguments it wants as headers. The call was refused before it ran (-32020),
         # so it may be sent again.
@@ -209,6 +213,24 @@ class Stateless:
             method, self.add_meta(params), answers.keep_raw,
             within=within, until=until, stage=stage, on_progress=on_progress,
         )  # fmt: skip
+
+    def _ask_over_http(
+        self,
+        headers: Mapping[str, str] | None,
+        method: str,
+        params: Any,
+        read: Read[T],
+        about: str = "",
+        **options: Any,
+    ) -> Coroutine[Any, Any, T]:
+        """Make a request with the caller's headers, and those that repeat the arguments of a call."""
+        repeated: dict[str, str] = {}
+        if method == "tools/call":
+            for param in self._header_params.get(params["name"], ()):
+                repeated |= param.header(params.get("arguments"))
+        if repeated:
+            headers = {**(headers or {}), **repeated}
+        return self._peer.request(method, params, read, about, headers=headers, **options)
 
     async def _relist(self, until: float) -> None:
         async def fetch(method: str, params: dict[str, Any]) -> Raw:

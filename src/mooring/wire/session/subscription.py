@@ -8,10 +8,10 @@ from msgspec import Raw
 
 from mooring.core.protocol.server_info import Hello
 from mooring.errors import RpcError, ServerError, TimedOut
-from mooring.wire.rpc.notes import NoteListener
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session import answers
 from mooring.wire.session.client import Client, ListName
+from mooring.wire.session.dialect import NotificationListener
 
 AddMeta: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Adds what every request must carry to its parameters."""
@@ -39,7 +39,7 @@ class Subscription:
         self._lock = asyncio.Lock()
 
     @property
-    def notes(self) -> dict[str, NoteListener]:
+    def notes(self) -> dict[str, NotificationListener]:
         return {_ACKNOWLEDGED: self._on_acknowledged}
 
     def begin(self, peer: Peer, hello: Hello) -> None:

@@ -11,10 +11,11 @@ from mooring.core.protocol.limits import Timeout
 from mooring.core.protocol.raw import ABSENT, read_as
 from mooring.core.protocol.result import TaskState
 from mooring.errors import ProtocolError, RpcError, TimedOut
-from mooring.wire.rpc.message import CANCELLED, read_fault
+from mooring.wire.rpc.message import read_fault
 from mooring.wire.rpc.peer import Ask, Peer
 from mooring.wire.session import answers
 from mooring.wire.session.client import report_task
+from mooring.wire.session.dialect import CANCELLED
 from mooring.wire.session.tasks import Polls
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ from mooring.core.protocol.result import TaskState
 from mooring.errors import ProtocolError, TimedOut
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.client import report_task
+from mooring.wire.session.dialect import McpDialect
 
 Ask: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
 """Requests a method with parameters; the last argument is how many seconds of silence are allowed."""
@@ -53,7 +54,8 @@ _task = Decoder(Task)
 class Tasks:
     """The tasks under way on one connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: McpDialect) -> None:
+        self.follow_progress = dialect.follow_progress
         self._polls = Polls()
 
     def on_status(self, params: Raw) -> None:

@@ -82,7 +82,6 @@ class StdioTransport:
         ended: Callable[[], Awaitable[Ending]] | None = None,
         close_pipe: Callable[[int], object] = os.close,
     ) -> None:
-        self.mirrors = None
         self.takes_headers = False
         self._loop = asyncio.get_running_loop()
         self._stdout = stdout

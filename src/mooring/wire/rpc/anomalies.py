@@ -7,7 +7,7 @@ from msgspec import Struct, field
 _REMARKS = 20
 
 
-class Oddities(Struct):
+class Anomalies(Struct):
     """The tally of one connection. None of these has affected a call other than the one it concerned."""
 
     noise: int = 0

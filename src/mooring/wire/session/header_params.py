@@ -4,7 +4,6 @@ The schema says so with `x-mcp-header`, which is new in the revision 2026-07-28.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -12,15 +11,13 @@ from typing import Any, Final, TypeAlias
 from msgspec import DecodeError, Raw, Struct
 
 from mooring.core.protocol.raw import read
+from mooring.wire.http.post import PROTOCOL_PREFIX, header_value
 
 ArgumentPath: TypeAlias = tuple[str, ...]
 PlacedSchema: TypeAlias = tuple[ArgumentPath | None, dict[str, Any]]
 """A schema and where it is; the path is `None` where no chain of properties leads there."""
 
 _KEY: Final = "x-mcp-header"
-_PLAIN = r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|"
-"""A value that arrives as it was sent: printable ASCII without spaces at its ends, or nothing."""
-_SENTINEL = r"(?s)=\?base64\?.*\?="
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPES = ("string", "integer", "boolean")
 _SAFE = 2**53 - 1
@@ -31,7 +28,7 @@ _MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "defini
 """Keywords whose values hold schemas by name: a name is never an annotation."""
 
 
-class Mirror(Struct, frozen=True):
+class HeaderParam(Struct, frozen=True):
     """One argument, by its path, and the header that repeats it."""
 
     path: ArgumentPath
@@ -49,7 +46,7 @@ class Flaw(Exception):
     """A tool's schema asks for a header that cannot be sent; the message says which and why."""
 
 
-def find_mirrors(schema: Raw) -> tuple[Mirror, ...]:
+def find_header_params(schema: Raw) -> tuple[HeaderParam, ...]:
     """The arguments that a tool's schema wants repeated. Raises: Flaw where it asks for what cannot be done."""
     text = bytes(schema)
     # Nearly every schema ends here, unread. An escape may hide the key, so those with one are read.
@@ -59,16 +56,9 @@ def find_mirrors(schema: Raw) -> tuple[Mirror, ...]:
         annotated = _find_annotated(read(schema))
     except DecodeError as error:
         raise Flaw(f"its schema cannot be read: {error}") from error
-    mirrors = tuple(_make_mirror(path, inner) for path, inner in annotated)
-    _refuse_doubles(mirrors)
-    return mirrors
-
-
-def header_value(text: str) -> str:
-    """The text as the value of a header: unchanged where that is safe, else in Base64 between markers."""
-    if re.fullmatch(_PLAIN, text) and not re.fullmatch(_SENTINEL, text):
-        return text
-    return f"=?base64?{b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
+    params = tuple(_make_header_param(path, inner) for path, inner in annotated)
+    _refuse_doubles(params)
+    return params
 
 
 def _format_value(argument: Any) -> str | None:
@@ -125,7 +115,7 @@ def _place(parent: ArgumentPath | None, schemas: dict[str, Any]) -> Iterator[tup
         yield None if parent is None else (*parent, name), schema
 
 
-def _make_mirror(path: ArgumentPath | None, schema: dict[str, Any]) -> Mirror:
+def _make_header_param(path: ArgumentPath | None, schema: dict[str, Any]) -> HeaderParam:
     if not path:
         raise Flaw(f"{_KEY} is not reached by a chain of properties")
     argument = ".".join(path)
@@ -134,12 +124,12 @@ def _make_mirror(path: ArgumentPath | None, schema: dict[str, Any]) -> Mirror:
         raise Flaw(f"the {_KEY} of its argument {argument} cannot be part of a header's name")
     if schema.get("type") not in _TYPES:
         raise Flaw(f"its argument {argument} has an {_KEY} but is not a string, integer or boolean")
-    return Mirror(path, f"Mcp-Param-{name}")
+    return HeaderParam(path, f"{PROTOCOL_PREFIX}Param-{name}")
 
 
-def _refuse_doubles(mirrors: tuple[Mirror, ...]) -> None:
+def _refuse_doubles(params: tuple[HeaderParam, ...]) -> None:
     # Names of headers don't differ by case. Of several doubles the first in the alphabet is named.
-    names = sorted(mirror.name.lower() for mirror in mirrors)
+    names = sorted(param.name.lower() for param in params)
     for name, following in pairwise(names):
         if name == following:
             raise Flaw(f"two of its arguments use the header {name}")
