@@ -1,5 +1,5 @@
-"""`data/fresh.json` asks for tools in words written by somebody who did not know the search: whole, true to the tools,
-and never asked before."""
+"""`data/fresh.json` and `data/typed.json` ask for tools in words written by somebody who did not know the search: whole,
+true to the tools, and never asked before."""
 
 import re
 from collections import Counter
@@ -20,6 +20,7 @@ MOST = 6
 """Rows of a kind that one server may have."""
 
 FRESH = load_requests(DATA / "fresh.json")
+TYPED = load_requests(DATA / "typed.json")
 
 
 def test_each_kind_has_its_number_of_requests() -> None:
@@ -33,7 +34,13 @@ def test_every_second_of_a_kind_is_held_back() -> None:
 
 def test_every_tool_that_would_do_exists() -> None:
     tools = load_tools()
-    assert [request.words for request in FRESH if not request.right or not request.right <= tools.keys()] == []
+    asked = [*FRESH, *TYPED]
+    assert [request.words for request in asked if not request.right or not request.right <= tools.keys()] == []
+
+
+def test_what_people_type_is_asked_in_every_kind() -> None:
+    assert len(TYPED) > 150
+    assert {request.kind for request in TYPED} == set(COUNTS)
 
 
 def test_no_server_has_too_many_requests_of_a_kind() -> None:
@@ -42,8 +49,8 @@ def test_no_server_has_too_many_requests_of_a_kind() -> None:
 
 
 def test_no_request_is_asked_twice() -> None:
-    asked = Counter(_plain(request.words) for request in [*FRESH, *load_requests()])
-    assert [words for words in map(_plain, (request.words for request in FRESH)) if asked[words] > 1] == []
+    asked = Counter(_plain(request.words) for request in [*FRESH, *TYPED, *load_requests()])
+    assert [words for words, times in asked.items() if times > 1] == []
 
 
 def _plain(words: str) -> str:

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.errors import FileError
-from mooring.tools.search.lexicon import load_lexicon
-from mooring.tools.search.spelling import Spelling, edit_distance
-from mooring.tools.search.table import read_lines
-from mooring.tools.search.translation import join_separable_verbs, read_translations, translate
+from mooring.tools.search.lexicon import load_lexicon, read_lines, read_translations, translate
+from mooring.tools.search.request import KnownWords, edit_distance
 from mooring.tools.search.words import split_name, split_prose, split_request, stem, stem_phrase
 
 WORDS = st.text("abcdefgh", max_size=8)
@@ -66,9 +64,6 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
     [
         ("erstelle", [("create",)]),
         ("exportiert", [("export",)]),
-        ("geloscht", [("delete",)]),
-        ("loeschen", [("delete",)]),
-        ("textdatei", [("text",), ("file",)]),
         ("archivo", [("file",)]),
         ("archivos", [("file",)]),
         ("enviame", [("send",)]),
@@ -80,22 +75,8 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
         ("xyzzy", []),
     ],
 )
-def test_words_of_other_languages_and_their_compounds_are_translated(word: str, english: list[tuple[str, ...]]) -> None:
+def test_words_of_other_languages_are_translated(word: str, english: list[tuple[str, ...]]) -> None:
     assert [choice[:1] for choice in translate(word)] == english
-
-
-@pytest.mark.parametrize(
-    ("said", "whole"),
-    [
-        ("lade die datei herunter", "herunterlade die datei"),
-        ("schalte das licht aus und lies den text vor", "ausschalte das licht und vorlies den text"),
-        ("gib das dokument frei", "freigib das dokument"),
-        ("die datei aus dem ordner", "die datei aus dem ordner"),
-        ("what is a pull request an", "what is a pull request an"),
-    ],
-)
-def test_german_verbs_are_put_together_again(said: str, whole: str) -> None:
-    assert join_separable_verbs(said.split()) == whole.split()
 
 
 def test_every_line_of_the_table_of_other_languages_gives_english_and_at_most_four_columns_of_words() -> None:
@@ -131,7 +112,7 @@ def test_every_phrase_of_the_tables_has_words() -> None:
 
 def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_that_means_something_else() -> None:
     known, named = load_lexicon(), {word for pair in load_tools() for name in pair for word in split_name(name)}
-    english = named.union(known.known_words, known.stop_words, known.fillers, known.base_forms)
+    english = named.union(known.known_words, known.stop_words)
     choices: dict[str, set[str]] = {}
     for meant, words in read_translations():
         for word in words:
@@ -142,7 +123,7 @@ def test_no_word_of_another_language_is_an_english_one_of_the_tables_or_a_tool_t
 def _agree(word: str, english: set[str]) -> bool:
     """Whether one of these means the same, or all say nothing."""
     known = load_lexicon()
-    senses = {stem(known.base_forms.get(word, word)), *known.concepts.get(stem(known.base_forms.get(word, word)), ())}
+    senses = {stem(word), *known.concepts.get(stem(word), ())}
     others = {sense for other in english for sense in (stem_phrase(other), *known.concepts.get(stem_phrase(other), ()))}
     return not senses.isdisjoint(others) or known.stop_words.issuperset({word, *english})
 
@@ -168,8 +149,8 @@ def test_a_distance_is_exact_up_to_the_most_that_is_asked_for(one: str, other: s
 @given(word=st.text("abcdefgh", min_size=4, max_size=12), at=st.integers(0, 11))
 def test_a_word_that_lost_a_letter_is_found_again(word: str, at: int) -> None:
     at %= len(word)
-    assert word in Spelling([word, "zzzz"]).suggest(word[:at] + word[at + 1 :])
+    assert word in KnownWords([word, "zzzz"]).suggest(word[:at] + word[at + 1 :])
 
 
 def test_only_the_nearest_words_are_taken() -> None:
-    assert set(Spelling(["collections", "connections"]).suggest("colections")) == {"collections"}
+    assert set(KnownWords(["collections", "connections"]).suggest("colections")) == {"collections"}

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from heapq import nsmallest
 from itertools import chain, islice
@@ -43,8 +44,6 @@ _CLOSE_LOOK = 60
 _WHOLE_NAME, _NAMED_SERVER, _OTHER_ACTION = 1.0, 1.3, 0.9
 # Lifts a weak likeness to a word of a name: a synonym counts nearly as much of the name as the word itself.
 _NAME_LIKENESS = 0.4
-# How well an action has to fit the request to be what was asked for.
-_WANTED = 0.3
 
 
 class Index:
@@ -216,11 +215,10 @@ class Index:
 
     def _refine(self, scores: Scores, best: Iterable[int], request: Iterable[Readings]) -> Scores:
         meant = _best_readings(request)
-        actions = load_lexicon().actions.intersection(meant)
-        wanted = {action for action in actions if meant[action] > _WANTED}
+        wanted = load_lexicon().actions.intersection(meant)
         return {place: scores[place] * self._fit(place, meant, wanted) for place in best}
 
-    def _fit(self, place: int, meant: Readings, wanted: set[str]) -> float:
+    def _fit(self, place: int, meant: Readings, wanted: AbstractSet[str]) -> float:
         """A factor: more for a tool whose whole name or server was asked for, less for one that does something else."""
         server, name = self._pairs[place]
         ways_to_say = _ways_to_say(name)

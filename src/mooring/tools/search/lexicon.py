@@ -1,20 +1,46 @@
-"""The English tables of the search, ready for use: which words and phrases mean the same, and which say nothing."""
+"""The tables of the search, ready for use: words that mean the same, words that say nothing, and other languages.
 
+The tables are text files beside the code, made for people to edit.
+"""
+
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from mooring.tools.search.table import read_lines, read_words
+from mooring import files
+from mooring.core.protocol.units import MIB
+from mooring.errors import FileError
 from mooring.tools.search.words import fold, stem
 
-# How surely a tool's name means a concept: the first name of a line does, each further one a little less, down to
-# _LEAST_SURE. A word that is only related to it is weak evidence.
-_LESS_SURE, _LEAST_SURE, _RELATED = 0.06, 0.7, 0.3
+_FOLDER: Final = os.path.join(os.path.dirname(__file__), "tables")
+_LARGEST: Final = MIB
+
+# How surely a word means a concept that it is only related to.
+_RELATED = 0.3
+
+# Endings of words as the table has them.
+_INFINITIVES = "ieren ar ir er en re n e a o"
+_DICTIONARY_ENDINGS = frozenset(_INFINITIVES.split())
+# Endings that words take in a sentence. Spanish verbs take pronouns too: `envíame`.
+_GERMAN = "t s st ste sten te ten tet et es em ern end ende ung ungs ungen iere iert ierte"
+_SPANISH = "s i io as os es an ad do da dos das ado ada ados adas ido ida idos idas ando iendo ndo iones"
+_SPANISH_PRONOUNS = "me lo la los las le ame eme alo ala alos alas ale elo ela rme rlo rla arme arlo arla"
+_FRENCH = "s t es ez ent ons ant ee ees is ie ies ion ions tion ation ations"
+_INFLECTIONS = _DICTIONARY_ENDINGS.union(*map(str.split, (_GERMAN, _SPANISH, _SPANISH_PRONOUNS, _FRENCH)))
+
+_LONGEST_ENDING = 5
+# How many letters a word has to keep.
+_SHORTEST_ROOT = 4
+_LONGEST_CHINESE_WORD = 4
+
+Dictionary: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The English words for a word or a root, the likeliest first."""
 
 
 class Lexicon(NamedTuple):
-    """The tables. Phrases are stems with spaces between them; a concept is one line of `actions` or `things`."""
+    """The English tables. A phrase is stems joined by spaces; a concept is one line of `actions` or `things`."""
 
     concepts: Mapping[str, Mapping[str, float]]
     """The concepts that a phrase can mean, and how surely it means each."""
@@ -30,14 +56,8 @@ class Lexicon(NamedTuple):
     """How many words the longest phrase has."""
     loose_phrases: Mapping[str, tuple[tuple[str, frozenset[str]], ...]]
     """Phrases that are recognized by their words in any order: listed under one word, each with all that it needs."""
-    base_forms: Mapping[str, str]
-    """The word of which another is an irregular form or a different spelling."""
-    fillers: frozenset[str]
-    """Words that may be anywhere in a phrase."""
     stop_words: frozenset[str]
     """Words that say nothing."""
-    light_words: frozenset[str]
-    """Words that say little inside a phrase."""
     known_words: frozenset[str]
     """English words that are spelled right."""
 
@@ -49,13 +69,10 @@ def load_lexicon() -> Lexicon:
     Raises:
         FileError: a table cannot be read.
     """
-    base_forms = _read_base_forms()
-    fillers = frozenset(read_words("fillers"))
     stop_words = frozenset(map(fold, read_words("stop")))
-    light_words = frozenset(read_words("light"))
-    stems = _Stems(base_forms, fillers)
-    actions = _read_lines("actions", stems)
-    things = _read_lines("things", stems)
+    stems = _Stems()
+    actions = _read_concepts("actions", stems)
+    things = _read_concepts("things", stems)
     # No stem begins with "=", so concepts and stems can be keys of the same mapping.
     lines = {f"={number}": line for number, line in enumerate(actions + things)}
     concepts = _concepts_by_phrase(lines)
@@ -67,29 +84,68 @@ def load_lexicon() -> Lexicon:
         actions=frozenset(f"={number}" for number in range(len(actions))),
         phrases=frozenset(phrases),
         longest_phrase=max(phrase.count(" ") + 1 for phrase in phrases),
-        loose_phrases=_loose_phrases(phrases, stop_words, frozenset(map(stem, light_words))),
-        base_forms=base_forms,
-        fillers=fillers,
+        loose_phrases=_loose_phrases(phrases, stop_words),
         stop_words=stop_words,
-        light_words=light_words,
         # By now `stems` has met every word of the tables.
         known_words=frozenset(stems).union(read_words("everyday")),
     )
 
 
-class _Stems(dict[str, str]):
-    """The stem of each word, and nothing for fillers; remembers each word that it was asked for."""
+def translate(word: str) -> list[tuple[str, ...]]:
+    """The English for each part of a word, each with several choices; nothing where the word is unknown.
 
-    def __init__(self, base_forms: Mapping[str, str], fillers: Iterable[str]) -> None:
-        super().__init__(dict.fromkeys(fillers, ""))
-        self._base_forms = base_forms
+    German, Spanish and French words may be inflected; several Chinese ones may be written together.
+    """
+    dictionary = _load_dictionary()
+    if not word.isascii():
+        return list(_translate_characters(word, dictionary))
+    english = dictionary.get(_strip_inflection(word, dictionary))
+    return [english] if english else []
+
+
+# --- the files ----------------------------------------------------------------------------------------------
+
+
+def read_words(name: str) -> list[str]:
+    """The words of a table that is one list of words.
+
+    Raises:
+        FileError: the table cannot be read, so the installation is broken.
+    """
+    return " ".join(read_lines(name)).split()
+
+
+def read_lines(name: str) -> list[str]:
+    """The lines of a table without its comments; an indented line continues the one above.
+
+    Raises:
+        FileError: the table cannot be read, so the installation is broken.
+    """
+    path = os.path.join(_FOLDER, f"{name}.txt")
+    data = files.read(path, _LARGEST)
+    if data is None:
+        raise FileError(path, "no such file")
+    lines: list[str] = []
+    for line in data.decode().splitlines():
+        if line.startswith(" "):
+            lines[-1] += line
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    return lines
+
+
+# --- the English tables -------------------------------------------------------------------------------------
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word; remembers each word that it was asked for."""
 
     def __missing__(self, word: str) -> str:
-        self[word] = stem(self._base_forms.get(word, word))
+        self[word] = stem(word)
         return self[word]
 
 
-class _Line(NamedTuple):
+class _Concept(NamedTuple):
     """One concept, as a line of a table has it; see tables/actions.txt."""
 
     names: list[str]
@@ -97,33 +153,21 @@ class _Line(NamedTuple):
     synonyms: list[str]
 
 
-def _read_lines(table: str, stems: _Stems) -> list[_Line]:
-    return [_parse_line(line, stems) for line in read_lines(table)]
+def _read_concepts(table: str, stems: _Stems) -> list[_Concept]:
+    return [_parse_concept(line, stems) for line in read_lines(table)]
 
 
-def _parse_line(line: str, stems: _Stems) -> _Line:
+def _parse_concept(line: str, stems: _Stems) -> _Concept:
     used_by_tools, _, synonyms = line.partition(" : ")
     names, _, related = used_by_tools.partition(" ~ ")
-    return _Line(_stem_all(names, stems), _stem_all(related, stems), _stem_all(synonyms, stems))
+    return _Concept(_stem_all(names, stems), _stem_all(related, stems), _stem_all(synonyms, stems))
 
 
 def _stem_all(phrases: str, stems: _Stems) -> list[str]:
-    stemmed = []
-    for phrase in phrases.split():
-        words = [stems[word] for word in phrase.split("_")]
-        stemmed.append(" ".join(filter(None, words)))
-    return stemmed
+    return [" ".join(stems[word] for word in phrase.split("_")) for phrase in phrases.split()]
 
 
-def _read_base_forms() -> dict[str, str]:
-    base_forms = {}
-    for line in read_lines("forms"):
-        word, _, forms = line.partition(" : ")
-        base_forms.update(dict.fromkeys(forms.split(), word))
-    return base_forms
-
-
-def _concepts_by_phrase(lines: Mapping[str, _Line]) -> dict[str, dict[str, float]]:
+def _concepts_by_phrase(lines: Mapping[str, _Concept]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for concept, line in lines.items():
         for phrase in line.related:
@@ -133,7 +177,7 @@ def _concepts_by_phrase(lines: Mapping[str, _Line]) -> dict[str, dict[str, float
     return dict(found)
 
 
-def _concepts_by_name(lines: Mapping[str, _Line]) -> dict[str, tuple[str, ...]]:
+def _concepts_by_name(lines: Mapping[str, _Concept]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for concept, line in lines.items():
         for name in line.names:
@@ -141,23 +185,81 @@ def _concepts_by_name(lines: Mapping[str, _Line]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _terms(line: _Line) -> dict[str, float]:
-    sure = {name: max(_LEAST_SURE, 1 - _LESS_SURE * place) for place, name in enumerate(line.names)}
-    return dict.fromkeys(line.related, _RELATED) | sure
+def _terms(line: _Concept) -> dict[str, float]:
+    return dict.fromkeys(line.related, _RELATED) | dict.fromkeys(line.names, 1.0)
 
 
 def _loose_phrases(
-    phrases: Iterable[str], stop_words: frozenset[str], light_stems: frozenset[str]
+    phrases: Iterable[str], stop_words: frozenset[str]
 ) -> dict[str, tuple[tuple[str, frozenset[str]], ...]]:
-    """The phrases of two words or more besides stop words, not all of them light.
-
-    `look_up` consists of light words, so it is recognized only as it stands.
-    """
+    """The phrases of two words or more besides stop words."""
     found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
     for phrase in phrases:
         words = frozenset(phrase.split()) - stop_words
-        heavy = words - light_stems
-        if len(words) > 1 and heavy:
-            # Each phrase is listed once, under any of its heavy words: a request has to contain all of them.
-            found[max(heavy)].append((phrase, words))
+        if len(words) > 1:
+            # Each phrase is listed once, under any of its words: a request has to contain all of them.
+            found[max(words)].append((phrase, words))
     return {word: tuple(entries) for word, entries in found.items()}
+
+
+# --- the table of other languages ---------------------------------------------------------------------------
+
+
+@cache
+def _load_dictionary() -> Dictionary:
+    """The table by word, and by root for inflected forms; read on first use."""
+    words: dict[str, tuple[str, ...]] = {}
+    for english, foreign in read_translations():
+        for word in foreign:
+            words[word] = words.get(word, ()) + english
+    roots: dict[str, tuple[str, ...]] = {}
+    for word, english in words.items():
+        root = _strip_dictionary_ending(word)
+        if root not in words:
+            roots[root] = roots.get(root, ()) + english
+    return words | roots
+
+
+def read_translations() -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """The lines of the table: English words, and the words of all other languages, without accents."""
+    for line in read_lines("languages"):
+        english, _, foreign = fold(line).replace("|", " ").partition(" : ")
+        yield tuple(english.split()), foreign.split()
+
+
+def _strip_dictionary_ending(word: str) -> str:
+    """A word of the table without its longest ending."""
+    start = max(_SHORTEST_ROOT, len(word) - _LONGEST_ENDING)
+    for place in range(start, len(word)):
+        if word[place:] in _DICTIONARY_ENDINGS:
+            return word[:place]
+    return word
+
+
+def _strip_inflection(word: str, dictionary: Dictionary) -> str:
+    """The word, or what is left without the shortest ending that makes it a known one; nothing where none does."""
+    if word in dictionary:
+        return word
+    longest = min(_LONGEST_ENDING, len(word) - _SHORTEST_ROOT)
+    for size in range(1, longest + 1):
+        root, ending = word[:-size], word[-size:]
+        if ending in _INFLECTIONS and root in dictionary:
+            return root
+    return ""
+
+
+def _translate_characters(text: str, dictionary: Dictionary) -> Iterator[tuple[str, ...]]:
+    """The known words in Chinese, which has no spaces: at each place the longest one."""
+    place = 0
+    while place < len(text):
+        size = _known_length(text, place, dictionary)
+        if size:
+            yield dictionary[text[place : place + size]]
+        place += size or 1
+
+
+def _known_length(text: str, place: int, dictionary: Dictionary) -> int:
+    for size in range(_LONGEST_CHINESE_WORD, 0, -1):
+        if text[place : place + size] in dictionary:
+            return size
+    return 0

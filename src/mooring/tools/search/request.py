@@ -1,15 +1,14 @@
 """Reads a request: for each of its words and phrases, what in a catalog it may stand for, and how well that fits."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
-from mooring.tools.search.lexicon import Lexicon, load_lexicon
-from mooring.tools.search.spelling import Spelling
-from mooring.tools.search.translation import join_separable_verbs, translate
+from mooring.tools.search.lexicon import Lexicon, load_lexicon, translate
 from mooring.tools.search.words import split_request, stem, stem_phrase
 
 Readings: TypeAlias = dict[str, float]
@@ -21,17 +20,14 @@ Spellings: TypeAlias = dict[str, float]
 _SAME_THING, _SAME_ACTION = 0.7, 0.4
 # What the words of a phrase still count for when the phrase as a whole has been recognized.
 _INSIDE_PHRASE = 0.4
-_TRANSLATED = 0.9
-# A word that this many tools use is not a typo.
-_COMMON = 3
 # An unknown word may be two known ones of at least this many letters each.
 _SHORTEST_HALF = 3
+# An unknown word of more letters may have two wrong ones.
+_SHORT_WORD = 6
 # The rest of a long request is not read.
 _MOST_LETTERS, _MOST_WORDS = 1000, 32
 
 _IS = re.compile(r"\b(what|who|where|how|when|that|there|it)['’]s\b", re.IGNORECASE)
-_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
-_CONTRACTED = re.compile(r"['’](s|re|m|ve|ll|d)\b", re.IGNORECASE)
 
 # What the endings of a file name say about it: people write `notes.txt`, tools say "file".
 _FILE_KINDS = {
@@ -56,40 +52,37 @@ class RequestReader:
     def read(self, text: str) -> Iterator[Readings]:
         """The readings of each phrase and of each word that says something."""
         lexicon = load_lexicon()
-        split = _split(text, lexicon)
-        words = list(chain.from_iterable(self._spell(word, lexicon) for word in split))
+        words = list(chain.from_iterable(self._spell(word, lexicon) for word in _split(text)))
         stems = [stem_phrase(next(iter(spellings))) for spellings in words]
         runs = dict(_find_runs(stems, lexicon))
         for phrase in (*runs, *_find_loose(stems, runs, lexicon)):
             yield from _read_phrase(phrase, lexicon)
         for place in chain.from_iterable(runs.values()):
-            words[place] = _weaken(words[place], lexicon)
+            words[place] = _weaken(words[place])
         for spellings in words:
             if not lexicon.stop_words.issuperset(spellings):
                 yield _read_word(spellings, lexicon)
 
     def _spell(self, word: str, lexicon: Lexicon) -> list[Spellings]:
-        """The word itself, its English (of a compound, several words), or the words that it may be a typo of."""
-        word = lexicon.base_forms.get(word, word)
+        """The word itself, its English (of Chinese, several words), or the words that it may be a typo of."""
         if self._is_known(word, lexicon):
             return [{word: 1.0}]
         english = translate(word)
         if english:
-            return [dict.fromkeys(choices, _TRANSLATED) for choices in english]
+            return [dict.fromkeys(choices, 1.0) for choices in english]
+        # A word that any tool uses is not a typo.
+        if len(word) < 3 or self._count_tools(stem(word)):
+            return [{word: 1.0}]
         halves = self._halve(word)
         if halves:
             return [{half: 1.0} for half in halves]
-        if len(word) < 3 or self._count_tools(stem(word)) >= _COMMON:
-            return [{word: 1.0}]
-        return [{word: 1.0} | self._spelling.suggest(word)]
+        return [{word: 1.0} | self._known_words.suggest(word)]
 
     def _is_known(self, word: str, lexicon: Lexicon) -> bool:
         return word in lexicon.known_words or word in lexicon.stop_words or word in self._named
 
     def _halve(self, word: str) -> tuple[str, str] | None:
         """Two words of names that were written as one: `autofit`."""
-        if self._count_tools(stem(word)):
-            return None
         for cut in range(_SHORTEST_HALF, len(word) - _SHORTEST_HALF + 1):
             first, second = word[:cut], word[cut:]
             if first in self._named and second in self._named:
@@ -98,20 +91,16 @@ class RequestReader:
 
     # Made for the first unknown word only: it sorts some thousand words.
     @cached_property
-    def _spelling(self) -> Spelling:
+    def _known_words(self) -> "KnownWords":
         words = self._named | load_lexicon().known_words
-        return Spelling(sorted(word for word in words if len(word) > 2 and word.isascii()))
+        return KnownWords(sorted(word for word in words if len(word) > 2 and word.isascii()))
 
 
-def _split(text: str, lexicon: Lexicon) -> list[str]:
-    """The words of a request without fillers and contractions."""
+def _split(text: str) -> list[str]:
     text = _FILE_ENDING.sub(_name_file_kind, text[:_MOST_LETTERS])
-    # "what's" is a question about something; in "John's" and "we've" the rest says nothing.
+    # "what's" is a question about something; the ends of other contractions are stop words.
     text = _IS.sub(r"\1 is", text)
-    text = _NOT.sub(" not", text)
-    text = _CONTRACTED.sub("", text)
-    words = join_separable_verbs(split_request(text)[:_MOST_WORDS])
-    return [word for word in words if word not in lexicon.fillers]
+    return split_request(text)[:_MOST_WORDS]
 
 
 def _name_file_kind(ending: re.Match[str]) -> str:
@@ -156,9 +145,9 @@ def _read_phrase(phrase: str, lexicon: Lexicon) -> Iterator[Readings]:
         yield {phrase: 1.0} | things
 
 
-def _weaken(spellings: Spellings, lexicon: Lexicon) -> Spellings:
-    """A word of a recognized phrase: it says less than alone, and a light word nothing."""
-    return {word: _INSIDE_PHRASE * likeness for word, likeness in spellings.items() if word not in lexicon.light_words}
+def _weaken(spellings: Spellings) -> Spellings:
+    """A word of a recognized phrase: it says less than alone."""
+    return {word: _INSIDE_PHRASE * likeness for word, likeness in spellings.items()}
 
 
 def _read_word(spellings: Spellings, lexicon: Lexicon) -> Readings:
@@ -170,3 +159,72 @@ def _read_word(spellings: Spellings, lexicon: Lexicon) -> Readings:
             same = _SAME_ACTION if concept in lexicon.actions else _SAME_THING
             readings[concept] = max(likeness * sure * same, readings.get(concept, 0.0))
     return readings
+
+
+# --- spelling -----------------------------------------------------------------------------------------------
+
+
+class KnownWords:
+    """Finds the known words that a misspelled one was probably meant to be.
+
+    They are kept by length with the set of their letters, which rules out most of them.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._by_length: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        for word in words:
+            self._by_length[len(word)].append((word, _letter_set(word)))
+
+    def suggest(self, word: str) -> dict[str, float]:
+        """The nearest known words, each with its likeness from 0 to 1."""
+        most = 2 if len(word) > _SHORT_WORD else 1
+        edits = {other: edit_distance(word, other, most) for other in self._candidates(word, most)}
+        fewest = min(edits.values(), default=most)
+        if fewest > most:
+            return {}
+        return {other: 1 - fewest / len(word) for other, count in edits.items() if count == fewest}
+
+    def _candidates(self, word: str, most: int) -> Iterator[str]:
+        """The words that may be within so many edits; people rarely miss both ends of a word."""
+        letters = _letter_set(word)
+        for length in range(len(word) - most, len(word) + most + 1):
+            for other, others_letters in self._by_length.get(length, ()):
+                # One edit changes at most two letters of the set: one goes, another comes.
+                different_letters = (others_letters ^ letters).bit_count()
+                if different_letters <= 2 * most and _share_an_end(word, other):
+                    yield other
+
+
+def _share_an_end(one: str, other: str) -> bool:
+    return one[0] == other[0] or one[-1] == other[-1]
+
+
+def _letter_set(word: str) -> int:
+    """The letters of a word as bits. Letters that share a bit only let a candidate through."""
+    bits = 0
+    for letter in word:
+        bits |= 1 << (ord(letter) & 63)
+    return bits
+
+
+def edit_distance(one: str, other: str, most: int = 1000) -> int:
+    """How many letters were left out, added, changed, or swapped with their neighbor.
+
+    Exact up to `most`; beyond it, some number that is larger.
+    """
+    # Damerau-Levenshtein, row by row. A swap looks two rows back, so `before` is kept as well as `above`.
+    before: list[int] = []
+    above = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, others_letter in enumerate(other, 1):
+            edits = min(above[column] + 1, line[-1] + 1, above[column - 1] + (letter != others_letter))
+            may_swap = row > 1 and column > 1
+            if may_swap and letter == other[column - 2] and one[row - 2] == others_letter:
+                edits = min(edits, before[column - 2] + 1)
+            line.append(edits)
+        # Later rows build on these two alone, so they can only be larger.
+        if min(line) > most and min(above) > most:
+            return most + 1
+        before, above = above, line
+    return above[-1]

@@ -72,14 +72,8 @@ def stem_phrase(phrase: str) -> str:
 
 
 def _strip_plural(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
-        return word[:-2]
-    # "process", "status" and "analysis" are no plurals.
-    if word.endswith(("ss", "us", "is")):
-        return word
-    return word.removesuffix("s")
+    # "class" is no plural. The rest of "classes" and "queries" is left to `stem`, which drops their "e".
+    return word if word.endswith("ss") else word.removesuffix("s")
 
 
 def _strip_ending(word: str) -> str:
