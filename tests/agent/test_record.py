@@ -385,7 +385,7 @@ def test_whoever_leaves_waits_ten_seconds_and_then_says_what_is_lost(home: Home)
         journal.add_message(PersonMessage((Text("two"),)))
         began = time.monotonic()
         journal.close()
-        assert 10 <= time.monotonic() - began < 20
+        assert 10 <= time.monotonic() - began < 60
     assert problems[-1].message == "1 entry of this conversation could not be stored."
     assert list_prompts(home) == [["one"]]
 

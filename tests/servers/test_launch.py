@@ -200,7 +200,7 @@ async def test_what_a_command_leaves_running_is_not_waited_for(home: Home) -> No
         began = loop.time()
         made = await started(with_token(home, "!sleep 60 & echo canary-fetched"), context(home, guard=guard))
     assert made.env["TOKEN"] == "canary-fetched"
-    assert loop.time() - began < 5
+    assert loop.time() - began < 30
 
 
 async def test_whoever_gives_up_waiting_leaves_the_command_to_the_others(home: Home) -> None:

@@ -204,7 +204,7 @@ async def test_a_program_that_always_ends_is_given_up_with_its_last_words() -> N
         async with mooring.connect([sys.executable, "-c", "import sys; sys.exit('never again')"]):
             pass
     assert caught.value.exit_code == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 async def test_headers_of_one_call_go_with_no_other_message() -> None:
