@@ -12,12 +12,25 @@ from pathlib import Path
 import pytest
 
 from support import HOMES, NO_KEYRING, WATCHED, Cli, Home, Swift, take_record_openings
+from tiers import COLLECTED, read_slow
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--accept", action="store_true", help="write what was found as what is expected; then read the diff"
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that `slow.txt` names."""
+    slow = read_slow()
+    collected = config.stash.setdefault(COLLECTED, [])
+    for item in items:
+        name = item.path.name, item.name.partition("[")[0]
+        if name in slow:
+            item.add_marker("slow")
+        collected.append((*name, name in slow))
 
 
 def pytest_collection_finish() -> None:
