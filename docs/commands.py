@@ -9,9 +9,10 @@ import click
 from mooring import cli
 from mooring.chat.command import SlashCommand
 from mooring.chat.commands import COMMANDS
-from mooring.chat.mcp.verbs import VERBS, Verb
+from mooring.chat.mcp.verbs import VERBS, spell_usage
 from mooring.cli import base
 from mooring.cli.app import app
+from mooring.cli.build import VerbsGroup
 
 TARGET = Path(__file__).with_name("reference") / "commands.md"
 
@@ -75,7 +76,10 @@ def page() -> str:
         CHAT,
         _table(("line", "what it does"), map(_describe_line, COMMANDS.values())),
         VERBS_HEAD,
-        _table(("line", "what it does"), map(_describe_line, VERBS.values())),
+        _table(
+            ("line", "what it does"),
+            ((f"`{_escape(spell_usage(verb))}`", _escape(verb.in_chat)) for verb in VERBS.values()),
+        ),
         *map(_describe_command, commands),
     ]
     return "\n".join(parts)
@@ -99,9 +103,9 @@ def _find_commands(context: click.Context) -> Iterator[click.Context]:
 def _summarize(context: click.Context) -> tuple[str, str]:
     assert context.parent is not None
     group = context.parent.command
-    assert isinstance(group, base.LazyGroup)
+    assert isinstance(group, VerbsGroup)
     path = context.command_path
-    _, summary = group.table[context.info_name or ""]
+    summary = group.rows[context.info_name or ""].summary
     return f"[`{path}`](#{path.replace(' ', '-')})", _escape(summary)
 
 
@@ -129,7 +133,7 @@ def _describe_option(option: click.Parameter, context: click.Context) -> Iterato
         yield f"`{_escape(names)}`", _escape(summary)
 
 
-def _describe_line(command: SlashCommand | Verb) -> tuple[str, str]:
+def _describe_line(command: SlashCommand) -> tuple[str, str]:
     return f"`{_escape(command.usage)}`", _escape(command.help)
 
 

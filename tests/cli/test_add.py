@@ -6,15 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from chat.terminal import Person
-from mooring.cli.mcp.add import add_command
 from mooring.discovery.targets import WriteScope, find_target, list_writers
 from mooring.errors import ConfigError
 from mooring.permissions.trust import load
-from mooring.verbs.config.describe import OPTIONS, describe_entry, parse_description
+from mooring.verbs.config.describe import describe_entry, parse_description
+from mooring.verbs.mcp_rows import ROWS
+from mooring.verbs.verb import find_options
 from support import DEMO, Cli, Home
 
 OWN = "home/.config/mooring/mcp.json"
@@ -90,8 +90,10 @@ def test_options_that_servers_have_too_are_passed_on_without_a_word(words: list[
 
 
 def test_the_command_and_the_chat_take_the_same_options() -> None:
-    own = [each for each in add_command.params if isinstance(each, click.Option)]
-    assert {name for option in own for name in option.opts} == set(OPTIONS)
+    row = next(row for row in ROWS if row.name == "add")
+    assert {option.spelling for option in find_options(row, "shell")} == {
+        option.spelling for option in find_options(row, "chat")
+    }
 
 
 @pytest.mark.parametrize(

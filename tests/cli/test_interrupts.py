@@ -17,8 +17,8 @@ from tests.soak.interrupts import COMMANDS, LAUNCHER, Interrupted, open_interrup
 
 from backends.asking import MODELS, variables
 from chat.terminal import Person
-from mooring.cli.app import TABLE
-from mooring.cli.mcp.group import TABLE as MCP_TABLE
+from mooring.verbs.mcp_rows import ROWS as MCP_ROWS
+from mooring.verbs.rows import ROWS
 from support import DEMO, MOORING, Actor, Home, running
 
 TRIALS = 50
@@ -72,7 +72,7 @@ def test_an_interrupt_at_any_moment_ends_a_command_with_130_and_leaves_nothing(c
 
 
 GROUPS = ("mcp", "sessions", "secret")
-EVERY_COMMAND = [(name,) for name in TABLE if name not in GROUPS] + [("mcp", name) for name in MCP_TABLE]
+EVERY_COMMAND = [(row.name,) for row in ROWS if row.name not in GROUPS] + [("mcp", row.name) for row in MCP_ROWS]
 
 
 @pytest.mark.processes

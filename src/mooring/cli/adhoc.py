@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from mooring.cli.base import SOME_SECONDS, Globals, HintedUsageError, say
+from mooring.cli.base import Globals, HintedUsageError, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.conversation.question import Form, Question, Visit
 from mooring.core.conversation.status import Status, status_error
+from mooring.core.conversation.verdict import CommandPermissions, Rule
 from mooring.core.definitions.config import Http, ServerConfig
 from mooring.core.definitions.problem import Problem
 from mooring.display.text import count_noun, problem_line, quote_argument, safe
@@ -25,33 +26,7 @@ from mooring.servers.connect import is_server_url
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-
-
-def timeout_option(command: F) -> F:
-    """Add `--timeout` to a command."""
-    option = click.option("--timeout", type=SOME_SECONDS, metavar="S", help="Seconds, from start to result.")
-    return option(command)
-
-
-def server_options(command: F) -> F:
-    """Add the options that name a server without any configuration, and `--timeout`."""
-    return address_options(timeout_option(command))
-
-
-def address_options(command: F) -> F:
-    """Add the options that name a server without any configuration."""
-    # The last one is shown first: each option is put before those that are there already.
-    for option in (
-        click.option("--transport", type=click.Choice(["auto", "http", "sse"]), default="auto", help="For --url."),
-        click.option("-H", "--header", multiple=True, metavar="'NAME: VALUE'", help="For --url: sent every time."),
-        click.option("-e", "--env", multiple=True, metavar="NAME[=VALUE]", help="Give or pass on a variable."),
-        click.option("--url", metavar="URL", help="The address of the server."),
-        click.option("--server", metavar="COMMAND", help="The command that starts the server."),
-    ):
-        command = option(command)
-    return command
 
 
 def is_adhoc(given: Mapping[str, Any]) -> bool:
@@ -60,7 +35,7 @@ def is_adhoc(given: Mapping[str, Any]) -> bool:
 
 
 def make_setup(options: Globals, given: Mapping[str, Any]) -> Setup:
-    """What to open a host on, according to `server_options`. Raises: ConfigError."""
+    """What to open a host on, according to the options that name one. Raises: ConfigError."""
     setup = make_configured_setup(options, given["timeout"])
     if is_adhoc(given):
         return replace(setup, adhoc=make_adhoc_config(_make_target(setup, given)))
@@ -74,7 +49,7 @@ def make_configured_setup(options: Globals, timeout: float | None) -> Setup:
     return Setup(
         request=options.request(),
         timeout=timeout,
-        guard=take_guard(options),
+        guard=make_guard(options),
         ask=find_asker(options),
         warn=LackWarnings(options),
         tell=_make_problem_printer(options),
@@ -123,7 +98,7 @@ def _describe_unanswered(question: Question) -> str:
     return f"{question.server} {asked}, and there is no terminal to answer in. Run the same command in one."
 
 
-def take_guard(options: Globals) -> Guard | None:
+def make_guard(options: Globals) -> Guard | None:
     """The guard that was started before anything else was loaded, if there is one."""
     return None if options.begun is None else Guard(options.begun)
 
@@ -273,3 +248,25 @@ def _parse_variable(text: str, env: Mapping[str, str]) -> tuple[str, str]:
     if name not in env:
         raise ConfigError(f"The variable {name} is not set, so it cannot be passed on; give it with -e {name}=VALUE.")
     return name, env[name]
+
+
+def pop_permissions(given: dict[str, Any]) -> CommandPermissions:
+    """Take the options for permissions out of all that were given. Raises: ConfigError."""
+    deny, allow, mode, skip = (given.pop(key) for key in ("deny", "allow", "mode", "skip"))
+    if skip:
+        if mode not in (None, "bypass"):
+            raise click.UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
+        mode = "bypass"
+    return CommandPermissions(_parse_rules(deny, allow), mode)
+
+
+def _parse_rules(deny: Sequence[str], allow: Sequence[str]) -> tuple[Rule, ...]:
+    if not deny and not allow:
+        return ()
+    # Loaded here: most calls give no rules, and the parser is not needed for anything else.
+    from mooring.permissions.rule import parse_rule
+
+    # Within a level the first match wins, so what is denied comes first.
+    denied = [parse_rule(text, "deny") for text in deny]
+    allowed = [parse_rule(text, "allow") for text in allow]
+    return (*denied, *allowed)

@@ -7,31 +7,12 @@ from io import TextIOWrapper
 import click
 
 from mooring.cli import INTERRUPTED
-from mooring.cli.base import OK, USAGE, Globals, LazyGroup, Table, find_width, get_globals, is_on_terminal
+from mooring.cli.base import OK, USAGE, Globals, find_width, get_globals, is_on_terminal
+from mooring.cli.build import VerbsGroup
 from mooring.cli.failure import describe_failure, print_failure, print_failure_data
 from mooring.display.text import describe_unread
 from mooring.errors import MooringError, UnknownServer
-
-TABLE: Table = {
-    "chat": ("mooring.cli.chat:command", "Talk to all servers: pick a tool, fill in what it needs."),
-    "mcp": ("mooring.cli.mcp.group:group", "See, approve and change the configured MCP servers."),
-    "tools": ("mooring.cli.tools:command", "The tools of all servers, or of one."),
-    "call": ("mooring.cli.call:command", "Call a tool."),
-    "resources": ("mooring.cli.resources:command", "The resources of all servers, or of one."),
-    "read": ("mooring.cli.read:command", "Read a resource."),
-    "prompts": ("mooring.cli.prompts:command", "The prompts of all servers, or of one."),
-    "prompt": ("mooring.cli.prompt:command", "Fill in a prompt and show its messages."),
-    "watch": ("mooring.cli.watch:command", "Print each change of a resource, or of what a tool returns."),
-    "serve": ("mooring.cli.serve:command", "Offer all servers to other programs as one MCP server."),
-    "backends": ("mooring.cli.backends:command", "Who can answer in a chat: versions, logins, what is missing."),
-    "logs": ("mooring.cli.logs:command", "What a server wrote."),
-    "history": ("mooring.cli.history:command", "Every call: what was called, who allowed it, how it ended."),
-    "agents": ("mooring.cli.agents.group:group", "Agents that can be used here, and what each may use."),
-    "sessions": ("mooring.cli.sessions.group:group", "Conversations that can be continued: list, show or remove them."),
-    "secret": ("mooring.cli.secret.group:group", "Keep secrets out of configuration files."),
-    "settings": ("mooring.cli.settings:command", "Show each setting with its origin."),
-    "completion": ("mooring.cli.completion:command", "Print completion for bash, zsh or fish."),
-}
+from mooring.verbs.rows import ROWS
 
 HELP = """Every MCP server you have configured, in any coding tool, from one place.
 
@@ -67,7 +48,7 @@ class _ReaderGone(Exception):
     """The reader of our output went away, as `head` does."""
 
 
-class _RootGroup(LazyGroup):
+class _RootGroup(VerbsGroup):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
@@ -78,9 +59,7 @@ class _RootGroup(LazyGroup):
 
 app = _RootGroup(
     "mooring",
-    table=TABLE,
-    # The name that it had first.
-    aliases={"log": "history"},
+    ROWS,
     callback=_run_without_command,
     invoke_without_command=True,
     help=HELP,

@@ -1,9 +1,7 @@
 """`mooring backends`: prints who can answer in a chat, and what is missing for those who can't yet."""
 
-import click
-
-from mooring.cli.adhoc import take_guard
-from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
+from mooring.cli.adhoc import make_guard
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.display.text import safe
@@ -11,16 +9,8 @@ from mooring.process.programs import Guard
 from mooring.verbs.agent.backends import BackendState, list_backends
 
 
-@click.command("backends", cls=Command)
-@click.pass_context
-def command(ctx: click.Context, /) -> None:
-    """Who can answer in a chat: models behind an API, you, and the programs of other agents.
-
-    Each with its state, its version and its login, and the one command that installs it or logs in. The programs are
-    asked themselves, for some seconds at most. `mooring chat -b NAME` talks to one; the setting `backend` names the one
-    to talk to by default.
-    """
-    options = get_globals(ctx)
+def run(options: Globals) -> None:
+    """Who can answer in a chat: versions, logins, what is missing."""
     with Ticker(options, "the programs"):
         states = run_until_interrupted(_list(options))
     if options.json:
@@ -33,7 +23,7 @@ def command(ctx: click.Context, /) -> None:
 
 
 async def _list(options: Globals) -> tuple[BackendState, ...]:
-    async with take_guard(options) or Guard() as guard:
+    async with make_guard(options) or Guard() as guard:
         return await list_backends(options.request(), guard)
 
 

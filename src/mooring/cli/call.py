@@ -7,12 +7,10 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
-from mooring.cli.base import UNHEALTHY, Command, Globals, get_globals, print_json
-from mooring.cli.completing import complete_argument, complete_tool
+from mooring.cli.adhoc import label_server, make_setup, pop_permissions, run_with_host
+from mooring.cli.base import UNHEALTHY, Globals, print_json
 from mooring.cli.folding import show_text
 from mooring.cli.output import check_output, save_output
-from mooring.cli.permission import permission_options, take_permissions
 from mooring.cli.ticker import Ticker
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Tool
@@ -26,37 +24,12 @@ from mooring.verbs.use.call import call
 from mooring.verbs.use.deadline import Deadline
 
 
-@click.command("call", cls=Command)
-@click.argument("tool", metavar="SERVER.TOOL", shell_complete=complete_tool)
-@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=complete_argument)
-@click.option("--args", "given", metavar="JSON", help="All arguments as one JSON object; - reads it from stdin.")
-@click.option("-o", "--output", metavar="FILE", help="Write the result's text, or its picture or sound, to a file.")
-@permission_options
-@server_options
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    tool: str,
-    words: tuple[str, ...],
-    given: str | None,
-    output: str | None,
-    **server: Any,
-) -> None:
-    """Call a tool. NAME=@FILE takes a value from a file; exits 1 if the tool says that it failed.
-
-    SERVER TOOL works too, and so does TOOL alone if only one server is known to have it. NAME=A NAME=B makes a list;
-    yes, no, true and false are the values of a switch. `mooring tools SERVER.TOOL` shows the parameters and an example.
-
-    \b
-    mooring call github.search_issues query=words
-    mooring call time get_current_time timezone=UTC
-    mooring call --server 'npx -y @modelcontextprotocol/server-everything' echo message=hello
-    mooring call --url https://example.com/mcp search query=words
-    """
-    options = get_globals(ctx)
+def run(
+    options: Globals, tool: str, words: tuple[str, ...], given: str | None, output: str | None, **server: Any
+) -> int:
+    """Call a tool."""
     check_output(output)
-    permissions = take_permissions(server)
+    permissions = pop_permissions(server)
     if words[-1:] == ("-",):
         words, given = words[:-1], "-"
     if given == "-":
@@ -77,7 +50,7 @@ def command(
 
     with Ticker(options, label_server(server, tool)) as ticker:
         failed = run_with_host(setup, work, named=tool if isinstance(name, str) else None)
-    ctx.exit(UNHEALTHY if failed else 0)
+    return UNHEALTHY if failed else 0
 
 
 def _show(options: Globals, result: Result, output: str | None) -> None:

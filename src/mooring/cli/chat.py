@@ -2,14 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from mooring.cli.adhoc import take_guard
-from mooring.cli.agent_names import complete_agent
-from mooring.cli.base import Command, Dollars, Globals, HintedUsageError, get_globals, is_on_terminal
-from mooring.cli.permission import permission_options, take_permissions
-from mooring.cli.sessions.ids import complete_session
-from mooring.core.conversation.backend_name import BACKENDS
+from mooring.cli.adhoc import make_guard, pop_permissions
+from mooring.cli.base import OK, Globals, HintedUsageError, is_on_terminal
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
@@ -21,23 +15,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "stream-json")
 
 
-@click.command("chat", cls=Command)
-@click.option("-b", "--backend", type=click.Choice(BACKENDS), help="Who answers and picks the tools.")
-@click.option("-m", "--model", metavar="PROVIDER:MODEL", help="The model, such as anthropic:claude-sonnet-5-5.")
-@click.option("--agent", metavar="NAME", shell_complete=complete_agent, help="Who answers; see mooring agents.")
-@click.option("-p", "--prompt", metavar="TEXT", help="Answer this, print the answer, and end; stdin is added to it.")
-@click.option("--output-format", "output", type=click.Choice(FORMATS), help="What -p prints; text by default.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Ask the model at most N times in a turn (100).")
-@click.option("--max-cost", type=Dollars(), metavar="USD", help="End a turn that has cost this much.")
-@click.option("--token-budget", type=click.IntRange(1), metavar="N", help="End a turn that has taken N tokens.")
-@click.option("-c", "--continue", "newest", is_flag=True, help="Continue the last conversation of this folder.")
-@click.option("-r", "--resume", metavar="ID", shell_complete=complete_session, help="Continue this conversation.")
-@click.option("--plain", is_flag=True, help="Lines instead of a screen; there is no other chat yet.")
-@permission_options
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def run(
+    options: Globals,
     backend: Any,
     model: str | None,
     agent: str | None,
@@ -50,28 +29,9 @@ def command(
     resume: str | None,
     plain: bool,
     **given: Any,
-) -> None:
-    """Use every configured server: a model answers and calls tools, or you pick them yourself.
-
-    -b api asks a model, manual is you. The others are agents with programs of their own, which get the servers from
-    here; -m then names a model as they do. `mooring backends` shows which are ready.
-
-    Each call is asked about unless a rule allows it; /help inside shows the rest. With -p nothing is asked: what would
-    be is denied, and the answer names the rule that would allow it.
-
-    A conversation is continued by whoever answered in it. With -b somebody else goes on, in a new conversation that is
-    given the transcript; --continue -b claude prefers the last one with claude.
-
-    \b
-    mooring chat -m anthropic:claude-sonnet-5-5
-    mooring chat -b claude
-    mooring chat -m ollama:qwen3 -p 'Which of my issues is the oldest?' --allow 'github.list_*'
-    mooring chat --agent debugger
-    mooring chat --resume 3fa81c -b opencode
-    git diff | mooring chat -p 'Review this' --output-format json
-    """
-    options = get_globals(ctx)
-    permissions = take_permissions(given)
+) -> int:
+    """Talk to all servers: pick a tool, fill in what it needs."""
+    permissions = pop_permissions(given)
     if backend == "manual" and (model or agent or prompt is not None):
         raise HintedUsageError("With -b manual you pick the tools;", "leave out -m, --agent and -p, or use -b api.")
     if newest and resume:
@@ -79,7 +39,7 @@ def command(
     session = SessionStart(resume, newest)
     limits = TurnLimits(max_turns, max_cost, token_budget)
     if prompt is not None:
-        ctx.exit(_run_headless(options, permissions, backend, prompt, model, agent, output, limits, session))
+        return _run_headless(options, permissions, backend, prompt, model, agent, output, limits, session)
     if output is not None:
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if not is_on_terminal():
@@ -88,6 +48,7 @@ def command(
 
     chosen = ChatOptions(backend=backend, model=model, agent=agent, limits=limits, session=session)
     _open(options, permissions, chosen)
+    return OK
 
 
 def _run_headless(
@@ -118,4 +79,4 @@ def show_chat(options: Globals) -> None:
 def _open(options: Globals, permissions: CommandPermissions, chat_options: "ChatOptions | None" = None) -> None:
     from mooring.chat.plain.chat import Chat  # loaded here: without a terminal, the error comes without it
 
-    Chat(options.request(), permissions, take_guard(options), chat_options).run()
+    Chat(options.request(), permissions, make_guard(options), chat_options).run()

@@ -1,15 +1,20 @@
-"""What a shell is offered for the words of a call: tools, parameters, values and addresses, from what is known."""
+"""What a shell that completes a line is offered, from what is known; what finds it is loaded only for that."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from mooring.cli.base import complete_server, get_globals, keep_words
+from mooring.cli.base import complete_server, get_globals, list_shell_words
+from mooring.cli.interrupts import run_until_interrupted
 from mooring.errors import MooringError
 
 if TYPE_CHECKING:
     from mooring.verbs.use.complete import KnownServers
+
+T = TypeVar("T")
+MOST_SESSIONS = 100
+"""How many sessions are offered."""
 
 
 def complete_tool(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -83,4 +88,55 @@ def _offer(ctx: click.Context, find: "Callable[[KnownServers], list[str]]", inco
         found = find(KnownServers(options.inventory(remember=False), options.request().where))
     except MooringError:  # a message would end up in the middle of the line that is being typed
         return []
-    return keep_words(word for word in found if word.startswith(incomplete))
+    return list_shell_words(word for word in found if word.startswith(incomplete))
+
+
+def complete_agent(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of an agent."""
+    from mooring.verbs.agent.agents import list_agent_names
+
+    names = _list_or_nothing(lambda: list_agent_names(get_globals(ctx).request()))
+    return list_shell_words(name for name in names if name.startswith(incomplete))
+
+
+def complete_session(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the id of one of the sessions that were used last."""
+    from mooring.verbs.agent.sessions import list_sessions
+
+    found = _list_or_nothing(lambda: list_sessions(get_globals(ctx).request().where, None, MOST_SESSIONS))
+    return [session.id for session in found if session.id.startswith(incomplete)]
+
+
+def complete_secret(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a stored secret."""
+    from mooring.verbs.config.secrets import list_stored_secrets
+
+    where = get_globals(ctx).request().where
+    stored = _list_or_nothing(lambda: run_until_interrupted(list_stored_secrets(where)))
+    return [secret.name for secret in stored if secret.name.startswith(incomplete)]
+
+
+def complete_taken_name(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a name that the project took, and that isn't approved."""
+    return _complete_taken_name(ctx, incomplete, approved=False)
+
+
+def complete_approved_name(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a name that the project took, and that is approved."""
+    return _complete_taken_name(ctx, incomplete, approved=True)
+
+
+def _complete_taken_name(ctx: click.Context, incomplete: str, *, approved: bool) -> list[str]:
+    from mooring.verbs.config.taken_names import list_taken_names
+
+    listed = _list_or_nothing(lambda: list_taken_names(get_globals(ctx).request()))
+    names = {each.taken.name for each in listed if each.approved is approved}
+    return list_shell_words(name for name in sorted(names) if name.startswith(incomplete))
+
+
+def _list_or_nothing(find: Callable[[], Iterable[T]]) -> Iterable[T]:
+    """What is found; an error finds nothing: a message would end up in the middle of the line that is being typed."""
+    try:
+        return find()
+    except MooringError:
+        return ()

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from mooring.cli.base import Command
+from mooring.cli.base import Globals
 
 _HOW = {
     "bash": 'eval "$(mooring completion bash)"   # in ~/.bashrc',
@@ -43,19 +43,8 @@ _ZSH_ADD_PARTS = """local -a parts=(${(M)completions:#*[=.]}) whole=(${completio
         (( $#whole )) && compadd -U -V unsorted -a whole"""
 
 
-@click.command("completion", cls=Command)
-@click.argument("shell", type=click.Choice(list(_HOW)), metavar="SHELL")
-def command(shell: str) -> None:
-    """Print the completion script of a shell: bash, zsh or fish.
-
-    It completes commands, options, servers, tools, parameters, their values and the addresses of resources, from what
-    is known; no server is started for it.
-
-    \b
-    bash:  eval "$(mooring completion bash)"
-    zsh:   eval "$(mooring completion zsh)"
-    fish:  mooring completion fish > ~/.config/fish/completions/mooring.fish
-    """
+def run(options: Globals, shell: str) -> None:
+    """Print completion for bash, zsh or fish."""
     click.echo(f"# {_HOW[shell]}\n{_make_script(shell)}")
 
 

@@ -2,31 +2,19 @@
 
 from collections import deque
 from datetime import UTC, datetime
-from typing import get_args
 
 import click
 
-from mooring.cli.base import UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json
+from mooring.cli.base import OK, UNHEALTHY, Globals, print_columns, print_json
 from mooring.display.text import problem_line, safe
 from mooring.permissions.audit import AuditEntry, CallOutcome, LogReading, read_log
-from mooring.verbs.use.since import EXAMPLES, parse_since
+from mooring.verbs.use.since import parse_since
 
 
-@click.command("history", cls=Command)
-@click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="How many, the latest last.")
-@click.option("--server", metavar="NAME", help="Only calls of this server.", shell_complete=complete_server)
-@click.option("--tool", metavar="TOOL", help="Only calls of this tool, by its own name.")
-@click.option("--outcome", type=click.Choice(get_args(CallOutcome)), help="Only calls with this outcome.")
-@click.option("--since", metavar="TIME", help=f"Only calls since then: {EXAMPLES}.")
-@click.pass_context
-def command(
-    ctx: click.Context, lines: int, server: str | None, tool: str | None, outcome: CallOutcome | None, since: str | None
-) -> None:
-    """Every call: when, which tool, how it ended, and who or which rule allowed it. Times are local; --json has UTC.
-
-    Of the arguments only the shape is kept: keys, numbers, and how long each text was.
-    """
-    options = get_globals(ctx)
+def run(
+    options: Globals, lines: int, server: str | None, tool: str | None, outcome: CallOutcome | None, since: str | None
+) -> int:
+    """Every call: what was called, who allowed it, how it ended."""
     start = "" if since is None else _format_utc(parse_since(since, datetime.now().astimezone()))
     where = options.request().where
     reading = LogReading(where)
@@ -38,16 +26,13 @@ def command(
     elif entries:
         print_columns([_make_cells(entry) for entry in entries])
     elif not reading.problems:
-        click.echo("No calls match." if _has_filter(ctx) else "No calls have been made yet.", err=True)
+        click.echo(
+            "No calls match." if any((server, tool, outcome, since)) else "No calls have been made yet.", err=True
+        )
     for problem in reading.problems:
         click.echo(problem_line(problem, where.home), err=True)
     # A line that a killed process left unfinished is nothing to fail for; a file that nobody can read is.
-    if any(problem.level == "error" for problem in reading.problems):
-        ctx.exit(UNHEALTHY)
-
-
-def _has_filter(ctx: click.Context) -> bool:
-    return any(ctx.params[name] is not None for name in ("server", "tool", "outcome", "since"))
+    return UNHEALTHY if any(problem.level == "error" for problem in reading.problems) else OK
 
 
 def _format_utc(moment: datetime) -> str:

@@ -6,29 +6,16 @@ import sys
 import click
 import msgspec
 
-from mooring.cli.base import Command, Globals, complete_server, get_globals
+from mooring.cli.base import Globals
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Where
 from mooring.display.text import safe
-from mooring.servers.log import DEFAULT_LINES, LogEntry, follow, read
+from mooring.servers.log import LogEntry, follow, read
 from mooring.verbs.use.logs import find_logged_server
 
 
-@click.command("logs", cls=Command)
-@click.argument("name", metavar="SERVER", shell_complete=complete_server)
-@click.option("-f", "--follow", "following", is_flag=True, help="Print each new line as it is written.")
-@click.option(
-    "-n",
-    "--lines",
-    type=click.IntRange(0),
-    default=DEFAULT_LINES,
-    metavar="LINES",
-    help="How many of the last lines to print.",
-)
-@click.pass_context
-def command(ctx: click.Context, name: str, following: bool, lines: int) -> None:
-    """What a server wrote on stderr and in log messages, whichever mooring started it."""
-    options = get_globals(ctx)
+def run(options: Globals, name: str, following: bool, lines: int) -> None:
+    """What a server wrote."""
     where = options.request().where
     server = find_logged_server(options.inventory(), name, where)
     if following:

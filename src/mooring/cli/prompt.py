@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, get_globals, print_json
-from mooring.cli.completing import complete_prompt
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host
+from mooring.cli.base import Globals, print_json
 from mooring.cli.ticker import Ticker
 from mooring.core.protocol.result import FilledPrompt
 from mooring.display.results import block_as_text, prompt_as_data
@@ -15,17 +14,8 @@ from mooring.display.text import safe, safe_text
 from mooring.verbs.use.offers import fill_prompt
 
 
-@click.command("prompt", cls=Command)
-@click.argument("words", nargs=-1, metavar="SERVER PROMPT [NAME=VALUE]...", shell_complete=complete_prompt)
-@server_options
-@click.pass_context
-def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> None:
-    """Fill in a prompt and show its messages. SERVER is left out with --server or --url.
-
-    \b
-    mooring prompt demo explain topic=tides
-    """
-    options = get_globals(ctx)
+def run(options: Globals, words: tuple[str, ...], **server: Any) -> None:
+    """Fill in a prompt and show its messages."""
     setup = make_setup(options, server)
     name, prompt, *arguments = require_words(setup, words, "PROMPT", "prompts")
     with Ticker(options, label_server(server, name)):

@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, Globals, get_globals, print_json
-from mooring.cli.completing import complete_resource
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host
+from mooring.cli.base import Globals, print_json
 from mooring.cli.output import check_output, save_output
 from mooring.cli.ticker import Ticker
 from mooring.core.protocol.result import Reading
@@ -19,14 +18,8 @@ from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.offers import read_resource
 
 
-@click.command("read", cls=Command)
-@click.argument("words", nargs=-1, metavar="SERVER URI", shell_complete=complete_resource)
-@click.option("-o", "--output", metavar="FILE", help="Write its content to a file.")
-@server_options
-@click.pass_context
-def command(ctx: click.Context, /, words: tuple[str, ...], output: str | None, **server: Any) -> None:
-    """Read a resource: its text, or its bytes to a file or a pipe. SERVER is left out with --server or --url."""
-    options = get_globals(ctx)
+def run(options: Globals, words: tuple[str, ...], output: str | None, **server: Any) -> None:
+    """Read a resource."""
     check_output(output)
     setup = make_setup(options, server)
     name, uri, *rest = require_words(setup, words, "URI", "resources")

@@ -3,15 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
-from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host, server_options
+from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host
 from mooring.cli.base import (
     NO_SERVERS,
-    Command,
     Globals,
-    complete_server,
-    get_globals,
     print_columns,
     print_json,
     say,
@@ -26,14 +21,9 @@ from mooring.verbs.use.offers import What, list_offered
 from mooring.verbs.use.opening import Setup
 
 
-@click.command("resources", cls=Command)
-@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
-@click.option("--templates", is_flag=True, help="List the templates of addresses instead.")
-@server_options
-@click.pass_context
-def command(ctx: click.Context, /, name: str | None, templates: bool, **server: Any) -> None:
-    """The resources of all configured servers, or of one: what `mooring read` takes."""
-    show_offered(get_globals(ctx), "templates" if templates else "resources", name, server)
+def run(options: Globals, name: str | None, templates: bool, **server: Any) -> None:
+    """The resources of all servers, or of one."""
+    show_offered(options, "templates" if templates else "resources", name, server)
 
 
 _KEYS: Mapping[What, str] = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}

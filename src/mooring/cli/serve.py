@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import click
 from msgspec.structs import replace
 
-from mooring.cli.adhoc import address_options, make_setup
-from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, say
+from mooring.cli.adhoc import make_setup, pop_permissions
+from mooring.cli.base import Globals, HintedUsageError, say
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.permission import permission_options, take_permissions
 from mooring.display.text import safe
 from mooring.host.shown import NameStyle
 from mooring.verbs.use.opening import Setup, open_for_clients
@@ -23,24 +21,8 @@ _GC_THRESHOLDS = (5000, 5, 2)
 that clients abandon are old by then: with ten instead of five and two, 10,000 of them took 75 MB more than 1,000."""
 
 
-@click.command("serve", cls=Command)
-@click.argument("names", nargs=-1, metavar="[SERVER]...", shell_complete=complete_server)
-@click.option(
-    "--names",
-    "style",
-    type=click.Choice(["full", "raw"]),
-    default="full",
-    help="full: mcp__SERVER__TOOL. raw: the servers' own names, as far as no two are the same.",
-)
-@click.option("--search", is_flag=True, help="Show a tool to find tools and one to call them, instead of all.")
-@click.option("--http", metavar="HOST:PORT", help="Serve over HTTP, at http://HOST:PORT/mcp.")
-@click.option("--no-token", is_flag=True, help="Over HTTP: serve any program on this machine, whoever runs it.")
-@permission_options
-@address_options
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def run(
+    options: Globals,
     names: tuple[str, ...],
     style: NameStyle,
     search: bool,
@@ -48,21 +30,8 @@ def command(
     no_token: bool,
     **server: Any,
 ) -> None:
-    """Offer all servers, or some, to other programs as one MCP server, on stdin and stdout or over HTTP.
-
-    On stdin and stdout, the other program starts this command, as it would start any MCP server. Over HTTP, clients
-    send the token that is shown at the first start. Calls are checked by your rules and logged. What has to be asked is
-    asked through the client, if it supports elicitation. If not, it is refused, and the refusal says which rule would
-    allow it.
-
-    \b
-    claude mcp add all -- mooring serve
-    mooring serve github time --allow 'time.*'
-    mooring serve --url https://example.com/mcp --names raw
-    mooring serve --http 127.0.0.1:8080
-    """
-    options = get_globals(ctx)
-    permissions = take_permissions(server)
+    """Offer all servers to other programs as one MCP server."""
+    permissions = pop_permissions(server)
     setup = replace(make_setup(options, {**server, "timeout": None}), permissions=permissions)
     if setup.adhoc is not None and names:
         raise HintedUsageError("--server and --url name the server;", "leave out the names of others.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.approved import ForeignServers
 from mooring.core.definitions.paths import Viewpoint
@@ -26,23 +26,12 @@ STORE = "secretStore"
 """Shown beside the settings, though nobody sets it: the system decides."""
 
 
-def _complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+def complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     return [key for key in SETTINGS if key.startswith(incomplete)]
 
 
-@click.command("settings", cls=Command)
-@click.argument("key", required=False, shell_complete=_complete_key)
-@click.option("--add", "added", metavar="VALUE", help="Add a value to a list in your own settings.")
-@click.pass_context
-def command(ctx: click.Context, key: str | None, added: str | None) -> None:
-    """Show each setting with its value and the file that set it. Values of env are not shown, only their names.
-
-    Without a key, it also shows where your secrets are stored, and why there.
-
-    \b
-    mooring settings trustedFolders --add /srv/shared
-    """
-    options = get_globals(ctx)
+def run(options: Globals, key: str | None, added: str | None) -> None:
+    """Show each setting with its origin."""
     request = options.request()
     if added is not None:
         _add(request, key, added)

@@ -5,19 +5,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mooring.cli.adhoc import label_server, make_setup, run_with_host, server_options
+from mooring.cli.adhoc import label_server, make_setup, run_with_host
 from mooring.cli.base import (
     NO_SERVERS,
     OK,
     UNHEALTHY,
-    Command,
     Globals,
-    get_globals,
     print_columns,
     print_json,
     say,
 )
-from mooring.cli.completing import complete_tool_words
 from mooring.cli.ticker import Ticker
 from mooring.cli.tool_help import make_help_data, print_help, print_names, print_signatures, spell_example
 from mooring.cli.warn import warn
@@ -36,27 +33,10 @@ if TYPE_CHECKING:
     from mooring.verbs.use.tool_help import ToolHelp
 
 
-@click.command("tools", cls=Command)
-@click.argument("words", metavar="[SERVER[.TOOL]]", nargs=-1, shell_complete=complete_tool_words)
-@click.option("--refresh", is_flag=True, help="Ask every server again, also those whose tools are known.")
-@click.option("--search", metavar="WORDS", help="Those that fit best, the best first.")
-@click.option("--cost", "counting", is_flag=True, help="About how many tokens a model reads for them.")
-@server_options
-@click.pass_context
-def command(
-    ctx: click.Context, /, words: tuple[str, ...], refresh: bool, search: str | None, counting: bool, **server: Any
-) -> None:
-    """The tools of all configured servers, those of one with their parameters, or one tool in full with an example.
-
-    What a server offered before is known; only those that were never asked are started.
-
-    \b
-    mooring tools github
-    mooring tools github.create_issue
-    mooring tools --search 'open an issue'
-    mooring tools --server 'npx -y @modelcontextprotocol/server-everything'
-    """
-    options = get_globals(ctx)
+def run(
+    options: Globals, words: tuple[str, ...], refresh: bool, search: str | None, counting: bool, **server: Any
+) -> int:
+    """The tools of all servers, or of one."""
     if search is not None and counting:
         raise ConfigError("--search and --cost are two questions; ask one of them.")
     if search is not None and not search.strip():
@@ -68,10 +48,10 @@ def command(
         raise click.UsageError(f"One tool is shown at a time; {typed[_MOST_WORDS]} is one word too many.")
     request = _ToolsRequest(options, setup, server, typed, refresh)
     if not counting:
-        ctx.exit(_show(request, search))
+        return _show(request, search)
     if len(typed) == _MOST_WORDS:
         raise ConfigError("--cost takes a server, not a tool.")
-    ctx.exit(_count(request))
+    return _count(request)
 
 
 _MOST_WORDS = 2

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mooring.cli.base import Dollars, Seconds
+from mooring.cli.build import Dollars, Seconds
 from mooring.tools.arguments.wording import join_words
 
 

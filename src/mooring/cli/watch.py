@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host, server_options
-from mooring.cli.base import Command, Globals, get_globals
-from mooring.cli.completing import complete_watched
+from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host
+from mooring.cli.base import Globals
 from mooring.cli.ticker import Ticker
 from mooring.core.conversation.event import Updated
 from mooring.core.protocol.result import Reading
@@ -17,24 +16,8 @@ from mooring.display.text import safe
 from mooring.verbs.use.watch import watch
 
 
-@click.command("watch", cls=Command)
-@click.argument("words", nargs=-1, metavar="SERVER URI|TOOL [NAME=VALUE]...", shell_complete=complete_watched)
-@click.option("--interval", type=float, metavar="S", help="Look every S seconds, at least 1.")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="End after N changes.")
-@server_options
-@click.pass_context
-def command(
-    ctx: click.Context, /, words: tuple[str, ...], interval: float | None, count: int | None, **server: Any
-) -> None:
-    """Print a line for each change of a resource, or of what a tool returns, until Ctrl+C.
-
-    --count ends it well, with exit code 0; --timeout ends it after that many seconds, with exit code 5.
-
-    \b
-    mooring watch demo demo://clock
-    mooring watch github list_notifications --interval 60
-    """
-    options = get_globals(ctx)
+def run(options: Globals, words: tuple[str, ...], interval: float | None, count: int | None, **server: Any) -> None:
+    """Print each change of a resource, or of what a tool returns."""
     setup = make_setup(options, server)
     name, target, *arguments = require_words(setup, words, "URI or TOOL", "resources", "tools")
 

@@ -3,22 +3,23 @@
 from mooring.chat.command import CommandFace
 from mooring.chat.mcp.connecting import connect
 from mooring.chat.mcp.verbs import spell_for_chat
-from mooring.chat.mcp.words import SCOPE, VerbWords, parse_words
+from mooring.discovery.targets import WriteScope
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
 from mooring.verbs.config.copy_servers import CopyOptions, describe_copied
 from mooring.verbs.config.import_servers import STDIN, ImportSource
 from mooring.verbs.config.import_servers import import_servers as copy_servers
 
-_FROM, _REPLACE, _DRY_RUN = "--from", "--replace", "--dry-run"
 
-
-async def import_servers(chat: CommandFace, text: str) -> None:
+async def import_servers(
+    chat: CommandFace, names: tuple[str, ...], source: str, scope: WriteScope, may_replace: bool, dry_run: bool
+) -> None:
     """Copy the servers that are named, or all that Mooring's own files lack. Raises: MooringError."""
-    words = parse_words(text, valued=(_FROM, *SCOPE), flags=(_REPLACE, _DRY_RUN))
-    options = CopyOptions(words.scope or "user", _REPLACE in words.options, _DRY_RUN in words.options)
+    if source == STDIN:
+        raise ConfigError("Nothing is piped into a chat; --from takes a tool or a file.")
+    options = CopyOptions(scope, may_replace, dry_run)
     conversation = chat.conversation
-    copying = copy_servers(conversation.viewpoint, _find_source(words), words.names, options, chat.ask)
+    copying = copy_servers(conversation.viewpoint, ImportSource(source), names, options, chat.ask)
     copied = await conversation.change_files(copying)
     if options.dry_run and copied.diff:
         chat.say(safe_text(copied.diff))
@@ -26,13 +27,6 @@ async def import_servers(chat: CommandFace, text: str) -> None:
     for name in copied.written:
         if _is_waiting(chat, name):
             await connect(chat, name)
-
-
-def _find_source(words: VerbWords) -> ImportSource:
-    source = words.options.get(_FROM, "")
-    if source == STDIN:
-        raise ConfigError("Nothing is piped into a chat; --from takes a tool or a file.")
-    return ImportSource(source)
 
 
 def _is_waiting(chat: CommandFace, server: str) -> bool:

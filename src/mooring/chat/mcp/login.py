@@ -1,11 +1,11 @@
 """`/mcp login` and `/mcp logout`: a server that wants to know who the person is."""
 
 import os
+from collections.abc import Sequence
 
 from mooring.auth.browser import has_browser
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.connecting import explain_failure
-from mooring.chat.mcp.words import parse_words
 from mooring.display.text import safe
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.login import (
@@ -17,17 +17,14 @@ from mooring.verbs.use.login import (
 from mooring.verbs.use.login import login as log_in
 from mooring.verbs.use.login import logout as log_out
 
-_SCOPE = "--scope"
 
-
-async def login(chat: CommandFace, text: str) -> None:
+async def login(chat: CommandFace, name: str, scopes: Sequence[str]) -> None:
     """Log in, then connect. Ctrl+C cancels, and keeps the login that there was. Raises: MooringError."""
-    words = parse_words(text, valued=(_SCOPE,))
-    server = find_server(chat, words.name)
+    server = find_server(chat, name)
     host = chat.conversation.host
     chat.show_progress(f"asking {safe(server)} where to log in …")
-    scopes = words.options.get(_SCOPE, "").split()
-    outcome = await log_in(host, Deadline(None), server, scopes=scopes, browser=has_browser(os.environ))
+    words = " ".join(scopes).split()
+    outcome = await log_in(host, Deadline(None), server, scopes=words, browser=has_browser(os.environ))
     report = outcome.report if isinstance(outcome, LoginUnused) else outcome
     chat.say(describe_login(report), *(safe(note) for note in report.notes))
     if isinstance(outcome, LoginUnused):

@@ -3,21 +3,18 @@
 import asyncio
 
 from mooring.chat.command import CommandFace, find_server
-from mooring.chat.mcp.words import SCOPE, parse_words
 from mooring.core.conversation.question import RemoveServer, Yes
+from mooring.discovery.targets import WriteScope
 from mooring.display.text import safe, short_path
 from mooring.verbs.config.locate import locate_entry
 from mooring.verbs.config.remove import describe_removal, remove_located
 
 
-async def remove(chat: CommandFace, text: str) -> None:
+async def remove(chat: CommandFace, name: str, tool: str | None, scope: WriteScope | None) -> None:
     """Ask, then remove the entry and end its server. Raises: MooringError."""
-    words = parse_words(text, valued=("--from", *SCOPE))
     conversation = chat.conversation
     request = conversation.viewpoint
-    name = find_server(chat, words.name)
-    tool = words.options.get("--from")
-    entry = await asyncio.to_thread(locate_entry, request, name, tool, words.scope, "remove")
+    entry = await asyncio.to_thread(locate_entry, request, find_server(chat, name), tool, scope, "remove")
     path = short_path(entry.path, request.where.home)
     answer = await chat.ask(RemoveServer(entry.name, path))
     if not isinstance(answer, Yes):

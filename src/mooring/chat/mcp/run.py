@@ -2,15 +2,13 @@
 
 from mooring.chat.command import CommandFace, say_usages
 from mooring.chat.mcp.show import list_all, show_server
-from mooring.chat.mcp.verbs import ALIASES, VERBS
+from mooring.chat.mcp.verbs import ALIASES, IN_SHELL, VERBS, needs_words, run_verb, spell_usage
 from mooring.core.text.suggestions import nearest
 from mooring.errors import UnknownServer
 
 USAGE = "Usage: /mcp, /mcp enable <server>, /mcp disable <server>"
 _HELP = "/mcp help lists every verb."
 _DECISIONS = ("approve", "reject")
-_IN_SHELL = ("add-json", "edit", "export", "reset")
-"""Verbs of `mooring mcp` that a chat does not have."""
 _NARROWEST_HELP = 80
 """Cells that the verbs need beside their descriptions."""
 
@@ -22,8 +20,8 @@ async def run(chat: CommandFace, rest: str) -> None:
     verb = VERBS.get(ALIASES.get(word, word))
     if not word:
         await list_all(chat, "")
-    elif verb is not None and (words or not verb.needs_words):
-        await verb.load()(chat, words)
+    elif verb is not None and (words or not needs_words(verb)):
+        await run_verb(chat, verb, words)
     else:
         await _show_server_or_usage(chat, rest)
 
@@ -42,8 +40,8 @@ def _guess(rest: str, error: UnknownServer) -> str:
     word, _, more = rest.partition(" ")
     verb = VERBS.get(ALIASES.get(word, word))
     if verb is not None:
-        return f"{verb.usage}: {verb.help}"
-    if word in _IN_SHELL:
+        return f"{spell_usage(verb)}: {verb.in_chat}"
+    if word in IN_SHELL:
         return f"In a shell: mooring mcp {word}"
     # A wild guess must not lead anybody to a decision: `improve` is no `approve`.
     guessed = [name for name in VERBS if name not in _DECISIONS or name[0] == word[0]]
@@ -57,6 +55,6 @@ def _guess(rest: str, error: UnknownServer) -> str:
 
 async def show_help(chat: CommandFace, _: str) -> None:
     """Every verb, a line for each."""
-    rows = [(f"  {verb.usage}", verb.help) for verb in VERBS.values()]
+    rows = [(f"  {spell_usage(verb)}", verb.in_chat) for verb in VERBS.values()]
     rows.insert(1, ("  /mcp NAME", "its status, tools and last output"))
     say_usages(chat, rows, _NARROWEST_HELP)

@@ -3,49 +3,46 @@
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.connecting import connect
 from mooring.chat.mcp.verbs import spell_for_chat
-from mooring.chat.mcp.words import SCOPE, VerbWords, parse_words
+from mooring.discovery.targets import WriteScope
 from mooring.display.text import safe
 from mooring.errors import ConfigError
 
-_SAVE = "--save"
 
-
-async def enable(chat: CommandFace, text: str) -> None:
+async def enable(chat: CommandFace, name: str, scope: WriteScope | None, save: bool) -> None:
     """Turn a server on and connect it. Raises: MooringError."""
-    await _switch(chat, text, True)
+    await _switch(chat, name, scope, save, True)
 
 
-async def disable(chat: CommandFace, text: str) -> None:
+async def disable(chat: CommandFace, name: str, scope: WriteScope | None, save: bool) -> None:
     """Turn a server off. Raises: MooringError."""
-    await _switch(chat, text, False)
+    await _switch(chat, name, scope, save, False)
 
 
-async def _switch(chat: CommandFace, text: str, on: bool) -> None:
-    words = parse_words(text, valued=SCOPE, flags=(_SAVE,))
-    server = find_server(chat, words.name)
-    if _SAVE in words.options:
-        is_on = await _save(chat, server, words, on)
+async def _switch(chat: CommandFace, name: str, scope: WriteScope | None, save: bool, on: bool) -> None:
+    server = find_server(chat, name)
+    if save:
+        is_on = await _save(chat, server, scope, on)
     else:
-        is_on = await _switch_for_session(chat, server, words, on)
+        is_on = await _switch_for_session(chat, server, scope, on)
     if is_on:
         # Connected at once, so that its tools are there for the next line.
         await connect(chat, server)
 
 
-async def _switch_for_session(chat: CommandFace, server: str, words: VerbWords, on: bool) -> bool:
+async def _switch_for_session(chat: CommandFace, server: str, scope: WriteScope | None, on: bool) -> bool:
     """Turn a server on or off until the chat ends; whether it is on now."""
-    if words.scope is not None:
+    if scope is not None:
         raise ConfigError("-s says where to save it, so it needs --save.")
     await chat.conversation.switch(server, on)
     chat.say(f"MCP server '{safe(server)}' {'enabled' if on else 'disabled'} for this session.")
     return on
 
 
-async def _save(chat: CommandFace, server: str, words: VerbWords, on: bool) -> bool:
+async def _save(chat: CommandFace, server: str, scope: WriteScope | None, on: bool) -> bool:
     """Turn a server on or off for good; whether it is on and may be started."""
     from mooring.verbs.config.switch import advise_on_switch, describe_switch  # few chats save a switch
 
-    result = await chat.conversation.save_switch(server, on, words.scope)
+    result = await chat.conversation.save_switch(server, on, scope)
     chat.say(describe_switch(result, on, chat.conversation.viewpoint.where.home))
     advice = advise_on_switch(result) if on else ""
     if advice:

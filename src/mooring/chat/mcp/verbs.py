@@ -1,57 +1,99 @@
-"""The verbs behind `/mcp`: the table of them, and how they are spelled."""
+"""The verbs behind `/mcp`, from the rows of `mooring mcp`: what runs each, how it is spelled and what it takes."""
 
 import re
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import TypeAlias
-
-from msgspec import Struct
+from typing import Any, TypeAlias
 
 from mooring.chat.command import CommandFace
+from mooring.errors import ConfigError
+from mooring.verbs.mcp_rows import ROWS
+from mooring.verbs.verb import Argument, Flag, Option, Verb, find_arguments, find_options, list_names, spell_value
 
-VerbFunction: TypeAlias = Callable[[CommandFace, str], Awaitable[None]]
+VerbFunction: TypeAlias = Callable[..., Awaitable[None]]
 
-
-class Verb(Struct, frozen=True):
-    """One verb: where its function is, and how `/mcp help` shows it."""
-
-    place: str
-    """The module in this folder and the function; it is loaded when the verb is typed, since few chats need many."""
-    usage: str
-    help: str
-    needs_words: bool = True
-    completes_server: bool = True
-
-    def load(self) -> VerbFunction:
-        module, _, function = self.place.partition(":")
-        loaded: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
-        return loaded
-
-
-VERBS: Mapping[str, Verb] = {
-    "list": Verb("show:list_all", "/mcp", "every server and its status", False, False),
-    "get": Verb("show:get", "/mcp get NAME", "its definition, secrets masked"),
-    "why": Verb("show:why", "/mcp why NAME", "why this definition of it wins"),
-    "add": Verb("add:add", "/mcp add [NAME URL | NAME COMMAND…]", "add, connect, keep it or undo", False, False),
-    "remove": Verb("remove:remove", "/mcp remove NAME [--from TOOL] [-s SCOPE]", "take it out of its file"),
-    "enable": Verb("switch:enable", "/mcp enable NAME [--save]", "on for this session, or for good"),
-    "disable": Verb("switch:disable", "/mcp disable NAME [--save]", "off for this session, or for good"),
-    "test": Verb("test:test", "/mcp test NAME", "connect step by step"),
-    "reload": Verb(
-        "reload:reload", "/mcp reload [NAME]", "restart it, or read all files and list all tools again", False
-    ),
-    "import": Verb(
-        "copying:import_servers", "/mcp import [NAME…] [--from TOOL|FILE]", "copy servers of other tools", False
-    ),
-    "login": Verb("login:login", "/mcp login NAME [--scope SCOPE]", "log in, in your browser"),
-    "logout": Verb("login:logout", "/mcp logout NAME", "revoke the login and remove it"),
-    "approve": Verb("approval:approve", "/mcp approve [NAME]", "decide what the project may start", False),
-    "reject": Verb("approval:reject", "/mcp reject NAME", "refuse a server of the project"),
-    "pins": Verb("approval:pins", "/mcp pins [NAME]", "decide about tools that changed", False),
-    "doctor": Verb("doctor:doctor", "/mcp doctor [NAME]", "what to fix, and how", False),
-    "help": Verb("run:show_help", "/mcp help", "this list", False, False),
+_ACTIONS: Mapping[str, str] = {
+    "list": "show:list_all",
+    "get": "show:get",
+    "why": "show:why",
+    "add": "add:add",
+    "remove": "remove:remove",
+    "enable": "switch:enable",
+    "disable": "switch:disable",
+    "test": "test:test",
+    "reload": "reload:reload",
+    "import": "copying:import_servers",
+    "login": "login:login",
+    "logout": "login:logout",
+    "approve": "approval:approve",
+    "reject": "approval:reject",
+    "pins": "approval:pins",
+    "doctor": "doctor:doctor",
+    "help": "run:show_help",
 }
-ALIASES = {"ls": "list", "rm": "remove", "reconnect": "reload", "reauth": "login", "auth": "login", "unauth": "logout"}
+"""The module in this folder and the function; it is loaded when the verb is typed, since few chats need many."""
+_MOST_SHOWN = 2
+"""How many options a usage line shows; of a verb with more, it shows none."""
+
+_HELP = Verb("help", "Every verb.", in_chat="this list")
+VERBS: Mapping[str, Verb] = {row.name: row for row in (*ROWS, _HELP) if row.in_chat}
+ALIASES = {alias: row.name for row in VERBS.values() for alias in row.aliases}
+IN_SHELL = tuple(row.name for row in ROWS if not row.in_chat)
+"""Verbs of `mooring mcp` that a chat does not have."""
+
+
+async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
+    """Do what a verb does with the words behind it. Raises: MooringError."""
+    module, _, function = _ACTIONS[verb.name].partition(":")
+    action: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
+    # A verb without options takes all of the line for the name of a server; one that takes a command, as a command.
+    takes_command = any(argument.raw for argument in find_arguments(verb))
+    if find_options(verb, "chat") and not takes_command:
+        await action(chat, **_parse(verb, text))
+    else:
+        await action(chat, text)
+
+
+def _parse(verb: Verb, text: str) -> dict[str, Any]:
+    from getopt import GetoptError  # few chats type an option
+
+    from mooring.verbs.parse import parse_words
+
+    try:
+        return parse_words(verb, _split(text))
+    except GetoptError as error:
+        raise ConfigError(f"{error.msg[0].upper()}{error.msg[1:]}. /mcp help lists the options.") from None
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # a name with an apostrophe, as its file has it
+        return text.split()
+
+
+def needs_words(verb: Verb) -> bool:
+    """Whether a verb says nothing without the name of a server."""
+    return any(argument.required or argument.unless for argument in find_arguments(verb))
+
+
+def spell_usage(verb: Verb) -> str:
+    """How a verb is typed."""
+    options = find_options(verb, "chat")
+    shown = options if len(options) <= _MOST_SHOWN else []
+    words = [*map(_spell_argument, find_arguments(verb)), *map(_spell_option, shown)]
+    return " ".join(["/mcp", verb.name, *words])
+
+
+def _spell_argument(argument: Argument) -> str:
+    text = spell_value(argument)
+    return text if argument.required or argument.unless else f"[{text}]"
+
+
+def _spell_option(option: Option | Flag) -> str:
+    name = list_names(option)[0]
+    return f"[{name}]" if isinstance(option, Flag) else f"[{name} {spell_value(option)}]"
 
 
 def spell_for_chat(text: str) -> str:
@@ -66,5 +108,5 @@ def list_completions(servers: Iterable[str]) -> Iterator[str]:
     names = list(servers)
     for word, verb in VERBS.items():
         yield f"/mcp {word}"
-        if verb.completes_server:
+        if any(argument.complete.endswith("server") for argument in find_arguments(verb)):
             yield from (f"/mcp {word} {name}" for name in names)

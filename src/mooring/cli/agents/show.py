@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import click
 from msgspec import to_builtins
 
-from mooring.cli.agent_names import complete_agent
-from mooring.cli.base import Command, Globals, get_globals, print_columns, print_json, say
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.mcp.list import make_problem_data
 from mooring.core.definitions.problem import Problem
 from mooring.display.lines import describe_taken_name
@@ -27,21 +25,8 @@ from mooring.verbs.config.taken_names import ListedName
 _SHORT_DESCRIPTION = 80
 
 
-@click.command("show", cls=Command)
-@click.argument("name", required=False, shell_complete=complete_agent)
-@click.pass_context
-def command(ctx: click.Context, /, name: str | None) -> None:
-    """The agents that can be used here, or with a NAME all about one: its tools, its model, what it is told.
-
-    They come from the agent files of Mooring, OpenCode, Copilot and Claude Code, yours and the project's, and from
-    Mooring itself. Nothing in them is run or granted. `show` can be left out.
-
-    \b
-    mooring agents
-    mooring agents debugger
-    mooring chat --agent debugger
-    """
-    options = get_globals(ctx)
+def run(options: Globals, name: str | None) -> None:
+    """The agents that can be used here, or all about one."""
     viewpoint, inventory = options.request(), options.inventory(remember=False)
     if name is not None:
         shown = show_agent(viewpoint, inventory, name)

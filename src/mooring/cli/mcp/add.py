@@ -3,22 +3,17 @@
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-import click
-
 from mooring.auth.records import StoredSecret
 from mooring.cli.base import (
     OK,
-    Command,
     Globals,
     HintedUsageError,
-    get_globals,
     is_on_terminal,
     print_json,
     say,
 )
 from mooring.cli.failure import tell
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.mcp.describing import WORDS, AnyCommand, CommandWithWords, describing_options
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
 from mooring.core.conversation.question import KeepServer, No
@@ -27,7 +22,7 @@ from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
 from mooring.tools.arguments.written import loads
 from mooring.verbs.config.add import Addition, add, describe_addition, undo
-from mooring.verbs.config.describe import SCOPES, ServerDescription, describe_entry, describe_swallowed_options
+from mooring.verbs.config.describe import ServerDescription, describe_entry, describe_swallowed_options
 from mooring.verbs.config.references import suggest_references
 from mooring.verbs.config.secrets import describe_stored, remove_secret
 from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_references
@@ -36,54 +31,22 @@ _EXAMPLE = "mooring mcp add docs https://example.com/mcp"
 _NOTHING_ADDED = "Nothing was added."
 
 
-def _target_options(command: AnyCommand) -> AnyCommand:
-    for option in (
-        click.option("--no-test", is_flag=True, help="Only write it; do not try to connect."),
-        click.option("--to", "tool", metavar="TOOL", default="mooring", help="Write it into this tool's own file."),
-        click.option(
-            "-s",
-            "--scope",
-            type=click.Choice(SCOPES),
-            default="user",
-            help="For you everywhere (the default), or for everybody in this project.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-@click.command("add", cls=CommandWithWords)
-@click.argument("name", default="")
-@WORDS
-@_target_options
-@describing_options
-@click.pass_context
-def add_command(ctx: click.Context, /, **typed: Any) -> None:
-    """Add a server, connect to it, and keep it or undo.
-
-    \b
-    mooring mcp add github -e GITHUB_TOKEN='${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
-    mooring mcp add docs https://example.com/mcp --token '${DOCS_TOKEN}'
-    mooring mcp add docs https://example.com/mcp --to claude-code -s project
-
-    A value may be '${VARIABLE}': the file then holds the reference, not the secret. Without a command and a URL, you
-    are asked for everything.
-    """
+def run_add(options: Globals, **typed: Any) -> int:
+    """Add a server to your configuration, or to another tool's, and try it."""
     described = ServerDescription(**typed)
-    new = _find_server(ctx, described)
+    new = _find_server(options, described)
     for note in describe_swallowed_options(described):
         tell(note)
-    _add(ctx, new, described.no_test)
+    return _add(options, new, described.no_test)
 
 
-def _find_server(ctx: click.Context, described: ServerDescription) -> NewServer | None:
+def _find_server(options: Globals, described: ServerDescription) -> NewServer | None:
     """The server that was typed, or that a person at a terminal describes now; `None` if they leave it."""
-    options = get_globals(ctx)
     ask = _find_asker(options) if described.is_bare else None
     if ask is not None:
         return _run_dialog(ask_for_server(ask, options.request(), described))
     if described.is_bare and not described.name:
-        raise HintedUsageError("Say which server to add.", f"For example: {_EXAMPLE}", ctx)
+        raise HintedUsageError("Say which server to add.", f"For example: {_EXAMPLE}")
     typed = NewServer(described.name, describe_entry(described), described.scope, described.tool)
     return _offer_references(options, typed)
 
@@ -108,17 +71,8 @@ def _find_asker(options: Globals) -> CommandAsker | None:
     return find_asker(options) if is_on_terminal() else None
 
 
-@click.command("add-json", cls=Command)
-@click.argument("name")
-@click.argument("text", metavar="JSON")
-@_target_options
-@click.pass_context
-def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, tool: str, no_test: bool) -> None:
-    """Add a server that is described as in a configuration file.
-
-    \b
-    mooring mcp add-json docs '{"type": "http", "url": "https://example.com/mcp"}'
-    """
+def run_add_json(options: Globals, name: str, text: str, scope: Any, tool: str, no_test: bool) -> int:
+    """Add a server that is described in JSON."""
     try:
         raw = loads(text)
     except ValueError:
@@ -127,17 +81,16 @@ def add_json_command(ctx: click.Context, /, name: str, text: str, scope: Any, to
         raise ConfigError("Invalid server config: it should be a JSON object.")
     if "mcpServers" in raw:
         raise ConfigError("Invalid server config: it is a whole file. To add its servers: mooring mcp import --from -")
-    _add(ctx, _offer_references(get_globals(ctx), NewServer(name, raw, scope, tool)), no_test)
+    return _add(options, _offer_references(options, NewServer(name, raw, scope, tool)), no_test)
 
 
 # --- what follows -------------------------------------------------------------------------------------------
 
 
-def _add(ctx: click.Context, new: NewServer | None, no_test: bool) -> None:
+def _add(options: Globals, new: NewServer | None, no_test: bool) -> int:
     if new is None:
         tell(_NOTHING_ADDED)
-        return
-    options = get_globals(ctx)
+        return OK
     addition = add(options.request(), new.name, new.raw, new.scope, new.tool)
     if not options.json:
         for stored in new.stored:
@@ -147,17 +100,16 @@ def _add(ctx: click.Context, new: NewServer | None, no_test: bool) -> None:
     if new.tool == OWN.tool and _find_asker(options) is None:
         for advice in suggest_references(new.name, new.raw):
             tell(safe(advice))
-    _finish(ctx, addition, new.stored, no_test)
+    return _finish(options, addition, new.stored, no_test)
 
 
-def _finish(ctx: click.Context, addition: Addition, stored: Sequence[StoredSecret], no_test: bool) -> None:
-    options = get_globals(ctx)
+def _finish(options: Globals, addition: Addition, stored: Sequence[StoredSecret], no_test: bool) -> int:
     # Another tool's file is not tried if another definition of that name would be the one that answers.
     trial = None if no_test or addition.behind else _try(options, addition)
     kept = trial is None or not _is_undone(options, addition, stored, trial)
     if options.json:
         print_json({"added": addition, "kept": kept, "test": trial and trial.data})
-    ctx.exit(trial.code if trial and kept else OK)
+    return trial.code if trial and kept else OK
 
 
 def _try(options: Globals, addition: Addition) -> Trial:

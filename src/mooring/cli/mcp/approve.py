@@ -7,13 +7,10 @@ from typing import Literal, TypeAlias
 import click
 from msgspec import Struct
 
-from mooring.cli.agent_names import OWNER_OPTION, load_servers
 from mooring.cli.base import (
     DENIED,
-    Command,
+    OK,
     Globals,
-    complete_server,
-    get_globals,
     is_on_terminal,
     print_json,
     say,
@@ -32,40 +29,20 @@ from mooring.permissions.trust import Verdict
 
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
-_NAMES = click.argument("names", nargs=-1, shell_complete=complete_server)
-_ALL = click.option("--all", "everything", is_flag=True, help="Every project server that you haven't decided about.")
 
-
-@click.command("approve", cls=Command)
-@_NAMES
-@_ALL
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; what would be started is printed anyway.")
-@click.option("--digest", metavar="DIGEST", help="Approve what was printed with this digest, and nothing else.")
-@click.option(
-    "--apply-rules", "with_rules", is_flag=True, help="Apply your rules that allow its tools to this server, too."
-)
-@OWNER_OPTION
-@click.pass_context
-def approve(
-    ctx: click.Context,
+def run_approve(
+    options: Globals,
     names: tuple[str, ...],
     everything: bool,
     yes: bool,
     digest: str | None,
     with_rules: bool,
     agent: str | None,
-) -> None:
-    """Show exactly what a project's server would start, and let it be started.
-
-    Without a terminal nobody can be asked: it is only printed, with a digest that --digest takes as the answer.
-
-    An allow rule in your settings is for your own servers. If one would allow tools of this server, you are asked
-    whether it applies to it, until its definition changes; --apply-rules says yes.
-    """
-    options = get_globals(ctx)
+) -> int:
+    """Let a project's server be started."""
     if digest is not None and len(names) != 1:
         raise click.UsageError("--digest goes with the name of one server.")
-    inventory = load_servers(options, agent)
+    inventory = options.load_servers(agent)
     asked = _list_questions(options, inventory, names, everything)
     if digest is not None:
         check_digest(asked[0], digest)
@@ -73,19 +50,12 @@ def approve(
     approver = Approver(options, inventory, mode, agent, with_rules)
     approver.settle(asked)
     _report(options, "approved", approver.agreed, asked if mode == "nobody" else (), approver.rules)
-    if asked and not approver.agreed:
-        ctx.exit(DENIED)
+    return DENIED if asked and not approver.agreed else OK
 
 
-@click.command("reject", cls=Command)
-@_NAMES
-@_ALL
-@OWNER_OPTION
-@click.pass_context
-def reject(ctx: click.Context, names: tuple[str, ...], everything: bool, agent: str | None) -> None:
-    """Refuse a project's server until its definition changes."""
-    options = get_globals(ctx)
-    inventory = load_servers(options, agent)
+def run_reject(options: Globals, names: tuple[str, ...], everything: bool, agent: str | None) -> None:
+    """Refuse a project's server until it changes."""
+    inventory = options.load_servers(agent)
     asked = _list_questions(options, inventory, names, everything)
     # With nothing to decide, no record is written.
     rejected = decide(inventory, asked, options.request().where, False) if asked else ()

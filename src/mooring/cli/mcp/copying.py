@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -12,10 +12,7 @@ from mooring.cli.base import (
     OK,
     UNHEALTHY,
     USAGE,
-    Command,
     Globals,
-    complete_server,
-    get_globals,
     is_on_terminal,
     print_json,
     say,
@@ -33,8 +30,6 @@ from mooring.verbs.config.copy_servers import Copied, CopyOptions, SkipKind, Ski
 from mooring.verbs.config.export_servers import export_servers
 from mooring.verbs.config.import_servers import STDIN, ImportSource, import_servers, list_tools
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken": UNHEALTHY}
 """The exit code if a named server was skipped for this reason; the first of these wins, the other reasons are none."""
 
@@ -50,82 +45,23 @@ def complete_source(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
     return tools or [CompletionItem(incomplete, type="file")]
 
 
-def _copy_options(command: F) -> F:
-    for option in (
-        click.option(
-            "-y", "--yes", is_flag=True, help="Write without a look at the change; needed where nobody can be asked."
-        ),
-        click.option("--dry-run", is_flag=True, help="Only show what would change."),
-        click.option("--replace", "may_replace", is_flag=True, help="Replace other definitions of the same names."),
-        click.option(
-            "-s",
-            "--scope",
-            type=click.Choice(["user", "project"]),
-            default="user",
-            help="Your own file (the default), or the project's.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-@click.command("import", cls=Command)
-@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_server)
-@click.option(
-    "--from",
-    "source",
-    default="",
-    metavar="TOOL|FILE",
-    shell_complete=complete_source,
-    help="A tool, a file in any tool's format, or - for what is piped in.",
-)
-@_copy_options
-@click.pass_context
-def import_command(ctx: click.Context, /, names: tuple[str, ...], source: str, **options: Any) -> None:
-    """Copy servers of other tools into Mooring's own file.
-
-    \b
-    mooring mcp import                        # everything that it lacks
-    mooring mcp import github --from cursor
-    mooring mcp import --from ./servers.json  # in the format of any tool
-
-    References such as ${TOKEN} stay references, and ${input:x} becomes a stored secret. A server whose copy would lack
-    anything is skipped. A project's server needs your approval first.
-    """
+def run_import(options: Globals, names: tuple[str, ...], source: str, **words: Any) -> int:
+    """Copy servers of other tools, or of a file, into Mooring's own."""
     text = _read_stdin() if source == STDIN else b""
     chosen = ImportSource(source, text)
     # Whoever names a file means all that is in it; a tool has many servers, and some of them are a project's.
     is_file_named = bool(source) and source not in list_tools() and not names
-    _run(
-        ctx,
-        None if is_file_named else names,
+    return _run(
         options,
+        None if is_file_named else names,
+        words,
         lambda copy, ask, request: import_servers(request, chosen, names, copy, ask),
     )
 
 
-@click.command("export", cls=Command)
-@click.argument("names", nargs=-1, metavar="[NAME…]", shell_complete=complete_server)
-@click.option(
-    "--to",
-    "tool",
-    required=True,
-    metavar="TOOL",
-    shell_complete=complete_writer,
-    help="The tool whose file is written.",
-)
-@_copy_options
-@click.pass_context
-def export_command(ctx: click.Context, /, names: tuple[str, ...], tool: str, **options: Any) -> None:
-    """Copy servers into another tool's own file, in its own format.
-
-    \b
-    mooring mcp export --to cursor            # every server that is enabled
-    mooring mcp export github --to codex -s project
-
-    References such as ${TOKEN} are written as the tool writes them. A server that it cannot express is skipped.
-    """
-    _run(ctx, names, options, lambda copy, ask, request: export_servers(request, tool, names, copy, ask))
+def run_export(options: Globals, names: tuple[str, ...], tool: str, **words: Any) -> int:
+    """Copy servers into another tool's file."""
+    return _run(options, names, words, lambda copy, ask, request: export_servers(request, tool, names, copy, ask))
 
 
 def _read_stdin() -> bytes:
@@ -136,10 +72,9 @@ def _read_stdin() -> bytes:
 
 
 def _run(
-    ctx: click.Context, named: tuple[str, ...] | None, words: Any, copy: Callable[..., Coroutine[Any, Any, Copied]]
-) -> None:
-    """Copy, report it, and exit; `named` are the servers that the exit code is about, `None` for all of them."""
-    options = get_globals(ctx)
+    options: Globals, named: tuple[str, ...] | None, words: Any, copy: Callable[..., Coroutine[Any, Any, Copied]]
+) -> int:
+    """Copy, report it, and return the exit code of the servers that were `named`, `None` for all of them."""
     ask: Ask | None = find_asker(options) if is_on_terminal() else None
     # Nobody has seen the change, and nobody said that it need not be seen.
     is_unseen = ask is None and not words["yes"] and not words["dry_run"]
@@ -152,8 +87,8 @@ def _run(
         _report(options, copied, chosen)
     if is_unseen and copied.planned:
         tell("Nobody could be asked about the change. Add -y to write it.")
-        ctx.exit(USAGE)
-    ctx.exit(DENIED if copied.declined else _choose_code(copied, named))
+        return USAGE
+    return DENIED if copied.declined else _choose_code(copied, named)
 
 
 def _choose_code(copied: Copied, named: tuple[str, ...] | None) -> int:

@@ -7,12 +7,8 @@ import click
 
 from mooring.cli.base import (
     OK,
-    SOME_SECONDS,
     UNHEALTHY,
-    Command,
     Globals,
-    complete_server,
-    get_globals,
     print_json,
     say,
 )
@@ -41,27 +37,8 @@ VERSION = 1
 """Of the data that `--json` prints."""
 
 
-@click.command("doctor", cls=Command)
-@click.argument("names", nargs=-1, metavar="[SERVER]…", shell_complete=complete_server)
-@click.option("--check", is_flag=True, help="Connect to every server that may be started.")
-@click.option("--fix", is_flag=True, help="Fix what is safe to fix in Mooring's own files, and show each change.")
-@click.option("--dry-run", is_flag=True, help="Show what --fix would change.")
-@click.option("--timeout", type=SOME_SECONDS, metavar="S", help="Seconds for all connections.")
-@click.pass_context
-def command(
-    ctx: click.Context, /, names: tuple[str, ...], check: bool, fix: bool, dry_run: bool, timeout: float | None
-) -> None:
-    """What to fix, each with the command that fixes it; exits 1 if anything is unhealthy.
-
-    \b
-    mooring mcp doctor              # what is known: files, programs, variables, the last failures
-    mooring mcp doctor github       # connect to github now, stage by stage
-    mooring mcp doctor --check      # connect to every server
-    mooring mcp doctor --dry-run    # what --fix would change
-
-    Without a name and without --check nothing is started. A project's server that you have not approved never is.
-    """
-    options = get_globals(ctx)
+def run(options: Globals, names: tuple[str, ...], check: bool, fix: bool, dry_run: bool, timeout: float | None) -> int:
+    """What to fix, each with the command that fixes it."""
     where = options.request().where
     inventory = options.inventory()
     chosen = tuple(dict.fromkeys(inventory.find(name).name for name in names)) or None
@@ -77,7 +54,7 @@ def command(
         print_json(_make_data(report, repairs))
     else:
         _print_report(options, report, repairs, is_named=chosen is not None)
-    ctx.exit(OK if report.healthy else UNHEALTHY)
+    return OK if report.healthy else UNHEALTHY
 
 
 def _try(

@@ -4,17 +4,12 @@ import os
 import time
 from typing import Any
 
-import click
-
 from mooring import files
 from mooring.cli.base import (
     DENIED,
     OK,
     Globals,
     HintedUsageError,
-    Seconds,
-    complete_server,
-    get_globals,
     is_on_terminal,
     print_json,
     say,
@@ -22,7 +17,6 @@ from mooring.cli.base import (
 from mooring.cli.editor import EditorSession
 from mooring.cli.failure import tell
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.mcp.describing import WORDS, CommandWithWords, describing_options
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker
 from mooring.core.conversation.question import Ask, ServerDetail, Yes
@@ -30,7 +24,7 @@ from mooring.core.definitions.paths import Where
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, FileError, MooringError
-from mooring.verbs.config.describe import SCOPES, ServerDescription, describe_swallowed_options
+from mooring.verbs.config.describe import ServerDescription, describe_swallowed_options
 from mooring.verbs.config.edit import (
     Edit,
     EntryText,
@@ -47,29 +41,8 @@ _NOTHING_CHANGED = "Nothing changed."
 _AGAIN, _GIVE_UP = "edit again", "give up"
 
 
-@click.command("edit", cls=CommandWithWords)
-@click.argument("name", shell_complete=complete_server)
-@WORDS
-@describing_options
-@click.option("--timeout", type=Seconds(min=0), metavar="SECONDS", help="For its start and each call; 0: none.")
-@click.option("--unset", multiple=True, metavar="KEY", help="Remove a key of its entry, such as env.TOKEN.")
-@click.option("--in", "tool", metavar="TOOL", help="Edit it in this tool's file instead of Mooring's own.")
-@click.option("-s", "--scope", type=click.Choice(SCOPES), help="Which of two files.")
-@click.option("--no-test", is_flag=True, help="Only change it; do not try to connect.")
-@click.pass_context
-def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_test: bool, **typed: Any) -> None:
-    """Change a server's entry, and connect to it; every byte outside the entry stays.
-
-    \b
-    mooring mcp edit docs --url https://example.com/v2/mcp
-    mooring mcp edit github -e LOG=debug --unset env.GITHUB_HOST
-    mooring mcp edit github --in claude-code -- npx -y @modelcontextprotocol/server-github
-
-    Without anything to change, it opens the entry in your editor (VISUAL or EDITOR). -e KEY= sets an empty variable;
-    --unset env.KEY removes it. What you make of a project's entry is approved; if the entry was not, you see all of it
-    first.
-    """
-    options = get_globals(ctx)
+def run(options: Globals, name: str, tool: str | None, scope: Any, no_test: bool, **typed: Any) -> int:
+    """Change a server's entry, by option or in your editor, and try it."""
     changes = FieldChanges(
         timeout=typed.pop("timeout"), unset=typed.pop("unset"), description=ServerDescription(**typed)
     )
@@ -84,12 +57,11 @@ def command(ctx: click.Context, /, name: str, tool: str | None, scope: Any, no_t
         # First of all whether there is such a server: nothing else matters if its name is misspelled.
         options.inventory().find(name)
         example = f"For example: mooring mcp edit {quote_argument(name)} --timeout 60"
-        raise HintedUsageError("Without a terminal no editor is opened: say what to change.", example, ctx)
-    _finish(ctx, done, no_test)
+        raise HintedUsageError("Without a terminal no editor is opened: say what to change.", example)
+    return _finish(options, done, no_test)
 
 
-def _finish(ctx: click.Context, done: Edit, no_test: bool) -> None:
-    options = get_globals(ctx)
+def _finish(options: Globals, done: Edit, no_test: bool) -> int:
     if not options.json:
         first, *rest = describe_edit(done, options.request().where.home)
         say(first, err=done.declined)
@@ -101,8 +73,8 @@ def _finish(ctx: click.Context, done: Edit, no_test: bool) -> None:
     if options.json:
         print_json({"edited": done, "test": trial and trial.data})
     if done.declined:
-        ctx.exit(DENIED)
-    ctx.exit(trial.code if trial else OK)
+        return DENIED
+    return trial.code if trial else OK
 
 
 # --- in an editor -------------------------------------------------------------------------------------------

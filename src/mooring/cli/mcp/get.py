@@ -1,21 +1,16 @@
 """`mooring mcp get NAME`: prints one definition in full, with secrets masked."""
 
-import click
 from msgspec.structs import replace
 
-from mooring.cli.base import Command, complete_server, get_globals, print_columns, print_json, say
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.display.text import safe
 from mooring.verbs.config.definition import describe_details
 from mooring.verbs.config.get import get_details
 from mooring.verbs.config.known import find_known
 
 
-@click.command("get", cls=Command)
-@click.argument("name", shell_complete=complete_server)
-@click.pass_context
-def command(ctx: click.Context, name: str) -> None:
-    """One server's definition in full. Values of env and headers are masked."""
-    options = get_globals(ctx)
+def run(options: Globals, name: str) -> None:
+    """One server's definition in full, secrets masked."""
     where = options.request().where
     inventory = options.inventory()
     details = get_details(inventory, name, where.env)

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import TypeAlias
 
-import click
-
-from mooring.cli.base import OK, SOME_SECONDS, UNHEALTHY, Command, Globals, find_width, get_globals, print_json, say
+from mooring.cli.base import OK, UNHEALTHY, Globals, find_width, print_json, say
 from mooring.core.definitions.problem import Problem
 from mooring.display.text import (
     columns,
@@ -36,18 +34,13 @@ NOTHING = """No MCP servers are configured here.
   Add one of your own:   mooring mcp add NAME -- COMMAND ARGS…   (it goes into ~/.config/mooring/mcp.json)"""
 
 
-@click.command("list", cls=Command)
-@click.option("--all", "everything", is_flag=True, help="Also show shadowed definitions.")
-@click.option("--check", is_flag=True, help="Connect to every server; exits 1 if one is unavailable.")
-@click.option("--timeout", type=SOME_SECONDS, metavar="S", help="With --check: seconds for all.")
-@click.pass_context
-def command(ctx: click.Context, everything: bool, check: bool, timeout: float | None) -> None:
-    """Every server, where it comes from, and what is wrong. Nothing is started without --check."""
-    options = get_globals(ctx)
+def run(options: Globals, everything: bool, check: bool, timeout: float | None) -> int:
+    """Every server, where it comes from, and what is wrong."""
     if check:
         listing = list_servers(options.inventory(), all=everything)
-        ctx.exit(_show_checked(options, listing, timeout))
+        return _show_checked(options, listing, timeout)
     show_listing(options, everything)
+    return OK
 
 
 def show_listing(options: Globals, everything: bool = False) -> None:

@@ -2,12 +2,11 @@
 
 import os
 
-import click
 from msgspec.structs import replace
 
 from mooring.auth.browser import has_browser, open_page
-from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
-from mooring.cli.base import Command, Globals, HintedUsageError, complete_server, get_globals, print_json, say
+from mooring.cli.adhoc import make_configured_setup, run_with_host
+from mooring.cli.base import OK, Globals, HintedUsageError, print_json, say
 from mooring.cli.failure import describe_failure, exit_code, print_failure, print_failure_data
 from mooring.cli.ticker import Ticker
 from mooring.core.conversation.question import Answer, Login, No, Question, Yes
@@ -26,32 +25,15 @@ from mooring.verbs.use.opening import ServerTarget as AdhocTarget
 from mooring.verbs.use.opening import Setup, make_adhoc_config
 
 
-@click.command("login", cls=Command)
-@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
-@click.option("--url", metavar="URL", help="The address of a server that is not configured.")
-@click.option("--scope", "scopes", multiple=True, metavar="SCOPE", help="Also ask for this right.")
-@click.option("--no-browser", is_flag=True, help="Show the page's address, and open nothing.")
-@timeout_option
-@click.pass_context
-def login_command(
-    ctx: click.Context,
-    /,
+def run_login(
+    options: Globals,
     name: str | None,
     url: str | None,
     scopes: tuple[str, ...],
     no_browser: bool,
     timeout: float | None,
-) -> None:
-    """Log in to a server in your browser, then connect to it.
-
-    The login is kept in your system's keyring, or in a file that only you can read, and renewed by itself. Where no
-    browser can come back to this machine, enter a code or paste the address that the browser ends at.
-
-    \b
-    mooring mcp login github
-    mooring mcp login --url https://example.com/mcp
-    """
-    options = get_globals(ctx)
+) -> int:
+    """Log in to a server in your browser."""
     setup = _make_setup(options, name, url, timeout)
     server = name or setup.adhoc_name
     browser = not no_browser and has_browser(os.environ)
@@ -63,22 +45,18 @@ def login_command(
         )
     report = outcome.report if isinstance(outcome, LoginUnused) else outcome
     _print_report(options, report)
-    if isinstance(outcome, LoginUnused):
-        failure = describe_failure(outcome.error)
-        if options.json:
-            print_failure_data(failure)
-        else:
-            print_failure(failure)
-        ctx.exit(exit_code(outcome.error))
+    if not isinstance(outcome, LoginUnused):
+        return OK
+    failure = describe_failure(outcome.error)
+    if options.json:
+        print_failure_data(failure)
+    else:
+        print_failure(failure)
+    return exit_code(outcome.error)
 
 
-@click.command("logout", cls=Command)
-@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
-@click.option("--url", metavar="URL", help="The address of a server that is not configured.")
-@click.pass_context
-def logout_command(ctx: click.Context, /, name: str | None, url: str | None) -> None:
-    """Revoke the login of a server, and remove it from this machine."""
-    options = get_globals(ctx)
+def run_logout(options: Globals, name: str | None, url: str | None) -> None:
+    """Revoke the login of a server, and remove it."""
     setup = _make_setup(options, name, url, None)
     server = name or setup.adhoc_name
     report = run_with_host(setup, lambda host, _: logout(host, server), named=server)

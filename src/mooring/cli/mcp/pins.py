@@ -3,7 +3,7 @@
 import click
 
 from mooring.cli.adhoc import make_configured_setup, run_with_host
-from mooring.cli.base import Command, complete_server, get_globals, print_json, say
+from mooring.cli.base import Globals, print_json, say
 from mooring.core.conversation.question import ChangedTools
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
@@ -12,19 +12,12 @@ from mooring.verbs.config.pins import PinnedServer, approve_tools, describe_pin,
 from mooring.verbs.use.deadline import Deadline
 
 
-@click.command("pins", cls=Command)
-@click.argument("server", required=False, shell_complete=complete_server)
-@click.option("--approve", "agreed", is_flag=True, help="Let the tools of SERVER be called as they are now.")
-@click.option("--off/--on", "off", default=None, help="Pin the tools of SERVER no longer, or again.")
-@click.option("--refresh", is_flag=True, help="Ask the servers for their tools first.")
-@click.pass_context
-def command(ctx: click.Context, server: str | None, agreed: bool, off: bool | None, refresh: bool) -> None:
-    """Which tools were approved, and which are held back because they changed or are new."""
+def run(options: Globals, server: str | None, agreed: bool, off: bool | None, refresh: bool) -> None:
+    """Which tools are held back because they are not what was approved."""
     if server is None and (agreed or off is not None):
         raise click.UsageError("Name the server that you mean; `mooring mcp pins` shows them all.")
     if agreed and off is not None:
         raise click.UsageError("Choose one of --approve, --off and --on.")
-    options = get_globals(ctx)
     where = options.request().where
 
     async def work(host: Host, _: Deadline) -> tuple[PinnedServer, ...]:

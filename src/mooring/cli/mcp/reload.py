@@ -1,25 +1,15 @@
 """`mooring mcp reload [NAME]`: reconnects servers and prints what changed."""
 
-import click
-
-from mooring.cli.adhoc import make_configured_setup, run_with_host, timeout_option
-from mooring.cli.base import OK, UNHEALTHY, Command, complete_server, get_globals, print_columns, print_json, say
+from mooring.cli.adhoc import make_configured_setup, run_with_host
+from mooring.cli.base import OK, UNHEALTHY, Globals, print_columns, print_json, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, safe
 from mooring.verbs.use.reload import ServerChange, reload
 
 
-@click.command("reload", cls=Command)
-@click.argument("name", metavar="[SERVER]", required=False, shell_complete=complete_server)
-@timeout_option
-@click.pass_context
-def command(ctx: click.Context, name: str | None, timeout: float | None) -> None:
-    """Forget what is known of a server, or of all, connect again, and show which tools are new, gone or changed.
-
-    Exits 1 if one of them is unavailable.
-    """
-    options = get_globals(ctx)
+def run(options: Globals, name: str | None, timeout: float | None) -> int:
+    """Connect again and show which tools are new, gone or changed."""
     setup = make_configured_setup(options, timeout)
     with Ticker(options, name or "the servers"):
         report = run_with_host(setup, lambda host, deadline: reload(host, deadline, name), named=name)
@@ -36,7 +26,7 @@ def command(ctx: click.Context, name: str | None, timeout: float | None) -> None
         for change in report.changes:
             if change.held:
                 say(f"{safe(change.name)}: {advise_on_held_back(change.name)}", err=True)
-    ctx.exit(UNHEALTHY if failed else OK)
+    return UNHEALTHY if failed else OK
 
 
 def _describe_change(change: ServerChange) -> str:

@@ -2,8 +2,7 @@
 
 import click
 
-from mooring.cli.agent_names import OWNER_OPTION, load_servers
-from mooring.cli.base import Command, Globals, complete_server, get_globals, keep_words, print_json, say
+from mooring.cli.base import Globals, complete_server, get_globals, list_shell_words, print_json, say
 from mooring.core.conversation.verdict import LOCAL_TOOLS
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe, short_path
@@ -14,7 +13,7 @@ from mooring.permissions.rule import parse_pair, spell_rule
 from mooring.permissions.rules import WithdrawnRule, is_answer, load_policy, withdraw_allow
 
 
-def _complete_decided(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+def complete_decided(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete the name of a server, or a rule that an answer left behind."""
     options = get_globals(ctx)
     try:
@@ -22,26 +21,12 @@ def _complete_decided(ctx: click.Context, parameter: click.Parameter, incomplete
     except MooringError:
         rules = []
     answers = [rule for rule in rules if rule.startswith(incomplete)]
-    return [*complete_server(ctx, parameter, incomplete), *keep_words(answers)]
+    return [*complete_server(ctx, parameter, incomplete), *list_shell_words(answers)]
 
 
-@click.command("reset", cls=Command)
-@click.argument("names", metavar="NAME|SERVER.TOOL...", nargs=-1, required=True, shell_complete=_complete_decided)
-@OWNER_OPTION
-@click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...], agent: str | None) -> None:
-    """Withdraw what you decided, so that you are asked again.
-
-    The NAME of a project's server makes it neither approved nor rejected. SERVER.TOOL removes the rule that an "always"
-    answer about that tool wrote, for all projects and for this one; so does Bash, or 'Bash(npm test)', for an agent's
-    own tools.
-
-    \b
-    mooring mcp reset github
-    mooring mcp reset github.create_issue
-    """
-    options = get_globals(ctx)
-    inventory = load_servers(options, agent)
+def run(options: Globals, names: tuple[str, ...], agent: str | None) -> None:
+    """Withdraw what you decided about a server or a tool."""
+    inventory = options.load_servers(agent)
     where = options.request().where
     servers = [name for name in names if _is_server(inventory, name)]
     tools = [name for name in names if name not in servers]

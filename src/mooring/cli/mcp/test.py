@@ -12,9 +12,8 @@ from mooring.cli.adhoc import (
     make_setup,
     require_words,
     run_with_host,
-    server_options,
 )
-from mooring.cli.base import OK, Command, Globals, complete_first_server, get_globals, print_json, say
+from mooring.cli.base import OK, Globals, print_json, say
 from mooring.cli.failure import exit_code, explain, tell
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -25,18 +24,8 @@ from mooring.verbs.use.opening import Setup
 from mooring.verbs.use.test import Found, TrialStep, describe_step, test
 
 
-@click.command("test", cls=Command)
-@click.argument("words", nargs=-1, metavar="[SERVER]", shell_complete=complete_first_server)
-@server_options
-@click.pass_context
-def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> None:
-    """Connect to a server, step by step and timed, and say what fails and what may help.
-
-    \b
-    mooring mcp test github
-    mooring mcp test --url https://example.com/mcp
-    """
-    options = get_globals(ctx)
+def run(options: Globals, words: tuple[str, ...], **server: Any) -> int:
+    """Connect to a server step by step and show what fails."""
     setup = make_setup(options, server)
     name, *more = require_words(setup, words)
     if more:
@@ -44,7 +33,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **server: Any) -> Non
     trial = try_server(options, setup, name, label_server(server, name))
     if options.json:
         print_json(trial.data)
-    ctx.exit(trial.code)
+    return trial.code
 
 
 class Trial(Struct):

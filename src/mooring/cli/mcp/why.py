@@ -1,17 +1,11 @@
 """`mooring mcp why NAME`: prints every definition of a name, and why one of them wins."""
 
-import click
-
-from mooring.cli.base import Command, complete_server, get_globals, print_json, say
+from mooring.cli.base import Globals, print_json, say
 from mooring.verbs.config.why import Candidate, describe_aliases, describe_candidate, explain_choice
 
 
-@click.command("why", cls=Command)
-@click.argument("name", shell_complete=complete_server)
-@click.pass_context
-def command(ctx: click.Context, name: str) -> None:
-    """Which definitions of a name exist, which one wins and by which rule, and how the others differ from it."""
-    options = get_globals(ctx)
+def run(options: Globals, name: str) -> None:
+    """Which definitions of a name exist and why one wins."""
     reasons = explain_choice(options.inventory(), name)
     if options.json:
         print_json(reasons)

@@ -1,19 +1,14 @@
 """`mooring secret list`: prints the names of secrets and where each is stored, never a value."""
 
-import click
-
 from mooring.auth.records import StoredSecret
-from mooring.cli.base import Command, get_globals, print_columns, print_json, say
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.display.text import safe
 from mooring.verbs.config.secrets import list_stored_secrets
 
 
-@click.command("list", cls=Command)
-@click.pass_context
-def command(ctx: click.Context, /) -> None:
-    """The names of your secrets, where each one is stored and since when. Values are never shown."""
-    options = get_globals(ctx)
+def run(options: Globals) -> None:
+    """The names of your secrets, and where each one is stored."""
     stored = run_until_interrupted(list_stored_secrets(options.request().where))
     if options.json:
         print_json({"secrets": stored})

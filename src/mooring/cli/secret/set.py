@@ -2,13 +2,10 @@
 
 import sys
 
-import click
-
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import MAX_VALUE
-from mooring.cli.base import Command, are_terminals, get_globals, print_json, say
+from mooring.cli.base import Globals, are_terminals, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.secret.names import complete_secret
 from mooring.core.definitions.paths import Where
 from mooring.errors import ConfigError
 from mooring.verbs.config.secrets import check_secret_name, describe_stored, store_secret
@@ -17,27 +14,14 @@ _LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
 """How many bytes of one line a terminal passes on; it drops the rest without a word."""
 
 
-@click.command("set", cls=Command)
-@click.argument("name", shell_complete=complete_secret)
-@click.argument("more", nargs=-1, metavar="")
-@click.pass_context
-def command(ctx: click.Context, /, name: str, more: tuple[str, ...]) -> None:
-    """Store a secret in your system's keyring, or in a file that only you can read if there is none.
-
-    You are asked for the value, and what you type is not shown. In a pipe, the value is what comes from stdin, without
-    the end of its last line. In Mooring's own files, ${keyring:NAME} stands for it.
-
-    \b
-    mooring secret set github
-    op read op://work/github/token | mooring secret set github
-    """
+def run(options: Globals, name: str, more: tuple[str, ...]) -> None:
+    """Store a secret that a definition names as ${keyring:NAME}."""
     if more:
         # Other users see the arguments of every process, and the shell keeps them in its history.
         raise ConfigError(
             "A secret's value is never an argument. Leave it out and you are asked for it, or pipe it in."
         )
     check_secret_name(name)
-    options = get_globals(ctx)
     where = options.request().where
     stored = run_until_interrupted(_read_and_store(where, name))
     if options.json:

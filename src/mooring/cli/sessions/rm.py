@@ -2,21 +2,15 @@
 
 import click
 
-from mooring.cli.base import Command, get_globals, print_json, say
-from mooring.cli.sessions.ids import complete_session
+from mooring.cli.base import Globals, print_json, say
 from mooring.display.text import count_noun
 from mooring.verbs.agent.sessions import RemovedSessions, remove_all_sessions, remove_session
 
 
-@click.command("rm", cls=Command)
-@click.argument("id", required=False, shell_complete=complete_session)
-@click.option("--all", "is_all", is_flag=True, help="Remove the conversations of all folders.")
-@click.pass_context
-def command(ctx: click.Context, /, id: str | None, is_all: bool) -> None:
-    """Remove a conversation for good. The first characters of its ID are enough. One that is open stays."""
+def run(options: Globals, id: str | None, is_all: bool) -> None:
+    """Remove a conversation, or all of them."""
     if (id is None) != is_all:
         raise click.UsageError("Name the ID of one conversation, or remove all of them with --all.")
-    options = get_globals(ctx)
     where = options.request().where
     if id is None:
         result = remove_all_sessions(where)

@@ -1,33 +1,17 @@
 """`mooring sessions`: prints the conversations of a folder, or one of them in full."""
 
-import click
 import msgspec
 
 from mooring.agents.sessions.store import SessionSummary
-from mooring.cli.base import Command, get_globals, print_columns, print_json, say
-from mooring.cli.sessions.ids import complete_session
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.sessions.transcript import describe_cost, format_local, print_transcript
 from mooring.core.definitions.paths import Where
 from mooring.display.text import safe, short_path
 from mooring.verbs.agent.sessions import list_sessions, show_session
 
 
-@click.command("show", cls=Command)
-@click.argument("id", required=False, shell_complete=complete_session)
-@click.option("--all", "is_all", is_flag=True, help="List the conversations of all folders.")
-@click.option("-n", "--lines", type=click.IntRange(1), default=50, show_default=True, help="List at most this many.")
-@click.pass_context
-def command(ctx: click.Context, /, id: str | None, is_all: bool, lines: int) -> None:
-    """The conversations of this folder, the last one first, or with an ID all that was said in one.
-
-    The first characters of an ID are enough. `show` can be left out. Long results are cut; -v prints all of them, and
-    what the model thought.
-
-    \b
-    mooring sessions --all
-    mooring sessions 3fa81c
-    """
-    options = get_globals(ctx)
+def run(options: Globals, id: str | None, is_all: bool, lines: int) -> None:
+    """The conversations of this folder, or all that was said in one."""
     request = options.request()
     if id is not None:
         transcript = show_session(request.where, id)

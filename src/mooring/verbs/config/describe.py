@@ -1,6 +1,6 @@
 """The quick form of `add`: what a person types about a server becomes an entry, the same for every face."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -11,31 +11,13 @@ from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import safe
 from mooring.errors import ConfigError
+from mooring.verbs.parse import is_address
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
 SCOPES: tuple[WriteScope, ...] = get_args(WriteScope)
 
-_ADDRESSES = ("http://", "https://")
-_FLAGS: Mapping[str, str] = {"--no-test": "no_test"}
-_VALUED: Mapping[str, str] = {
-    "-s": "scope",
-    "--scope": "scope",
-    "--to": "tool",
-    "-e": "env",
-    "--env": "env",
-    "-H": "headers",
-    "--header": "headers",
-    "-t": "transport",
-    "--transport": "transport",
-    "--url": "url",
-    "--token": "token",
-}
-_REPEATED = ("env", "headers")
-_CHOICES: Mapping[str, Sequence[str]] = {"scope": SCOPES, "transport": TRANSPORTS}
 _PLACING = ("--to", "--in", "--scope", "--no-test")
 """Options that hardly any server has too; `--url`, `--token` and `-e` are as common among theirs."""
-OPTIONS = (*_FLAGS, *_VALUED)
-"""The options of the quick form."""
 
 
 class ServerDescription(Struct, frozen=True, kw_only=True):
@@ -68,54 +50,18 @@ def parse_description(args: Sequence[str]) -> ServerDescription:
     Raises:
         ConfigError: an option is unknown, or lacks its value.
     """
-    from getopt import GetoptError, gnu_getopt  # only where no other parser of options is at work
+    from getopt import GetoptError  # only where no other parser of options is at work
 
-    short = "".join(f"{option[1]}:" for option in _VALUED if not option.startswith("--"))
-    long = [f"{option[2:]}=" for option in _VALUED if option.startswith("--")]
-    long += [option[2:] for option in _FLAGS]
+    from mooring.verbs.mcp_rows import ROWS
+    from mooring.verbs.parse import parse_words
+
+    row = next(row for row in ROWS if row.name == "add")
     try:
-        options, words = gnu_getopt(end_options(args, _VALUED), short, long)
+        return ServerDescription(**parse_words(row, args))
     except GetoptError as error:
         dashes = "-" if len(error.opt) == 1 else "--"
         reason = "needs a value" if "requires" in error.msg else "is not an option of add"
         raise ConfigError(f"{dashes}{error.opt} {reason}.") from None
-    name, *others = words or [""]
-    return ServerDescription(name=name, words=tuple(others), **_collect(options))
-
-
-def _collect(options: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The values of options by the field that each one sets."""
-    found: dict[str, Any] = {}
-    for option, value in options:
-        if option in _FLAGS:
-            found[_FLAGS[option]] = True
-            continue
-        field = _VALUED[option]
-        choices = _CHOICES.get(field)
-        if choices and value not in choices:
-            raise ConfigError(f"{option} takes {' or '.join(choices)}, not {value}.")
-        found[field] = (*found.get(field, ()), value) if field in _REPEATED else value
-    return found
-
-
-def end_options(args: Sequence[str], valued: Container[str]) -> list[str]:
-    """The words with `--` put before the server's command: `add NAME npx -y package` leaves `-y` to npx.
-
-    `valued` are the options that take the next word as their value.
-    """
-    names = 0
-    skip = False
-    for index, word in enumerate(args):
-        if word == "--":
-            break
-        if skip or word.startswith("-"):
-            skip = not skip and word in valued
-            continue
-        names += 1
-        # An address takes no words of its own, so options may follow it.
-        if names == 2 and not is_address(word):
-            return [*args[:index], "--", *args[index:]]
-    return list(args)
 
 
 def describe_swallowed_options(description: ServerDescription) -> Iterator[str]:
@@ -135,11 +81,6 @@ def split_words(text: str) -> list[str]:
         return split(text)
     except ValueError:
         raise ConfigError("Invalid server config: a quotation mark is missing its partner.") from None
-
-
-def is_address(word: str) -> bool:
-    """Whether a word is the address of a server, and no command."""
-    return word.lower().startswith(_ADDRESSES)
 
 
 def describe_entry(description: ServerDescription) -> dict[str, Any]:

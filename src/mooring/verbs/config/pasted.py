@@ -9,7 +9,8 @@ from msgspec import Struct
 from mooring.discovery.values import as_mapping
 from mooring.errors import ConfigError, ParseError
 from mooring.syntax.parse import parse
-from mooring.verbs.config.describe import ServerDescription, describe_entry, is_address, parse_description, split_words
+from mooring.verbs.config.describe import ServerDescription, describe_entry, parse_description, split_words
+from mooring.verbs.parse import is_address
 
 # `claude mcp add`, and those of the tools that copied it: the words behind it are the quick form's.
 _ADDERS = r"[a-z-]+ mcp (add|add-json)"

@@ -1,0 +1,140 @@
+"""What a verb is: a row that says its name, its words and what it does; every face is made from these rows."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+ValueKind: TypeAlias = Literal["text", "integer", "number", "seconds", "dollars"]
+Faces: TypeAlias = Literal["shell", "chat", "both"]
+
+
+class Argument(Struct, frozen=True):
+    """A word, or several, without a name of its own."""
+
+    key: str
+    metavar: str | None = None
+    """How help shows it; by default its key in capitals."""
+    required: bool = True
+    many: bool = False
+    default: str | None = None
+    unless: str = ""
+    """The options that stand in for it: in a face that lacks them, it is required."""
+    choices: tuple[str, ...] = ()
+    complete: str = ""
+    """What a shell offers for it."""
+    raw: bool = False
+    """Whether options end where it begins: the rest is a command with options of its own."""
+
+
+class Flag(Struct, frozen=True):
+    """An option without a value."""
+
+    spelling: str
+    """Its names, with blanks between them."""
+    help: str
+    key: str = ""
+    off: str = ""
+    """The name that says the opposite; with neither of them, the value is `None`."""
+    faces: Faces = "shell"
+
+
+class Option(Struct, frozen=True):
+    """An option with a value."""
+
+    spelling: str
+    """Its names, with blanks between them."""
+    help: str
+    key: str = ""
+    metavar: str | None = None
+    many: bool = False
+    required: bool = False
+    default: str | int | None = None
+    choices: tuple[str, ...] = ()
+    kind: ValueKind = "text"
+    least: int | None = None
+    """The smallest number; seconds are more than zero unless it is given."""
+    complete: str = ""
+    faces: Faces = "shell"
+
+
+Parameter: TypeAlias = Argument | Option | Flag
+
+
+class Verb(Struct, frozen=True):
+    """One verb; the action is in the table of each face, and loaded when it is called."""
+
+    name: str
+    summary: str
+    """In one line, for lists of verbs."""
+    help: str = ""
+    """In full; paragraphs are a blank line apart."""
+    examples: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    aliases: tuple[str, ...] = ()
+    in_chat: str = ""
+    """What it does in a chat, for the list there; empty if a chat doesn't have it."""
+
+
+class VerbGroup(Struct, frozen=True):
+    """A word with verbs behind it."""
+
+    name: str
+    summary: str
+    help: str
+    verbs: tuple[Verb, ...] | str
+    """The rows, or the module that has them as `ROWS`: they are loaded when somebody uses the group."""
+    shows: str = ""
+    """What is shown if the verb `show` is left out, for a shell that completes it; empty if a verb is needed."""
+
+    def load(self) -> tuple[Verb, ...]:
+        """The rows."""
+        if not isinstance(self.verbs, str):
+            return self.verbs
+        from importlib import import_module
+
+        rows: tuple[Verb, ...] = import_module(self.verbs).ROWS
+        return rows
+
+
+Row: TypeAlias = Verb | VerbGroup
+
+
+def list_names(option: Option | Flag) -> list[str]:
+    """How an option can be spelled."""
+    return option.spelling.split()
+
+
+def spell_value(parameter: Argument | Option) -> str:
+    """What help calls a value, without the brackets of one that can be left out."""
+    if parameter.metavar is not None:
+        return parameter.metavar
+    key = parameter.key if isinstance(parameter, Argument) else find_key(parameter)
+    return key.upper()
+
+
+def find_key(option: Option | Flag) -> str:
+    """The name of an option's value."""
+    return option.key or list_names(option)[-1].lstrip("-").replace("-", "_")
+
+
+def find_options(verb: Verb, face: Faces) -> list[Option | Flag]:
+    """The options that a verb has in a face."""
+    options = [each for each in verb.parameters if not isinstance(each, Argument)]
+    return [option for option in options if option.faces in (face, "both")]
+
+
+def find_arguments(verb: Verb) -> Sequence[Argument]:
+    """The words of a verb that are no options."""
+    return [each for each in verb.parameters if isinstance(each, Argument)]
+
+
+SCOPES = ("user", "project")
+TIMEOUT = Option("--timeout", "Seconds, from start to result.", metavar="S", kind="seconds")
+ADDRESS = (
+    Option("--server", "The command that starts the server.", metavar="COMMAND"),
+    Option("--url", "The address of the server.", metavar="URL"),
+    Option("-e --env", "Give or pass on a variable.", metavar="NAME[=VALUE]", many=True),
+    Option("-H --header", "For --url: sent every time.", metavar="'NAME: VALUE'", many=True),
+    Option("--transport", "For --url.", default="auto", choices=("auto", "http", "sse")),
+)
