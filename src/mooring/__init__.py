@@ -150,7 +150,7 @@ if TYPE_CHECKING:
         Rule,
         Verdict,
     )
-    from mooring.core.definitions.approved import Approved
+    from mooring.core.definitions.approved import Approved, TakenName
     from mooring.core.definitions.config import (
         Broken,
         Http,
@@ -165,7 +165,6 @@ if TYPE_CHECKING:
     from mooring.core.definitions.problem import (
         Problem,
     )
-    from mooring.core.definitions.taken_name import TakenName
     from mooring.core.protocol.content import (
         Audio,
         Block,
@@ -522,7 +521,6 @@ _NAMES = {
     "core.conversation.status": (
         "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved"
     ),
-    "core.definitions.taken_name": "TakenName",
     "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
     "core.definitions.paths": "Viewpoint Where",
     "host.host": "Host",
@@ -531,7 +529,7 @@ _NAMES = {
     "inventory.admit": "GivenServers NotAdmitted",
     "inventory.load": "Inventory discover",
     "core.conversation.verdict": "Rule Verdict",
-    "core.definitions.approved": "Approved",
+    "core.definitions.approved": "Approved TakenName",
     "settings": "Settings",
     "permissions.pins": "HeldTools",
     "permissions.policy": "CallPolicy",

@@ -11,8 +11,7 @@ from tests.attacks.local_tools import CANARY, open_desk
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
-from mooring.agents.commands.find import CommandFiles
-from mooring.agents.commands.used import find_used_command
+from mooring.agents.commands.find import CommandFiles, find_used_command
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.core.protocol.content import Text

@@ -18,9 +18,9 @@ import mooring
 import mooring.testing
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
+from mooring.backends.opencode.agents import ASK_ALWAYS, EXPLORE
 from mooring.backends.opencode.answers import TurnAnswers
 from mooring.backends.opencode.reading import TurnReading
-from mooring.backends.opencode.rules import ASK_ALWAYS, EXPLORE
 from mooring.backends.opencode.said import (
     MessageChanged,
     OpenCodeMessage,

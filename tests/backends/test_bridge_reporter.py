@@ -19,7 +19,7 @@ from mooring.core.conversation.turn import (
     TurnStarted,
     encode_turn_event,
 )
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import Denied

@@ -12,8 +12,8 @@ HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", 
          "pydantic_ai", "anthropic", "openai", "google.genai", "genai_prices", "httpx2", "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml", "locale"]  # fmt: skip
 
 OURS = [
-    "mooring", "mooring.cli", "mooring.cli.app", "mooring.cli.base", "mooring.cli.build", "mooring.cli.failure", "mooring.cli.interrupts",
-    "mooring.cli.mcp", "mooring.cli.mcp.list", "mooring.core", "mooring.core.conversation",
+    "mooring", "mooring.cli", "mooring.cli.app", "mooring.cli.base", "mooring.cli.build", "mooring.cli.failure",
+    "mooring.cli.interrupts", "mooring.cli.mcp", "mooring.cli.mcp.list", "mooring.core", "mooring.core.conversation",
     "mooring.core.conversation.backend_name", "mooring.core.conversation.status_word", "mooring.core.definitions",
     "mooring.core.definitions.approved", "mooring.core.definitions.command", "mooring.core.definitions.config",
     "mooring.core.definitions.paths", "mooring.core.definitions.problem", "mooring.core.definitions.template",
@@ -26,9 +26,9 @@ OURS = [
     "mooring.files.owner", "mooring.files.paths", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
     "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust",
     "mooring.servers", "mooring.servers.records", "mooring.settings", "mooring.syntax", "mooring.syntax.document",
-    "mooring.syntax.jsonc", "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config",
-    "mooring.verbs.config.get", "mooring.verbs.config.known", "mooring.verbs.config.list", "mooring.verbs.mcp_rows",
-    "mooring.verbs.rows", "mooring.verbs.verb",
+    "mooring.syntax.jsonc", "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config", "mooring.verbs.config.get",
+    "mooring.verbs.config.known", "mooring.verbs.config.list", "mooring.verbs.mcp_rows", "mooring.verbs.rows",
+    "mooring.verbs.verb",
 ]  # fmt: skip
 
 CODE = """

@@ -7,9 +7,8 @@ import timeit
 import pytest
 from msgspec import Raw
 
-from mooring.core.protocol.offer import Offer
 from mooring.core.protocol.server_info import Hello
-from mooring.core.protocol.tool import Listing, Tool
+from mooring.core.protocol.tool import Listing, Offer, Tool
 from mooring.inventory.admit import admit
 from mooring.permissions.audit import log_path
 from mooring.servers.cache import Cache

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mooring.core.protocol.nesting import DEEPEST, is_too_deep
+from mooring.core.protocol.raw import DEEPEST, is_too_deep
 
 LET_THROUGH = 64
 """How many levels more are not noticed."""

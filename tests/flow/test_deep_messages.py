@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mooring
-from mooring.core.protocol.nesting import DEEPEST
+from mooring.core.protocol.raw import DEEPEST
 from support import DEMO, Cli, Home, run_beside
 
 SERVER = str(Path(__file__).with_name("deep.py"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from client import META, Era, ServeClient
 
-from mooring.core.protocol.nesting import DEEPEST
+from mooring.core.protocol.raw import DEEPEST
 from support import Home
 
 SERVER = Path(__file__).parent / "server.py"

@@ -6,8 +6,7 @@ import pytest
 
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.errors import RpcError
-from mooring.servers.asking import REFUSED, make_client
-from mooring.servers.questions import ServerQuestions
+from mooring.servers.questions import REFUSED, ServerQuestions, make_client
 from mooring.wire.session.client import Client
 
 

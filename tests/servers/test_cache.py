@@ -24,7 +24,6 @@ from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, Stdio
 from mooring.core.definitions.paths import Where
 from mooring.core.definitions.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
-from mooring.core.protocol.offer import Offer
 from mooring.core.protocol.raw import ABSENT
 from mooring.core.protocol.server_info import Hello, Implementation
 from mooring.core.protocol.tool import (
@@ -32,6 +31,7 @@ from mooring.core.protocol.tool import (
     Execution,
     Hints,
     Listing,
+    Offer,
     Prompt,
     Rejected,
     Resource,
@@ -471,7 +471,7 @@ def as_nobody(folder: Path, code: str) -> list[Any]:
     prelude = f"""
 import json, os, sys, tempfile, time
 from mooring.core.definitions.paths import Where
-from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.tool import Offer
 from mooring.core.protocol.server_info import Hello
 from mooring.servers.cache import Cache
 import hmac, fcntl
@@ -545,7 +545,7 @@ for number in range(50):
 made.flush()
 print(len(made.load([(1).to_bytes(32, "big")])))
 """
-    prelude = "import os, time\nfrom mooring.core.definitions.paths import Where\nfrom mooring.core.protocol.offer import Offer\n"
+    prelude = "import os, time\nfrom mooring.core.definitions.paths import Where\nfrom mooring.core.protocol.tool import Offer\n"
     prelude += "from mooring.core.protocol.server_info import Hello\nfrom mooring.servers.cache import Cache\n"
     prelude += f"where = Where({home.where.home!r})\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, timeout=PATIENCE)
@@ -619,7 +619,7 @@ WRITER = """
 import itertools, sys, time
 from msgspec import Raw
 from mooring.core.protocol.server_info import Hello
-from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.tool import Offer
 from mooring.core.protocol.tool import Listing, Tool
 from mooring.core.definitions.paths import Where
 from mooring.servers.cache import Cache

@@ -28,9 +28,9 @@ from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template
 from mooring.errors import InputMissing, NotApproved, Unresolved
-from mooring.servers.launch.dotenv import parse_dotenv
 from mooring.servers.launch.expand import Expanded, KeptPlaceholder, expand
 from mooring.servers.launch.inputs import ask_inputs
+from mooring.servers.launch.named_files import parse_dotenv
 from mooring.servers.launch.prepare import Launch, LaunchContext, OmittedEntry
 from support import Home
 

@@ -16,8 +16,8 @@ from mooring.core.definitions.template import literal
 from mooring.core.text.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.host.feed import MAX_LINES, Feed
 from mooring.servers.dial import may_download
-from mooring.servers.plan import make_plan
-from mooring.servers.retry import compute_pause
+from mooring.servers.fleet import make_plan
+from mooring.servers.supervisor import compute_pause
 
 
 def approved(name: str, command: str = "run", **changes: object) -> Approved:

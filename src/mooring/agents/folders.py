@@ -1,4 +1,4 @@
-"""The folders in which people keep agents, commands and skills, and the files in them, within bounds."""
+"""The folders in which people keep agents, commands and skills, and the files in them, each read once."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ from mooring.core.definitions.paths import Viewpoint
 from mooring.core.definitions.problem import Problem
 from mooring.discovery.format import locate, user_file
 from mooring.errors import FileError
-from mooring.files.listing import list_folder
+from mooring.files.reading import list_folder
 from mooring.settings import find_project_folders
 
 FolderScope: TypeAlias = Literal["project", "user"]
@@ -103,3 +103,39 @@ def _list_names(path: str, most: int) -> list[str]:
 
 def _may_enter(path: str, bounds: WalkBounds) -> bool:
     return bounds.follows_links or not os.path.islink(path)
+
+
+FileStamp: TypeAlias = tuple[int, int, int]
+"""Differs as soon as a file was written."""
+
+T = TypeVar("T")
+
+
+def stamp_file(path: str) -> FileStamp | None:
+    """A file's stamp; `None` if there is no such file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    # The inode too: a file that is replaced within the clock's resolution may have the same time and size.
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class UnchangedFiles(Generic[T]):
+    """Keeps what was read of each file from one look at all of them to the next."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, tuple[FileStamp, T]] = {}
+        self._now: dict[str, tuple[FileStamp, T]] = {}
+
+    def begin(self) -> None:
+        """Look at all of them again: those that are not read from now on are forgotten the next time."""
+        self._before, self._now = self._now, {}
+
+    def read(self, path: str, stamp: FileStamp, read: Callable[[], T]) -> T:
+        """What a file says, by `read` unless its stamp is the same as before."""
+        known = self._before.get(path)
+        if known is None or known[0] != stamp:
+            known = stamp, read()
+        self._now[path] = known
+        return known[1]

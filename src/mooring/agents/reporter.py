@@ -36,7 +36,7 @@ from mooring.core.conversation.turn import (
     TurnFailed,
     TurnStarted,
 )
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 
 LONGEST_ERROR = 500

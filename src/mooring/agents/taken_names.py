@@ -7,9 +7,8 @@ from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.find import FoundCommands
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents
-from mooring.core.definitions.approved import NamedKind
+from mooring.core.definitions.approved import NamedKind, TakenName
 from mooring.core.definitions.paths import Viewpoint
-from mooring.core.definitions.taken_name import TakenName
 from mooring.permissions import trust
 from mooring.settings import find_project_folders
 

@@ -19,7 +19,7 @@ from mooring.core.conversation.call import (
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Todo, TurnTools
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import TurnLimits
 from mooring.core.text.clock import Sleep

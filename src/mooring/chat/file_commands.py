@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mooring.agents.commands.command_file import WrittenCommand
-from mooring.agents.commands.used import UsedCommand, find_used_command
+from mooring.agents.commands.find import UsedCommand, find_used_command
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.session import ChatSession
 from mooring.display.lines import describe_taken_name

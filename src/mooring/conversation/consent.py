@@ -72,7 +72,7 @@ class Consent:
             return True  # by the answer to somebody else
         # Loaded here: most hosts never ask, and those with servers passed in need nothing that reads configurations.
         from mooring.inventory.approval import list_questions
-        from mooring.inventory.approval_asking import ask_approval
+        from mooring.inventory.approval_rows import ask_approval
         from mooring.inventory.load import load
 
         where = self._viewpoint.where

@@ -51,9 +51,9 @@ from mooring.core.conversation.question import (
 )
 from mooring.core.conversation.status import status_error, status_word
 from mooring.core.conversation.turn import ToolFinished, TurnDone
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import is_below
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.taken_name import TakenName
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.core.protocol.result import Progress
 from mooring.core.protocol.tool import Hints

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 
 from mooring.core.protocol.units import MIB
 from mooring.errors import FileError
@@ -200,3 +201,13 @@ def describe_error(error: Exception) -> str:
             return f"cannot be used: {text[0].lower()}{text[1:]}"
         case _:
             return "is not a usable path"
+
+
+def list_folder(path: str, most: int) -> list[str]:
+    """The names in a folder, sorted, at most so many of them; those of folders end in a slash.
+
+    Raises:
+        FileError: it cannot be listed.
+    """
+    with errors_of(path), os.scandir(path) as found:
+        return sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in islice(found, most))

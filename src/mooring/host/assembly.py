@@ -22,8 +22,7 @@ from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure
 from mooring.core.protocol.limits import Limits, Timeout
-from mooring.core.protocol.offer import Offer
-from mooring.core.protocol.tool import Tool
+from mooring.core.protocol.tool import Offer, Tool
 from mooring.errors import MooringError
 from mooring.host.feed import Feed
 from mooring.host.guests import GuestServers

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from mooring.display.marked import write_marked
-from mooring.display.text import safe
+from mooring.display.text import safe, write_marked
 
 MOST_OF_ONE = 2_000
 """Characters of one server's text."""

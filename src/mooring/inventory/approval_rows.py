@@ -1,12 +1,14 @@
 """What a person reads before they approve a project's server: rows of a label and a text, all of it, safe to show."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 
-from mooring.core.conversation.question import Approval
+from mooring.core.conversation.question import ApplyRules, Approval, Ask, Yes
+from mooring.core.definitions.paths import Where
 from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
-from mooring.inventory.approval import ApprovalQuestion, SteeringVariable
-from mooring.inventory.effects import Effect
+from mooring.inventory.approval import ApprovalQuestion, Effect, SteeringVariable, apply_rules, decide
+from mooring.inventory.load import Inventory
 from mooring.servers.launch.argument_paths import ArgumentPath
 from mooring.servers.launch.target import UNRESOLVED
 
@@ -151,3 +153,29 @@ def _describe_target(target: str | None) -> str:
     if target == UNRESOLVED:
         return "not found; you will be asked again once it is there"
     return safe(target)
+
+
+async def ask_approval(ask: Ask, inventory: Inventory, question: ApprovalQuestion, where: Where) -> bool:
+    """Ask whether a server may be started, and after a yes about the person's rules; whether it may.
+
+    Raises: what `ask` raises; FileError if the answers cannot be recorded.
+    """
+    answer = await ask(describe_approval(question, where.home))
+    if not isinstance(answer, Yes):
+        return False
+    settled = question
+    try:
+        settled = await ask_about_rules(ask, question)
+    finally:
+        # It is approved, whatever becomes of the second question.
+        await asyncio.to_thread(decide, inventory, [settled], where, True)
+    return True
+
+
+async def ask_about_rules(ask: Ask, question: ApprovalQuestion) -> ApprovalQuestion:
+    """Ask whether the person's rules apply to a server that they approve, if there are any; returns the question with
+    those that do."""
+    if not question.rules:
+        return question
+    answer = await ask(ApplyRules(question.name, tuple(map(str, question.rules))))
+    return apply_rules(question, isinstance(answer, Yes))

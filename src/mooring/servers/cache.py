@@ -18,7 +18,7 @@ from mooring import files
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.paths import Where
 from mooring.core.protocol.failure import Failure
-from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.tool import Offer
 from mooring.core.protocol.units import MIB, OFFER_LIFE
 from mooring.errors import FileError
 from mooring.servers.records import (

@@ -5,20 +5,56 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import count
 from time import time
 
+from msgspec import Struct
+
 from mooring.core.conversation.status import Failed
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import InProcess
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure, make_failure
-from mooring.core.protocol.offer import Offer
+from mooring.core.protocol.tool import Offer
 from mooring.core.text.clock import Sleep
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache
-from mooring.servers.plan import Plan, make_plan
-from mooring.servers.retry import compute_pause
 from mooring.servers.server import Server
 from mooring.servers.shared import Shared
+from mooring.servers.supervisor import compute_pause
+
+
+class Plan(Struct, frozen=True):
+    """Server names, each in exactly one group, sorted."""
+
+    start: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
+    replace: tuple[str, ...] = ()
+    """Servers whose program or address changed."""
+    update: tuple[str, ...] = ()
+    """The same program or address with other filters, timeouts or lifecycle: nothing is restarted for that."""
+    keep: tuple[str, ...] = ()
+
+
+def make_plan(running: Mapping[str, Approved], wanted: Mapping[str, Approved]) -> Plan:
+    """How to get from the running servers to the wanted ones while leaving alone whatever stays the same."""
+    replace: list[str] = []
+    update: list[str] = []
+    keep: list[str] = []
+    for name in sorted(running.keys() & wanted.keys()):
+        before, after = running[name], wanted[name]
+        if not before.is_same_program(after):
+            replace.append(name)
+        elif (before.options, before.rules) != (after.options, after.rules):
+            update.append(name)
+        else:
+            keep.append(name)
+    return Plan(
+        start=tuple(sorted(wanted.keys() - running.keys())),
+        stop=tuple(sorted(running.keys() - wanted.keys())),
+        replace=tuple(replace),
+        update=tuple(update),
+        keep=tuple(keep),
+    )
+
 
 WRITE_DELAY = 1.0
 """Seconds until what was learned is written: much is learned together, and a host that is killed is never closed."""

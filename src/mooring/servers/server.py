@@ -20,10 +20,9 @@ from mooring.core.definitions.config import Http, ServerConfig
 from mooring.core.protocol.era import NO_HINT, EraHint, EraName
 from mooring.core.protocol.failure import make_failure
 from mooring.core.protocol.limits import UNHURRIED, Limits, Timeout
-from mooring.core.protocol.offer import Offer
 from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
 from mooring.core.protocol.result import LogMessage, Progress, Result
-from mooring.core.protocol.tool import Tool
+from mooring.core.protocol.tool import Offer, Tool
 from mooring.core.text.secret import redact_data
 from mooring.errors import (
     Closed,
@@ -36,8 +35,8 @@ from mooring.errors import (
     ServerError,
     Stage,
 )
-from mooring.servers.asking import find_roots, make_client
 from mooring.servers.attempt import (
+    GivenSecrets,
     make_launch_context,
     make_login_target,
     may_install,
@@ -46,13 +45,12 @@ from mooring.servers.attempt import (
     resolve_limits,
 )
 from mooring.servers.connections import ServerConnections
-from mooring.servers.given_secrets import GivenSecrets
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
 from mooring.servers.other_era import OtherEra
-from mooring.servers.questions import UNCLEAR, ServerQuestions, Work
+from mooring.servers.questions import UNCLEAR, ServerQuestions, Work, find_roots, make_client
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.client import Client, ListName

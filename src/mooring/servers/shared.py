@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -14,17 +14,17 @@ from mooring.core.definitions.paths import Where
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure
 from mooring.core.protocol.limits import Limits
-from mooring.core.protocol.offer import Offer
-from mooring.core.protocol.result import LogMessage
+from mooring.core.protocol.result import LOG_LEVELS, LogMessage
+from mooring.core.protocol.tool import Offer
 from mooring.core.text.secret import redact
 from mooring.process.programs import Guard
 from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Secrets
-from mooring.servers.log_routes import LogRoutes
 
 if TYPE_CHECKING:
     from mooring.auth.logins import Logins
     from mooring.wire.http.network import Network
+
 
 STARTS, INSTALLS = 64, 8
 """How many servers are started at a time, and how many of those that may have to be downloaded.
@@ -158,3 +158,45 @@ def _as_json(data: object) -> str:
     from json import dumps  # few servers log anything but text
 
     return dumps(data, ensure_ascii=False, default=str)
+
+
+LogListener: TypeAlias = Callable[[str, LogMessage], None]
+"""Takes a server's name and one of its log messages."""
+
+
+class LogRoutes:
+    """The listeners of one host. A conversation is known by its `ask`, as with questions."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[Ask, LogListener] = {}
+        self._levels: dict[Ask, str] = {}
+        self.level = ""
+        """The least urgent level that anybody ever named, which the servers are told; empty if nobody did."""
+
+    def add(self, ask: Ask, level: str, listener: LogListener) -> None:
+        """Have a conversation hear of messages from one of `LOG_LEVELS` on; of all that come, if it is empty."""
+        self._listeners[ask] = listener
+        if level:
+            self._levels[ask] = level
+            self.level = min(level, self.level or level, key=LOG_LEVELS.index)
+
+    def remove(self, ask: Ask) -> None:
+        self._listeners.pop(ask, None)
+        self._levels.pop(ask, None)
+
+    def deliver(self, server: str, message: LogMessage, working: Sequence[Ask | None]) -> None:
+        """Pass a message on, if it is clear for whom; `working` are the conversations that the server works for.
+
+        A message may quote what one of them sent, so that it must not reach another.
+        """
+        concerned: set[Ask | None] = set(working) or set(self._listeners)
+        for ask, listener in self._listeners.items():
+            if concerned == {ask} and _is_wanted(message, self._levels.get(ask, "")):
+                listener(server, message)
+
+
+def _is_wanted(message: LogMessage, level: str) -> bool:
+    # A level that the protocol does not know may be urgent.
+    if not level or message.level not in LOG_LEVELS:
+        return True
+    return LOG_LEVELS.index(message.level) >= LOG_LEVELS.index(level)

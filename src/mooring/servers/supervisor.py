@@ -52,8 +52,6 @@ from mooring.errors import (
     Suspended,
     TimedOut,
 )
-from mooring.servers.pending import PendingConnection
-from mooring.servers.retry import MIN_GAP, compute_pause
 from mooring.servers.usage import ConfiguredServer, Usage
 from mooring.wire.session.session import Session
 
@@ -495,3 +493,82 @@ async def _cancel(task: "asyncio.Task[Any] | None") -> None:
     if task is not None and not task.done():
         task.cancel()
         await asyncio.wait({task})
+
+
+class PendingConnection:
+    """A future for the next session, replaced by a new one each time it has served its purpose."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.waiters = 0
+        """How many callers wait right now."""
+        self.future = self._make_future()
+        """Resolves to the session; while a connection is up, it has."""
+
+    def resolve(self, session: Session) -> None:
+        """Hand the session to everyone who waits."""
+        if not self.future.done():
+            self.future.set_result(session)
+
+    def reset(self) -> None:
+        """Make later callers wait for the connection after this one."""
+        if self.future.done():
+            self.future = self._make_future()
+
+    def fail(self, error: MooringError) -> None:
+        """Raise the error in everyone who waits; later callers wait for another attempt."""
+        if not self.future.done():
+            self.future.set_exception(error)
+        self.future = self._make_future()
+
+    def _make_future(self) -> "asyncio.Future[Session]":
+        future: asyncio.Future[Session] = self._loop.create_future()
+        future.add_done_callback(_mark_retrieved)
+        return future
+
+
+def _mark_retrieved(future: "asyncio.Future[Session]") -> None:
+    # An eager server often fails while nobody waits. Its status has the reason, so asyncio need not
+    # log "exception was never retrieved".
+    if not future.cancelled():
+        future.exception()
+
+
+# Restarting a program costs a process each time, so these attempts end. An address that refuses a connection costs
+# next to nothing, so those attempts go on, ever more rarely.
+SHORT_PAUSES = (0.5, 1.0, 2.0, 4.0)
+HTTP_FIRST = 15.0
+HTTP_LONGEST = 300.0
+SPREAD = 0.2
+"""A pause is up to this fraction shorter or longer: those who lost a server together must not return together."""
+
+MIN_GAP = 1.0
+"""A caller cuts the pause before the next attempt short, unless the last attempt began less than this long ago."""
+
+
+def compute_pause(
+    attempt: int, *, remote: bool, chance: float, awaited: bool = False, retry_after: float | None = None
+) -> float | None:
+    """Seconds to wait before the `attempt`-th try after a loss, counted from 1; `None` to give up.
+
+    `chance`, between 0 and 1, spreads the pause. `awaited` says that calls wait for the server. `retry_after` is how
+    long the server asked to be left alone.
+    """
+    if remote and awaited:
+        # A server that is back after two seconds is of no use to a call that gives up after ten, if the next try comes
+        # after fifteen.
+        seconds = SHORT_PAUSES[min(attempt, len(SHORT_PAUSES)) - 1]
+    elif remote:
+        seconds = _http_pause(attempt)
+    elif attempt <= len(SHORT_PAUSES):
+        seconds = SHORT_PAUSES[attempt - 1]
+    else:
+        return None
+    spread = 1 - SPREAD + 2 * SPREAD * chance
+    return max(seconds * spread, retry_after or 0.0)
+
+
+def _http_pause(attempt: int) -> float:
+    if attempt == 1:
+        return 0.0
+    return float(min(HTTP_FIRST * 2 ** (attempt - 2), HTTP_LONGEST))

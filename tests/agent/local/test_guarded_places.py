@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from desk import Reader, allow, desk_with, host_in
 
-from mooring.agents.commands.places import list_folders
-from mooring.agents.files.places import list_agent_folders
-from mooring.agents.instructions.places import list_places
+from mooring.agents.commands.command_file import list_folders
+from mooring.agents.files.walk import list_agent_folders
+from mooring.agents.instructions.collect import list_places
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.definitions.paths import Viewpoint
 from mooring.discovery.format import Obeyed

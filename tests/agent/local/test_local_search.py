@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from desk import ONCE, allow, desk_in
 
-from mooring.agents.local.path_glob import PathGlob, expand_braces
+from mooring.agents.local.walk import PathGlob, expand_braces
 from mooring.core.protocol.content import Image
 from support import Home, running
 

@@ -10,8 +10,7 @@ from words_door import CANARY, Asked, asking
 
 import mooring
 from agent.scripted import ScriptedModel
-from mooring.agents.instructions.collect import collect_instructions
-from mooring.agents.instructions.section import MOST_OF_ALL, MOST_OF_ONE
+from mooring.agents.instructions.collect import MOST_OF_ALL, MOST_OF_ONE, collect_instructions
 from support import Cli, Home
 
 

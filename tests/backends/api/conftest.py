@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.backends.api.connect import load_kind
+from mooring.backends.api.model import load_kind
 from mooring.backends.api.providers import ModelKind
 
 KINDS: tuple[ModelKind, ...] = ("anthropic", "google", "openai", "openai-chat")

@@ -7,7 +7,7 @@ from typing import Any
 from tests.backends.program_talk import KEY, Talk, open_talk
 from tests.models import FakeModel, ModelRequest
 
-from mooring.backends.claude.opening import open_claude
+from mooring.backends.claude import open_claude
 from support import Home
 
 

@@ -15,7 +15,7 @@ from tests.peers import install
 from tests.peers.processes import marked
 from tests.support import Actor
 
-from mooring.agents.builtin_agents import BUILTIN_AGENTS
+from mooring.agents.files.find import BUILTIN_AGENTS
 from mooring.agents.history import ModelMessage, PersonMessage, TextBlock
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.conversation.question import Permission

@@ -1,15 +1,15 @@
 """All commands and skills that count in a folder, each under a name of its own."""
 
+import asyncio
 import os
+import re
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mooring.agents.commands.command_file import WrittenCommand, read_command
-from mooring.agents.commands.places import CommandFolder, list_folders, name_command
-from mooring.agents.folders import WalkBounds, walk_files
+from mooring.agents.commands.command_file import CommandFolder, WrittenCommand, list_folders, name_command, read_command
+from mooring.agents.folders import UnchangedFiles, WalkBounds, stamp_file, walk_files
 from mooring.agents.reach import Reach, make_reach
-from mooring.agents.unchanged import UnchangedFiles, stamp_file
 from mooring.core.definitions.paths import Viewpoint
 from mooring.core.definitions.problem import Problem
 from mooring.errors import FileError, ParseError
@@ -179,3 +179,32 @@ def _name_all(commands: list[WrittenCommand], problems: list[Problem]) -> FoundC
             message = f"The command /{command.name} cannot be used: others have all of its names"
             problems.append(Problem(command.path, message, "rename its file", level="warning"))
     return FoundCommands(by_name, names, tuple(problems), taken)
+
+
+class UsedCommand(Struct, frozen=True):
+    """A command as it was typed."""
+
+    name: str
+    command: WrittenCommand
+    typed: str
+    """What is behind its name."""
+    found: FoundCommands
+    """All commands, as they were when it was looked for."""
+
+
+async def find_used_command(files: CommandFiles, line: str) -> UsedCommand | None:
+    """The command that a line begins with; `None` if it is just a line, such as one that begins with a path."""
+    word, typed = split_line(line)
+    if not word:
+        return None
+    found = await asyncio.to_thread(files.find)
+    command = found.by_name.get(word)
+    return UsedCommand(word, command, typed, found) if command is not None and command.is_for_person else None
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The word behind the slash that a line begins with, and what is behind the word; both empty without a slash."""
+    if not line.startswith("/"):
+        return "", ""
+    word, _, rest = re.sub(r"\s", " ", line[1:], count=1).partition(" ")
+    return word, rest.strip()

@@ -5,8 +5,7 @@ from itertools import groupby
 
 from mooring.agents.commands.command_file import WrittenCommand
 from mooring.core.protocol.skill import FoundSkills, OfferedSkill
-from mooring.display.marked import write_marked
-from mooring.display.text import count_noun
+from mooring.display.text import count_noun, write_marked
 
 LONGEST_DESCRIPTION = 500
 MOST_OF_ALL = 15_000

@@ -10,11 +10,9 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.agents.definition import AgentDefinition, AgentOrigin
-from mooring.agents.files.model_words import AskedModel, read_model
-from mooring.agents.files.permission_map import read_permission
-from mooring.agents.files.places import name_by_file
-from mooring.agents.files.selecting import ToolDraft, read_denials, read_tools
-from mooring.agents.files.walk import AgentPath
+from mooring.agents.files.selecting import ToolDraft, read_denials, read_permission, read_tools
+from mooring.agents.files.tool_words import AskedModel, read_model
+from mooring.agents.files.walk import AgentPath, name_by_file
 from mooring.core.definitions.paths import is_below
 from mooring.core.definitions.problem import Problem, Severity
 from mooring.errors import FileError, ParseError

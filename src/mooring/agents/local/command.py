@@ -1,11 +1,12 @@
 """One shell command, started through the guard: what it prints, how it ends, and the end of all that it started."""
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping
 
 from mooring import files
-from mooring.agents.local.kept_output import KeptOutput
 from mooring.core.definitions.paths import Where
+from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError, GuardLost, SpawnError
 from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader
@@ -72,3 +73,43 @@ async def start_command(command: str, guard: Starter, where: Where, cwd: str, en
         raise ConfigError(f"Bash: the command could not be started: {error.cause}") from None
     child.close_stdin()
     return RunningCommand(child, launch)
+
+
+MOST = 16 * MIB
+
+
+class KeptOutput:
+    """Keeps the first and the last half of `most` bytes."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._half = most // 2
+        self._forget()
+
+    def _forget(self) -> None:
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Take what was printed."""
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if not data:
+            return
+        self._tail.append(data)
+        self._tail_size += len(data)
+        while self._tail_size - len(self._tail[0]) >= self._half:
+            gone = len(self._tail.popleft())
+            self._tail_size -= gone
+            self._dropped += gone
+
+    def take_text(self) -> str:
+        """What is kept, which is forgotten with that: the next text begins with what is printed from now on."""
+        head = bytes(self._head)
+        tail = b"".join(self._tail)
+        gap = f"\n[{self._dropped:,} bytes were dropped here]\n".encode() if self._dropped else b""
+        self._forget()
+        return (head + gap + tail).decode(errors="replace")

@@ -6,9 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.path_glob import PathGlob
 from mooring.agents.local.permitted import PermittedFiles
-from mooring.agents.local.walk import FoundFile, Walk
+from mooring.agents.local.walk import FoundFile, PathGlob, Walk
 from mooring.agents.local.workspace import Workspace
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess

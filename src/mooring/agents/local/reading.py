@@ -10,9 +10,8 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.workspace import MAX_FILE, Workspace
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
-from mooring.core.conversation.picture import find_picture_type
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.core.protocol.content import Image
+from mooring.core.protocol.content import Image, find_picture_type
 from mooring.core.protocol.result import Result
 from mooring.errors import FileError
 from mooring.files.exact import open_exact

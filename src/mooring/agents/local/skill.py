@@ -14,12 +14,11 @@ from mooring.agents.local.workspace import Workspace
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.skill import LONGEST_ADDRESS, MAIN_FILE, MOST_BYTES, OfferedSkill, ServerSkill
 from mooring.core.text.suggestions import nearest
-from mooring.display.marked import escape_marks, write_marked
-from mooring.display.text import safe
+from mooring.display.text import escape_marks, safe, write_marked
 from mooring.errors import ConfigError
 
 MOST_NAMED = 50

@@ -13,8 +13,7 @@ from mooring.agents.local.page import PageFetcher
 from mooring.agents.local.reading import ReadTool
 from mooring.agents.local.skill import OnTakenName, SkillTool
 from mooring.agents.local.todo import OnPlan, TodoTool
-from mooring.agents.local.web_fetch import WebFetchTool
-from mooring.agents.local.web_search import WebSearchTool
+from mooring.agents.local.web import WebFetchTool, WebSearchTool
 from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import EditTool, WriteTool
 from mooring.conversation.local_tool import LocalTool

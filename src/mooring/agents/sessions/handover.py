@@ -23,8 +23,7 @@ from mooring.agents.history import (
 )
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.units import BYTES_PER_TOKEN
-from mooring.display.marked import escape_marks, write_marked
-from mooring.display.text import count_noun, safe
+from mooring.display.text import count_noun, escape_marks, safe, write_marked
 
 WINDOW_SHARE = 0.25
 """How much of a window a transcript may fill."""

@@ -38,7 +38,7 @@ async def choose_model(
 def _load(kind: ModelKind) -> Connect:
     """Load what talks to providers. It takes seconds, so it is done in a thread, and only for a model."""
     try:
-        from mooring.backends.api.connect import connect, load_kind
+        from mooring.backends.api.model import connect, load_kind
 
         build = load_kind(kind)
     except ImportError as error:

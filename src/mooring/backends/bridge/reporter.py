@@ -17,7 +17,7 @@ from mooring.core.conversation.call import (
 from mooring.core.conversation.outcome import CallRefusal, Outcome, Part
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import Denied

@@ -1,4 +1,4 @@
-"""One running program of Claude Code: turns and requests go in, messages come out."""
+"""One running program of Claude Code: turns and requests go in, messages come out, and its questions are answered."""
 
 import asyncio
 import logging
@@ -7,18 +7,25 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ClaudeSDKError
-from msgspec import Struct
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    ClaudeSDKError,
+    HookMatcher,
+    PermissionResultAllow,
+    PermissionResultDeny,
+)
+from msgspec import Struct, ValidationError, convert
 
+from mooring.agents.local.ask_user import ASKER, OTHER, PersonQuestion, make_form, name_field
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.claude.agents import select_tools, write_agents
 from mooring.backends.claude.command import build_command, build_environment
-from mooring.backends.claude.events import ClaudeEvents, TurnResult
-from mooring.backends.claude.permission import PermissionRequests
+from mooring.backends.claude.events import ClaudeEvents, TurnResult, find_tool
 from mooring.backends.claude.program import GuardedProgram
-from mooring.backends.claude.questions import answer_elicitation
 from mooring.core.conversation.outcome import Part
+from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.errors import MooringError, ServerDied
@@ -229,3 +236,103 @@ def _write_part(part: Part) -> dict[str, Any]:
             return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
         case Audio(mime_type=kind):
             return {"type": "text", "text": f"(audio of type {kind}, which Claude Code cannot take)"}
+
+
+_DAY: Final = 86_400
+_QUESTIONS: Final = "AskUserQuestion"
+_ASK: Final = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
+
+
+class PermissionRequests:
+    """Decides each call, once."""
+
+    def __init__(self, bridge: AgentBridge, events: ClaudeEvents) -> None:
+        self._bridge = bridge
+        self._events = events
+
+    @property
+    def hooks(self) -> dict[str, list[Any]]:
+        """Have Claude Code ask about every call.
+
+        By itself it would not ask about what it takes for harmless, such as reading a file of the project, and no rule
+        of ours would be looked at. If the hook itself fails, nothing is called.
+        """
+        return {"PreToolUse": [HookMatcher(hooks=[_ask_always], timeout=_DAY, on_failure="block")]}
+
+    async def decide(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
+        """Answer a request for permission: the callback of the SDK."""
+        self._events.start_tool_of(context.agent_id, context.tool_use_id, name, arguments)
+        try:
+            if name == _QUESTIONS:
+                # The question is the call: nobody has to permit that it is asked.
+                answered = await answer_questions(self._bridge.ask, arguments)
+                return PermissionResultAllow(updated_input=answered)
+        except MooringError as error:
+            return PermissionResultDeny(message=str(error))
+        tool = find_tool(self._bridge, name)
+        self._bridge.begin_call(context.tool_use_id)
+        refusal = await self._bridge.find_refusal(tool, arguments, call_id=context.tool_use_id)
+        return PermissionResultAllow() if refusal is None else PermissionResultDeny(message=refusal)
+
+
+async def _ask_always(call: Mapping[str, Any], id: str | None, context: Any) -> dict[str, Any]:
+    return dict(_ASK)
+
+
+async def answer_questions(ask: Ask, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `AskUserQuestion` with the person's answers in them, as Claude Code wants them.
+
+    Raises: MooringError if there is none.
+    """
+    try:
+        questions = convert(arguments.get("questions"), list[PersonQuestion])
+    except ValidationError as error:
+        raise MooringError(f"The questions can't be read: {error}.") from error
+    match await ask(make_form(questions, ASKER)):
+        case Yes(content):
+            return {**arguments, "answers": read_answers(questions, content)}
+        case No(nobody=True):
+            raise MooringError("There is nobody to ask; decide by yourself, and say what you decided.")
+        case No(reason):
+            raise MooringError(f"The person did not answer{f': {reason}' if reason else '.'}")
+        case Allow():
+            return {**arguments, "answers": {}}
+
+
+def read_answers(questions: Sequence[PersonQuestion], content: Any) -> dict[str, str]:
+    """For each question what was chosen; what the person wrote in their own words answers those without a choice."""
+    given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
+    answers: dict[str, str] = {}
+    for number, question in enumerate(questions, 1):
+        chosen = given.get(name_field(question, number))
+        words = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else chosen
+        answer = words or given.get(OTHER)
+        if answer:
+            answers[question.question] = str(answer)
+    return answers
+
+
+async def answer_elicitation(bridge: AgentBridge, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Ask the person what a server asks that Claude Code runs itself."""
+    answer = await bridge.ask(_make_question(bridge, body))
+    return _write_answer(answer)
+
+
+def _make_question(bridge: AgentBridge, body: Mapping[str, Any]) -> Question:
+    name = str(body.get("mcp_server_name"))
+    server = bridge.find_server(name) or name
+    message = str(body.get("message") or "")
+    if body.get("mode") == "url":
+        return Visit(server, message, str(body.get("url") or ""), str(body.get("elicitation_id") or ""))
+    schema = body.get("requested_schema")
+    return Form(server, message, schema if isinstance(schema, dict) else {})
+
+
+def _write_answer(answer: Answer) -> Mapping[str, Any]:
+    match answer:
+        case Yes(content):
+            return {"action": "accept", "content": content or {}}
+        case Allow():
+            return {"action": "accept", "content": {}}
+        case No(how=how):
+            return {"action": how}

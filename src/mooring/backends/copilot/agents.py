@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.agents.files.model_words import FAMILIES
+from mooring.agents.files.tool_words import FAMILIES
 from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions

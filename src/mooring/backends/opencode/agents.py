@@ -1,4 +1,4 @@
-"""Defined agents in OpenCode's form."""
+"""Defined agents in OpenCode's form, and the permissions under which it asks about every call."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Any, Final, TypeAlias
 from mooring.agents.definition import AgentDefinition, ToolSelection
 from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import McpTool
-from mooring.backends.opencode.rules import ASK_ALWAYS
 
 MAIN_AGENT: Final = "build"
 """The agent that a person talks to, unless they name another."""
@@ -77,3 +76,24 @@ def split_model(model: str) -> tuple[str, str] | None:
     separator = min((mark for mark in "/:" if mark in model), key=model.index, default="/")
     provider, _, name = model.partition(separator)
     return (provider, name) if provider and name else None
+
+
+EVERYTHING: Final = "**"
+
+
+def spell_exactly(name: str) -> str:
+    """A pattern for the permission of this name alone.
+
+    Its last letter is a wildcard for one. The name of a server's tool has a `_` with something behind it, so it would
+    have to be this very name; and servers are renamed that could come by it.
+    """
+    return f"{name[:-1]}?"
+
+
+ASK_ALWAYS: Final[Mapping[str, str]] = {EVERYTHING: "ask"}
+_EXPLORES: Final = ("grep", "glob", "list", "bash", "webfetch", "websearch", "read", "external_directory", "doom_loop")
+EXPLORE: Final[Mapping[str, str]] = {
+    # Its sub-agent that only reads.
+    EVERYTHING: "deny",
+    **{spell_exactly(name): "ask" for name in _EXPLORES},
+}

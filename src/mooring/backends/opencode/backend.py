@@ -9,11 +9,10 @@ from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.answers import TurnAnswers
-from mooring.backends.opencode.config import find_main_agent, find_model
+from mooring.backends.opencode.config import check_plugins, find_main_agent, find_model
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
 from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
-from mooring.backends.opencode.plugins import check_plugins
 from mooring.backends.opencode.program import NAME
 from mooring.backends.opencode.reading import TurnReading
 from mooring.backends.opencode.said import AgentEvent

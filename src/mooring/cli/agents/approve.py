@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mooring.cli.base import Globals, print_json, say
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.display.text import safe, short_path
 from mooring.verbs.config.taken_names import approve_taken_names, reset_taken_names
 

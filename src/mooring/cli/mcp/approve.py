@@ -22,8 +22,7 @@ from mooring.core.definitions.approved import AllowRule
 from mooring.display.lines import describe_question
 from mooring.display.text import quote_argument, safe
 from mooring.inventory.approval import ApprovalQuestion, apply_rules, check_digest, decide, list_questions
-from mooring.inventory.approval_asking import ask_about_rules
-from mooring.inventory.approval_rows import describe_approval, describe_no
+from mooring.inventory.approval_rows import ask_about_rules, describe_approval, describe_no
 from mooring.inventory.load import Inventory
 from mooring.permissions.trust import Verdict
 

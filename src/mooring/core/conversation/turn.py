@@ -14,7 +14,7 @@ from mooring.core.conversation.call import Definition
 from mooring.core.conversation.outcome import Outcome, Part
 from mooring.core.conversation.question import Question
 from mooring.core.conversation.verdict import Verdict
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 
 # --- what a turn tells ------------------------------------------------------------------------------------------------
 

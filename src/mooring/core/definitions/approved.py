@@ -1,4 +1,4 @@
-"""Whether a definition may take effect; whoever holds an `Approved` does not have to ask again."""
+"""Whether a definition may take effect, and names that are taken. Who holds an `Approved` need not ask again."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -90,3 +90,20 @@ class Approved(Struct, frozen=True):
 def is_in_force(standing: Standing) -> bool:
     """Whether a definition of this standing may take effect."""
     return standing in ("own", "approved")
+
+
+class TakenName(Struct, frozen=True, rename="camel"):
+    """A project's agent, command or skill that is used instead of one that is not the project's."""
+
+    project: str
+    """The project's folder, without links in it."""
+    kind: NamedKind
+    name: str
+    path: str
+    """The project's file."""
+    digest: str
+    """Of what the file says."""
+    instead_of: str
+    """The name that reaches the other: `user:NAME` for the person's own, `builtin:NAME` for Mooring's."""
+    is_changed: bool = False
+    """The person approved another text under this name in this project."""

@@ -1,4 +1,4 @@
-"""The content blocks of the protocol: text, images, audio and resources."""
+"""The content blocks of the protocol: text, images, audio and resources; and which files are pictures."""
 
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
@@ -111,3 +111,18 @@ def _make_block_html(block: Block) -> str:
             return make_image(mime_type, data)
         case _:
             return make_text(repr(block))
+
+
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+def find_picture_type(head: bytes) -> str | None:
+    """The media type of a picture, by its first bytes; `None` if it is none."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for beginning, kind in _BEGINNINGS if head.startswith(beginning)), None)

@@ -1,7 +1,7 @@
 """The one place where something is read or run for a definition, and only what its act describes."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from mooring import files
@@ -11,17 +11,17 @@ from mooring.core.definitions.config import ServerConfig
 from mooring.core.definitions.paths import Where
 from mooring.core.definitions.template import CommandPart, InputPart, SecretPart, Template
 from mooring.display.text import safe
-from mooring.errors import FileError, NotApproved
+from mooring.errors import FileError, NotApproved, ParseError
 from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, OWN_ADDRESS, Act, Use
 from mooring.servers.launch.expand import Gap
-from mooring.servers.launch.inputs import find_input
-from mooring.servers.launch.secrets import Fetch, Secrets
+from mooring.servers.launch.inputs import Fetch, Secrets, find_input
 from mooring.servers.launch.shell import CommandFailed
-from mooring.servers.launch.stores import find_stored_secret
+from mooring.syntax.parse import parse
 
 if TYPE_CHECKING:
     from mooring.auth.logins import Logins, StoredLogin
     from mooring.auth.target import LoginTarget
+
 
 MAX_VALUE_FILE = 64 * 1024
 """The largest file that can be a value, in bytes."""
@@ -145,3 +145,22 @@ def read_value_file(path: str) -> str | CommandFailed:
         return CommandFailed(error.reason)
     except UnicodeDecodeError:
         return CommandFailed("is not text")
+
+
+def find_stored_secret(secret: SecretPart, config: str | None) -> str | None:
+    """The secret, if its tool keeps it in a file that can be read; `config` is the file that names it."""
+    if secret.keeper != "goose" or config is None:
+        return None
+    # Goose falls back to this file if the machine has no keyring.
+    stored = _read_yaml(os.path.join(os.path.dirname(config), "secrets.yaml"))
+    value = stored.get(secret.name) if isinstance(stored, Mapping) else None
+    # The exact type: in Python, true and false are ints.
+    return str(value) if type(value) in (str, int) else None
+
+
+def _read_yaml(path: str) -> object:
+    try:
+        data = files.read(path)
+        return None if data is None else parse(data, "yaml").data
+    except (FileError, ParseError):
+        return None

@@ -26,10 +26,9 @@ from mooring.servers.launch.act import describe_act
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
 from mooring.servers.launch.fetch import ActFetcher
-from mooring.servers.launch.inputs import find_missing_inputs
+from mooring.servers.launch.inputs import Secrets, find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching
-from mooring.servers.launch.secrets import Secrets
 from mooring.servers.launch.shell import CommandFailed, Starter
 from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
 
@@ -195,7 +194,7 @@ async def _read_env_file(
     if isinstance(text, CommandFailed):
         placeholders.omit("envFile", text.how)
         return {}
-    from mooring.servers.launch.dotenv import parse_dotenv  # lazy: few definitions have such a file
+    from mooring.servers.launch.named_files import parse_dotenv  # lazy: few definitions have such a file
 
     variables = parse_dotenv(text)
     if approved.own:

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from mooring.core.protocol.nesting import is_too_deep
+from mooring.core.protocol.raw import is_too_deep
 
 
 def loads(text: str) -> Any:

@@ -11,8 +11,8 @@ from mooring.agents.taken_names import TakenNames
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.status import Disabled
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Viewpoint
-from mooring.core.definitions.taken_name import TakenName
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.host.host import Host

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.agents.commands.used import UsedCommand, find_used_command
+from mooring.agents.commands.find import UsedCommand, find_used_command
 from mooring.agents.model import Model
 from mooring.core.conversation.backend_name import BackendName, is_program
 from mooring.core.conversation.status import Unapproved
@@ -24,9 +24,9 @@ from mooring.core.conversation.turn import (
     TurnInput,
     TurnStarted,
 )
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.config import ServerConfig
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.taken_name import TakenName
 from mooring.core.protocol.limits import TurnLimits
 from mooring.display.lines import describe_end
 from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError

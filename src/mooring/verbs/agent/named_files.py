@@ -7,15 +7,14 @@ from msgspec import Struct
 
 from mooring.agents.local.permitted import list_left_out
 from mooring.agents.local.workspace import Workspace
-from mooring.core.conversation.picture import find_picture_type
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.paths import KERNEL_FOLDERS, Viewpoint, is_below
-from mooring.core.protocol.content import Block, Image, Text
+from mooring.core.protocol.content import Block, Image, Text, find_picture_type
 from mooring.core.protocol.units import MIB
 from mooring.core.text.suggestions import find_slip
 from mooring.errors import ConfigError, Denied, FileError
 from mooring.files.exact import FolderEntry, list_exact, read_exact
-from mooring.files.listing import list_folder
+from mooring.files.reading import list_folder
 from mooring.permissions.policy import Policy
 
 MAX_FILE = 10 * MIB

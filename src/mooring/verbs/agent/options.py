@@ -15,8 +15,8 @@ from mooring.conversation.scope import ToolScope
 from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Rule
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.taken_name import TakenName
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
 from mooring.host.first_starts import FirstStarts

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents, find_agents
-from mooring.agents.instructions.collect import collect_instructions
-from mooring.agents.instructions.section import write_section
+from mooring.agents.instructions.collect import collect_instructions, write_section
 from mooring.agents.sessions.handover import Handover, make_handover
 from mooring.agents.sessions.told import ToldConversation
 from mooring.agents.taken_names import TakenNames
@@ -24,9 +23,9 @@ from mooring.backends.programs import PROGRAM_FACTS
 from mooring.core.conversation.backend_name import ProgramName, ServersWay
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Backend, EmitTurnEvent, ServerStatus, TurnDone, TurnEvent, TurnInput
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Viewpoint
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.taken_name import TakenName
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
 from mooring.host.host import Host

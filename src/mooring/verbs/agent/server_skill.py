@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from mooring.agents.commands.used import split_line
+from mooring.agents.commands.find import split_line
 from mooring.agents.local.skill import write_server_skill
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.turn import TurnInput

@@ -99,7 +99,7 @@ class AgentServers:
     async def _ask_about(self, inventory: "Inventory", name: str) -> bool:
         """Whether the person approves a server now. Raises: FileError if that can't be recorded."""
         from mooring.inventory.approval import list_questions
-        from mooring.inventory.approval_asking import ask_approval
+        from mooring.inventory.approval_rows import ask_approval
 
         where = self._host.viewpoint.where
         [question] = await asyncio.to_thread(list_questions, inventory, [name], where)

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
-from mooring.agents.sub.known import KnownAgents
-from mooring.agents.sub.tool import AgentTool, SubAgent, SubAgentTask
+from mooring.agents.sub_agent import AgentTool, KnownAgents, SubAgent, SubAgentTask
 from mooring.agents.taken_names import TakenNames
 from mooring.agents.thread import AgentThread
 from mooring.backends.api.choice import CLAUDE_MODELS
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.question import Answer, Ask, Permission, Question
-from mooring.core.definitions.taken_name import TakenName
+from mooring.core.definitions.approved import TakenName
 from mooring.errors import ConfigError
 from mooring.host.host import Host
 from mooring.verbs.agent.options import AgentOptions, has_price

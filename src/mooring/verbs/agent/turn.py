@@ -16,7 +16,7 @@ from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.selection import apply_selection
 from mooring.agents.sessions.store import SessionSummary
-from mooring.agents.sub.known import FindAgents, KnownAgents, select_agents
+from mooring.agents.sub_agent import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation

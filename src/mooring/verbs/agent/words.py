@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from mooring.agents.commands.find import CommandFiles, FoundCommands
 from mooring.agents.commands.section import write_server_skills, write_skills
-from mooring.agents.instructions.collect import FoundInstructions, LinkExit, collect_instructions
-from mooring.agents.instructions.section import write_section
+from mooring.agents.instructions.collect import FoundInstructions, LinkExit, collect_instructions, write_section
 from mooring.agents.local.workspace import Workspace
 from mooring.conversation.conversation import Conversation
 from mooring.core.definitions.paths import Viewpoint

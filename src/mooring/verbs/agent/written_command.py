@@ -6,17 +6,17 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from mooring.agents.commands.command_file import WrittenCommand
+from mooring.agents.commands.find import UsedCommand
 from mooring.agents.commands.template import CommandArguments, ShellPiece, has_fields, split_pieces
-from mooring.agents.commands.used import UsedCommand
 from mooring.agents.reach import make_reach
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.mention import TypedMention, find_mentions
 from mooring.core.conversation.turn import TurnInput
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Viewpoint
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.taken_name import TakenName
-from mooring.display.marked import escape_marks
+from mooring.display.text import escape_marks
 from mooring.errors import ConfigError, Denied, FileError
 from mooring.host.host import Host
 from mooring.tools.results.outcome import Media

@@ -14,7 +14,7 @@ from mooring.discovery.choose import Choice
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.inventory.approval import ApprovalQuestion, list_definitions, list_questions
-from mooring.inventory.approval_asking import ask_approval
+from mooring.inventory.approval_rows import ask_approval
 from mooring.inventory.load import Inventory
 from mooring.settings import find_project_folders
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 from mooring.agents.commands.find import CommandFiles
 from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.taken_names import TakenNames
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Viewpoint
-from mooring.core.definitions.taken_name import TakenName
 from mooring.core.text.suggestions import nearest
 from mooring.errors import ConfigError
 from mooring.inventory.load import utc_timestamp

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from mooring.core.definitions.paths import Where
-from mooring.core.protocol.offer import Offer
-from mooring.core.protocol.tool import Prompt, Tool
+from mooring.core.protocol.tool import Offer, Prompt, Tool
 from mooring.core.text.suggestions import find_server
 from mooring.errors import ProtocolError, UnknownServer
 from mooring.inventory.admit import Admitted, admit

@@ -9,8 +9,8 @@ from aiohttp.http import HttpProcessingError
 from multidict import CIMultiDict
 from yarl import URL
 
-from mooring.core.protocol.header import check_headers
 from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.request_metadata import check_headers
 from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TlsError, TooLarge
 from mooring.wire.http.address import Address
 from mooring.wire.http.authorizer import Authorizer

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from mooring.core.protocol.era import NO_HINT, EraHint
-from mooring.core.protocol.header import check_headers
 from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.request_metadata import check_headers
 from mooring.errors import HttpError, ServerDied, ServerError
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options

@@ -1,7 +1,12 @@
 """OpenAI's two APIs, and everything that imitates the older one."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import httpx2
 from openai import AsyncOpenAI
+from openai.resources.chat.completions import AsyncCompletions
+from openai.resources.responses import AsyncResponses
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
 from pydantic_ai.models.openrouter import OpenRouterModel, OpenRouterModelSettings
 from pydantic_ai.providers import Provider
@@ -14,7 +19,6 @@ from pydantic_ai.settings import ModelSettings
 
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.kinds.built import AS_GIVEN, NO_KEY, BuiltModel
-from mooring.backends.api.kinds.verbatim import send_verbatim
 
 
 def build_responses(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> BuiltModel:
@@ -59,3 +63,30 @@ def _make_provider(endpoint: ModelEndpoint, client: AsyncOpenAI) -> Provider[Asy
             return VLLMProvider(openai_client=client)
         case _:
             return OpenAICompatibleProvider(word, openai_client=client)
+
+
+class VerbatimCompletions(AsyncCompletions):
+    """Chat completions whose messages and tools join the request after the library has looked through it."""
+
+    async def create(  # type: ignore[override]  # the library has an overload for each way to stream
+        self, *, messages: Any, tools: Any, extra_body: Mapping[str, Any] | None = None, **rest: Any
+    ) -> Any:
+        body = {**(extra_body or {}), "messages": messages, "tools": tools}
+        return await super().create(messages=(), extra_body=body, **rest)
+
+
+class VerbatimResponses(AsyncResponses):
+    """The same for the Responses API."""
+
+    async def create(  # type: ignore[override]  # as above
+        self, *, input: Any, tools: Any, extra_body: Mapping[str, Any] | None = None, **rest: Any
+    ) -> Any:
+        body = {**(extra_body or {}), "input": input, "tools": tools}
+        return await super().create(extra_body=body, **rest)
+
+
+def send_verbatim(client: AsyncOpenAI) -> None:
+    """Make a client send the messages and tools that it is given."""
+    # Where the library keeps a resource once somebody has asked for it.
+    client.chat.__dict__["completions"] = VerbatimCompletions(client)
+    client.__dict__["responses"] = VerbatimResponses(client)

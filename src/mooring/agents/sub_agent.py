@@ -1,7 +1,7 @@
 """`Agent`: hands a task to a sub-agent, which works on it in a conversation of its own and answers once."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated, TypeAlias
 
@@ -10,17 +10,51 @@ from msgspec import Meta, Raw, Struct
 
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents
-from mooring.agents.sub.known import KnownAgents, select_agents
-from mooring.agents.sub.run import run_sub_agent
+from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
 from mooring.conversation.function import make_schema
-from mooring.conversation.local_tool import LocalCall, LocalTool
-from mooring.core.conversation.turn import EmitTurnEvent
+from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
+from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnInput
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Tool
+from mooring.display.text import count_noun
 from mooring.errors import ConfigError
+
+FindAgents: TypeAlias = Callable[[], FoundAgents]
+"""Finds the agents that are defined now."""
+
+
+class KnownAgents:
+    """The agents that can be started. Files are looked at once a turn, not whenever somebody looks."""
+
+    def __init__(self, find: FindAgents) -> None:
+        self._find = find
+        self._found: FoundAgents | None = None
+
+    @property
+    def found(self) -> FoundAgents:
+        """All of them: the same value until `refresh`."""
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    @property
+    def by_name(self) -> Mapping[str, AgentDefinition]:
+        """Each agent by its name."""
+        return self.found.by_name
+
+    def refresh(self) -> None:
+        """Find out which agents there are now."""
+        self._found = None
+
+
+def select_agents(definitions: Iterable[AgentDefinition]) -> FoundAgents:
+    """These agents, and no others."""
+    every = tuple(definitions)
+    return FoundAgents({definition.name: definition for definition in every}, every)
+
 
 DEFAULT_AGENT = "general-purpose"
 MOST_DEPTH = 2
@@ -163,3 +197,36 @@ def describe_agents(by_name: Mapping[str, AgentDefinition]) -> str:
 def _shorten(description: str) -> str:
     line = " ".join(description.split())
     return line if len(line) <= LONGEST_DESCRIPTION else f"{line[:LONGEST_DESCRIPTION]}…"
+
+
+SAID_NOTHING = "(The sub-agent ended without an answer.)"
+
+
+async def run_sub_agent(thread: AgentThread, prompt: str, relay: EmitTurnEvent) -> Result:
+    """Have a task done. What was said before it failed, or was stopped, is part of the result."""
+    await run_turn(thread, TurnInput(prompt), relay)
+    done = thread.reporter.done
+    assert done is not None  # a turn that isn't cancelled has an end
+    return _make_result(done, thread.reporter.error)
+
+
+def _make_result(done: TurnDone, error: str) -> Result:
+    match done.reason:
+        case "finished":
+            return text_result(done.text if done.text.strip() else SAID_NOTHING)
+        case "max-turns":
+            asked = count_noun(done.replies, "time")
+            return _report_end(f"The sub-agent's model was asked {asked} and had not finished.", done.text)
+        case "max-cost" | "token-budget":
+            return _report_end("The sub-agent was stopped: what this turn may take is spent.", done.text)
+        case "repeated":
+            return _report_end("The sub-agent was stopped: it made the same call again and again.", done.text)
+        case "length":
+            return _report_end("The sub-agent's reply was cut off, because it was too long.", done.text)
+        case "failed" | "interrupted":
+            return _report_end(f"The sub-agent failed: {error}", done.text)
+
+
+def _report_end(why: str, text: str) -> Result:
+    words = f"{why} The last that it said:\n\n{text}" if text.strip() else why
+    return text_result(words, failed=True)
