@@ -57,7 +57,7 @@ async def say_no(_: Question) -> Answer:
 
 
 @contextlib.asynccontextmanager
-async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterator[mooring.Registry]:
+async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterator[mooring.Conversation]:
     """A conversation with the tools for this machine, and a person who says no to everything."""
     where = Where(str(victim.home), victim.env, "linux", str(victim.system))
     viewpoint = Viewpoint(where, str(victim.project))

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
-from mooring.conversation.conversation import Registry
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.event import ToolsChanged
 from mooring.core.conversation.question import Allow, Answer, Question
 from mooring.core.definitions.paths import Viewpoint, Where
@@ -332,7 +332,7 @@ async def _send_unlisted(victim: Victim, server: Server, tally: Tally) -> None:
                 await _try_unlisted(server, tools, others, mode, tally)
 
 
-async def _try_unlisted(server: Server, tools: Registry, others: Registry, mode: str, tally: Tally) -> None:
+async def _try_unlisted(server: Server, tools: Conversation, others: Conversation, mode: str, tally: Tally) -> None:
     for uri in UNLISTED:
         # Another server, and another conversation, are told of the address: neither makes it this one's.
         await tools.call("mcp__b__link", {"uri": uri})
