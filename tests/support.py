@@ -7,7 +7,6 @@ import os
 import selectors
 import shutil
 import struct
-import subprocess
 import sys
 import termios
 from collections.abc import Callable, Iterator
@@ -22,14 +21,13 @@ from mooring.cli.app import run
 from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.inventory.load import Inventory, load
 from warm import MOORING as MOORING
-from warm import RECORD_OPENED, WATCHED, start_mooring
+from warm import RECORD_OPENED, WATCHED, run_mooring, start_mooring
 
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
 NO_KEYRING = "keyring.backends.fail.Keyring"
 """What the package `keyring` has where a system has none."""
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
-COMMAND_SECONDS = 100
 
 
 def take_record_openings() -> list[str]:
@@ -160,15 +158,8 @@ class Cli:
 
 def run_beside(home: Home, *words: str, real: bool = False, **env: str) -> Result:
     """The command line as a process of its own: a warm one, unless it shall be `real`."""
-    pipe = subprocess.PIPE
-    environment = {**home.env, **WATCHED, **env}
-    process = start_mooring(words, cwd=home.cwd, env=environment, real=real, stdout=pipe, stderr=pipe)
-    try:
-        out, err = process.communicate(timeout=COMMAND_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    return Result(process.wait(), out.decode(), err.decode())
+    done = run_mooring(*words, cwd=home.cwd, env={**home.env, **WATCHED, **env}, real=real)
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 class Pauses:

@@ -11,18 +11,21 @@ Tests that are about the start itself start `mooring` as everybody does: `subpro
 import asyncio
 import atexit
 import json
+import math
 import os
 import select
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from io import IOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 """The installed command."""
@@ -37,6 +40,8 @@ WATCHED = {
 PROGRAM = str(Path(__file__).parent / "warm_start.py")
 COERCED = {"LC_CTYPE": "C.UTF-8"}
 """What Python itself adds to an environment that names no locale."""
+LONGEST = 600.0
+"""Seconds for which anything is waited for without a limit of its own."""
 FOR_PYTHON = ("PYTHON", "RECORD_CONNECTIONS")
 """How variables begin that Python, or what it loads first, reads only when it starts."""
 
@@ -79,28 +84,43 @@ class WarmProcess:
     def terminate(self) -> None:
         self.send_signal(15)
 
-    def communicate(self, *, timeout: float) -> tuple[bytes, bytes]:
-        """Everything that it wrote, once it has ended."""
-        found: dict[int, list[bytes]] = {pipe.fileno(): [] for pipe in (self.stdout, self.stderr) if pipe is not None}
-        pending, until = list(found), time.monotonic() + timeout
-        while pending:
-            ready = select.select(pending, [], [], max(0.0, until - time.monotonic()))[0]
-            if not ready:
-                raise subprocess.TimeoutExpired(["mooring"], timeout)
-            for descriptor in ready:
-                data = os.read(descriptor, 65536)
-                found[descriptor].append(data)
-                if not data:
-                    pending.remove(descriptor)
-        self.wait(max(0.0, until - time.monotonic()))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.close_pipes()
-        out, err = (b"".join(pieces) for pieces in found.values())
-        return out, err
+        self.wait()
+
+    def communicate(self, input: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Everything that it wrote, once it has ended; `input` is what it can read before."""
+        if self.stdin is not None and not self.stdin.closed:
+            # In a thread: it may write before it reads, and more than a pipe takes.
+            threading.Thread(target=_write_all, args=(self.stdin, input or b""), daemon=True).start()
+        return self._read_all(timeout)
+
+    def _read_all(self, timeout: float | None) -> tuple[bytes, bytes]:
+        pending = [pipe for pipe in (self.stdout, self.stderr) if pipe is not None and not pipe.closed]
+        found: dict[IO[bytes] | None, bytes] = dict.fromkeys(pending, b"")
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while pending:
+            left = min(until - time.monotonic(), LONGEST)
+            ready = select.select(pending, [], [], max(0.0, left))[0]
+            if not ready:
+                raise subprocess.TimeoutExpired(["mooring"], left)
+            for pipe in ready:
+                data = os.read(pipe.fileno(), 65536)
+                found[pipe] += data
+                if not data:
+                    pending.remove(pipe)
+        self.wait(max(0.0, min(until - time.monotonic(), LONGEST)))
+        self.close_pipes()
+        return found.get(self.stdout, b""), found.get(self.stderr, b"")
 
     def close_pipes(self) -> None:
         for pipe in (self.stdin, self.stdout, self.stderr):
             if pipe is not None:
-                pipe.close()
+                with suppress(BrokenPipeError):
+                    pipe.close()
 
     def _receive(self) -> bytes:
         data = self.answers.recv(64)
@@ -110,6 +130,11 @@ class WarmProcess:
     def _finish(self, told: bytes) -> None:
         self.returncode = int(told)
         self.answers.close()
+
+
+def _write_all(pipe: IO[bytes], data: bytes) -> None:
+    with suppress(OSError, ValueError), pipe:  # it may end, and be done with, before it has read all
+        pipe.write(data)
 
 
 class AsyncWarmProcess:
@@ -147,7 +172,7 @@ def start_mooring(
     env: Mapping[str, str],
     real: bool = False,
     terminal: bool = False,
-    **streams: int | None,
+    **streams: int | IOBase | None,
 ) -> "WarmProcess | subprocess.Popen[bytes]":
     """Start `mooring` with these words: warm if it can be, unless it shall be `real`.
 
@@ -162,6 +187,27 @@ def start_mooring(
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
+def run_mooring(
+    *words: str,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: int | IOBase | None = None,
+    input: bytes | None = None,
+    real: bool = False,
+    timeout: float = 100,
+) -> "subprocess.CompletedProcess[str]":
+    """`subprocess.run` of `mooring` with these words, whose output is text: warm if it can be, unless `real`."""
+    pipe = subprocess.PIPE
+    given = stdin if input is None else pipe
+    process = start_mooring(words, cwd=cwd, env=env, real=real, stdin=given, stdout=pipe, stderr=pipe)
+    try:
+        out, err = process.communicate(input, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return subprocess.CompletedProcess([MOORING, *words], process.wait(), out.decode(), err.decode())
+
+
 def can_be_warm(env: Mapping[str, str]) -> bool:
     """Whether a process that is loaded already can be one with this environment; elsewhere than on Linux, none can."""
     own = {name for name in env if name.startswith(FOR_PYTHON) and name != "PYTHON_KEYRING_BACKEND"}
@@ -173,12 +219,12 @@ def start_warm(
     *,
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
-    stdin: int | None = None,
-    stdout: int | None = None,
-    stderr: int | None = None,
+    stdin: int | IOBase | None = None,
+    stdout: int | IOBase | None = None,
+    stderr: int | IOBase | None = None,
     terminal: bool = False,
 ) -> WarmProcess:
-    """Start `mooring` with these words; streams are descriptors or `subprocess.PIPE`, or those of this process."""
+    """Start `mooring` with these words; streams are descriptors, `PIPE` or `DEVNULL`, or those of this process."""
     pipes = [_Pipe(number, wanted) for number, wanted in enumerate((stdin, stdout, stderr))]
     told = {
         "words": [MOORING, *words],
@@ -200,11 +246,13 @@ def start_warm(
 class _Pipe:
     """One of the three streams of a process: a pipe if that is wanted, or else a descriptor that is there."""
 
-    def __init__(self, number: int, wanted: int | None) -> None:
+    def __init__(self, number: int, wanted: int | IOBase | None) -> None:
         self.ours: IO[bytes] | None = None
-        self.theirs = number if wanted is None else wanted
-        self._is_new = wanted == subprocess.PIPE
-        if self._is_new:
+        self.theirs = wanted.fileno() if isinstance(wanted, IOBase) else number if wanted is None else wanted
+        self._is_new = wanted in (subprocess.PIPE, subprocess.DEVNULL)
+        if wanted == subprocess.DEVNULL:
+            self.theirs = os.open(os.devnull, os.O_RDWR)
+        elif wanted == subprocess.PIPE:
             read, write = os.pipe()
             self.theirs = read if number == 0 else write
             self.ours = os.fdopen(write, "wb") if number == 0 else os.fdopen(read, "rb")

@@ -12,7 +12,8 @@ from tests.models import FakeModel
 import mooring
 from backends.asking import MODELS, variables
 from mooring.core.conversation.turn import TurnEvent
-from support import DEMO, MOORING, WATCHED, Home, Result
+from support import DEMO, Home, Result
+from warm import WATCHED, run_mooring
 
 PROVIDERS = ("anthropic", "openai-chat", "openai", "google")
 """Those that speak an API of their own; `openai` is the Responses API."""
@@ -45,19 +46,18 @@ def pick(events: list[TurnEvent], kind: type) -> list[Any]:
 
 
 def ask_command(
-    home: Home, fake: FakeModel, *words: str, word: str = "anthropic", stdin: Any = subprocess.DEVNULL
+    home: Home,
+    fake: FakeModel,
+    *words: str,
+    word: str = "anthropic",
+    stdin: Any = subprocess.DEVNULL,
+    real: bool = False,
 ) -> Result:
     """`mooring chat -p` as a process of its own; `stdin` is what a child can have there, or bytes to send."""
     given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
-    done = subprocess.run(
-        [MOORING, "chat", "-m", MODELS[word], *words],
-        cwd=home.cwd,
-        env={**home.env, **WATCHED, **variables(fake)},
-        capture_output=True,
-        check=False,
-        **given,
-    )
-    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    env = {**home.env, **WATCHED, **variables(fake)}
+    done = run_mooring("chat", "-m", MODELS[word], *words, cwd=home.cwd, env=env, real=real, **given)
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 def wait_until(holds: Callable[[], object], seconds: float = 100) -> None:

@@ -63,7 +63,7 @@ def test_a_model_that_calls_for_ever_is_asked_a_hundred_times_and_the_command_en
 @pytest.mark.processes
 def test_the_fifth_identical_call_in_a_row_ends_a_turn_in_which_no_one_can_be_asked(home: Home) -> None:
     with FakeModel(repeat_for_ever) as fake:
-        done = ask_command(home, fake, "-p", "Search", "--output-format", "stream-json")
+        done = ask_command(home, fake, "-p", "Search", "--output-format", "stream-json", real=True)
         assert len(fake.requests) == 5
     events = [json.loads(line) for line in done.out.splitlines()]
     for event in events:

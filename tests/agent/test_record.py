@@ -31,6 +31,7 @@ from mooring.core.protocol.content import Text
 from mooring.files.upkeep import find_loose, tighten
 from mooring.verbs.agent.sessions import UPKEEP_DELAY
 from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_beside
+from warm import run_mooring
 
 CONVERSING = """
 import os, resource, signal, sys, threading
@@ -448,9 +449,14 @@ def leave_in_the_log(home: Home, model: FakeModel) -> None:
 
 
 def continue_chat(home: Home, model: FakeModel, prompt: str, **options: Any) -> Result:
-    command = [MOORING, "--demo", "chat", "-m", "anthropic:scripted", "--continue", "-p", prompt]
+    command = ["--demo", "chat", "-m", "anthropic:scripted", "--continue", "-p", prompt]
     env = {**home.env, **WATCHED, **variables(model)}
-    done = subprocess.run(command, cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100, **options)
+    if options:
+        done = subprocess.run(
+            [MOORING, *command], cwd=home.cwd, env=env, capture_output=True, text=True, timeout=100, **options
+        )
+    else:
+        done = run_mooring(*command, cwd=home.cwd, env=env)
     return Result(done.returncode, done.stdout, done.stderr)
 
 

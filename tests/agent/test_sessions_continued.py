@@ -10,12 +10,13 @@ from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.agents.history import ModelMessage
 from mooring.agents.sessions.store import SessionStore
-from support import MOORING, WATCHED, Home, run_beside
+from support import WATCHED, Home, run_beside
+from warm import WarmProcess, start_mooring
 
 
-def start_chat(home: Home, env: dict[str, str], prompt: str) -> "subprocess.Popen[bytes]":
-    command = [MOORING, "--demo", "chat", "-m", "anthropic:scripted", "-p", prompt]
-    return subprocess.Popen(
+def start_chat(home: Home, env: dict[str, str], prompt: str) -> "WarmProcess | subprocess.Popen[bytes]":
+    command = ["--demo", "chat", "-m", "anthropic:scripted", "-p", prompt]
+    return start_mooring(
         command, cwd=home.cwd, env={**home.env, **WATCHED, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
 

@@ -13,6 +13,7 @@ import pytest
 from chat.terminal import Person
 from mooring.servers.launch.target import may_replace_program
 from support import Cli, Home, run_beside
+from warm import run_mooring
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 QUESTION = "Let it be started? [y/N]: "
@@ -30,10 +31,7 @@ def list_approved(home: Home) -> list[str]:
 @pytest.mark.parametrize("words", [["x"], ["--all"], ["x", "y"], ["x", "--json"]])
 def test_without_a_terminal_it_is_printed_and_nothing_is_approved(home: Home, words: list[str], typed: str) -> None:
     define(home, x={"command": "sh", "args": ["-c", "evil"]}, y={"command": "sh"})
-    command = [MOORING, "mcp", "approve", *words]
-    result = subprocess.run(
-        command, cwd=home.cwd, env=home.env, input=typed, capture_output=True, text=True, timeout=100
-    )
+    result = run_mooring("mcp", "approve", *words, cwd=home.cwd, env=home.env, input=typed.encode())
     assert result.returncode == 4
     assert "sh -c evil" in result.stderr
     assert "mooring mcp approve --digest" in result.stderr

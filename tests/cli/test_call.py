@@ -15,6 +15,7 @@ from bombs import double
 from mooring.errors import ConfigError, FileError
 from mooring.verbs.use.arguments import parse_arguments
 from support import MOORING, Actor, Cli, Home, run_at_terminal
+from warm import run_mooring
 
 HOSTILE = str(Path(__file__).parents[1] / "hostile.py")
 DEMO = f"{sys.executable} -I -m mooring.demo"
@@ -25,9 +26,8 @@ def faulty(fault: str) -> str:
 
 
 def run(home: Home, *args: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [MOORING, *args], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100, input=stdin
-    )
+    given = None if stdin is None else stdin.encode()
+    return run_mooring(*args, cwd=home.cwd, env=home.env, input=given)
 
 
 def test_tools_lists_what_a_server_offers(home: Home) -> None:

@@ -13,25 +13,23 @@ from aiohttp import web
 from mooring.process.guard.boot import start_guard
 from mooring.testing.site import ReceivedRequest, Site
 from support import Home
+from warm import run_mooring
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 
 
-async def run(home: Home, *args: str) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        MOORING, *args, cwd=home.cwd, env=home.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 100)
-    return process.returncode or 0, out.decode(), err.decode()
+async def run(home: Home, *args: str, real: bool = False) -> tuple[int, str, str]:
+    done = await asyncio.to_thread(run_mooring, *args, cwd=home.cwd, env=home.env, real=real)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("stateless", [False, True])
 async def test_a_server_behind_an_address_is_listed_and_called(stateless: bool, home: Home) -> None:
     async with Site(stateless=stateless) as site:
-        code, out, err = await run(home, "tools", "--url", site.url, "--json")
+        code, out, err = await run(home, "tools", "--url", site.url, "--json", real=True)
         assert (code, err) == (0, "")
         assert [tool["tool"] for tool in json.loads(out)["tools"]] == ["echo"]
-        assert await run(home, "call", "--url", site.url, "echo", "text=hello") == (0, "hello\n", "")
+        assert await run(home, "call", "--url", site.url, "echo", "text=hello", real=True) == (0, "hello\n", "")
 
 
 async def test_headers_go_with_every_request(home: Home) -> None:

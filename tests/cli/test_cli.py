@@ -12,6 +12,7 @@ import pytest
 
 from mooring.display.text import width
 from support import DEMO, MOORING, Actor, Cli, Home, run_at_terminal
+from warm import run_mooring
 
 GOOD = {"command": "sh"}
 
@@ -479,7 +480,7 @@ def complete(home: Home, shell: str, words: list[str]) -> list[str]:
     env = {"_MOORING_COMPLETE": f"{shell}_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     if shell == "fish":
         env["COMP_CWORD"] = words[-1]
-    out = real(home, env=env).stdout
+    out = run_mooring(cwd=home.cwd, env={**home.env, **env}).stdout
     if shell == "zsh":  # type, value and help on three lines
         return out.splitlines()[1::3]
     return [line.split(",", 1)[1].split("\t")[0] for line in out.splitlines() if line]

@@ -18,7 +18,8 @@ from agent.doors import ask_command
 from backends.asking import MODELS, variables
 from mooring.testing import Issuer, Site
 from mooring.testing.site import ReceivedRequest
-from support import DEMO, MOORING, Actor, Home, running
+from support import DEMO, Actor, Home, running
+from warm import WarmProcess, run_mooring, start_mooring
 
 pytestmark = [
     pytest.mark.processes,
@@ -44,10 +45,10 @@ def write_launcher(path: Path, actor: Actor) -> dict[str, Any]:
 
 
 @contextmanager
-def begin_command(home: Home, fake: FakeModel) -> Iterator[subprocess.Popen[bytes]]:
+def begin_command(home: Home, fake: FakeModel) -> Iterator[WarmProcess | subprocess.Popen[bytes]]:
     """`mooring chat -p` as a process that goes on beside the test."""
-    process = subprocess.Popen(
-        [MOORING, "chat", "-m", MODELS["anthropic"], "-p", "Go"],
+    process = start_mooring(
+        ["chat", "-m", MODELS["anthropic"], "-p", "Go"],
         cwd=home.cwd,
         env={**home.env, **variables(fake), "NONCE": str(home.folder)},
         stdin=subprocess.DEVNULL,
@@ -247,5 +248,5 @@ def test_an_interrupt_after_the_answer_ends_the_first_start_that_is_under_way(ho
     assert running(f"NONCE={home.folder}") == []
 
 
-def home_cli(home: Home, *words: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([MOORING, *words], cwd=home.cwd, env=home.env, capture_output=True, check=False)
+def home_cli(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
+    return run_mooring(*words, cwd=home.cwd, env=home.env)

@@ -21,7 +21,8 @@ from mooring.agents.sessions.database import find_database
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.conversation.turn import TokenUsage
 from mooring.core.protocol.content import Text
-from support import MOORING, WATCHED, Actor, Cli, Home, running
+from support import WATCHED, Actor, Cli, Home, running
+from warm import start_mooring
 
 SETTINGS = "home/.config/mooring/settings.json"
 AGENT = "general-purpose"
@@ -66,8 +67,8 @@ def _nap() -> Call:
 
 def _kill_in_a_call(home: Home, fake: FakeModel, actor: Actor) -> None:
     nonce = f"nonce-{os.getpid()}-{time.monotonic_ns()}"
-    process = subprocess.Popen(
-        [MOORING, "chat", "-m", MODELS["anthropic"], "-p", "Delegate"],
+    process = start_mooring(
+        ["chat", "-m", MODELS["anthropic"], "-p", "Delegate"],
         cwd=home.cwd,
         env={**home.env, **WATCHED, **variables(fake), "NONCE": nonce},
         stdin=subprocess.DEVNULL,
