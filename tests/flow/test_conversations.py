@@ -207,12 +207,12 @@ async def test_a_tool_of_the_program_passes_the_gate_and_the_log_and_its_failure
     assert [line["outcome"] for line in log(home)] == ["ok", "denied", "is_error"]
 
 
-async def test_a_closed_registry_calls_nothing_and_says_so(home: Home, actor: Actor) -> None:
+async def test_a_closed_conversation_calls_nothing_and_says_so(home: Home, actor: Actor) -> None:
     async with opened(home, policy="allow") as host:
         await host.ready()
         async with host.conversation() as tools:
             pass
-        with pytest.raises(mooring.ConfigError, match="the registry is closed"):
+        with pytest.raises(mooring.ConfigError, match="the conversation is closed"):
             await tools.call("mcp__actor__count")
     assert actor.done("counts") == []
 

@@ -619,12 +619,12 @@ async def test_a_host_is_searched_by_words(home: Home) -> None:
         assert talk.host.search("picture", limit=1) == [talk.host.tools[5]]
 
 
-def test_only_the_registry_makes_names() -> None:
+def test_only_a_conversation_makes_names() -> None:
     source = Path(mooring.__file__).parent
     made = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "ToolName(" in path.read_text()}
-    makers = {f"tools/{name}.py" for name in ("registry", "tool", "provider", "function", "local_tool")}
+    makers = {f"conversation/{name}.py" for name in ("conversation", "tool", "function", "local_tool")}
     # Another agent's program has its own names for tools, and this passes them on.
-    assert made <= makers | {"backends/bridge/reporter.py"}
+    assert made <= makers | {"tools/provider.py", "backends/bridge/reporter.py"}
 
 
 def test_a_state_has_the_word_that_others_know_it_by() -> None:

@@ -35,7 +35,7 @@ class Listening:
         self.host = FakeHost()
         self._heard: asyncio.Queue[tuple[float, WatchNews]] = asyncio.Queue()
         delivery = Delivery(ResultStore(str(folder)))
-        self._news = WatchReporter(self.host, watched, delivery, self._tell, every)  # type: ignore[arg-type]  # all it needs
+        self._news = WatchReporter(self.host.events, self.host.origin, watched, delivery, self._tell, every)
         self._news.start()
 
     def _tell(self, news: WatchNews) -> None:
