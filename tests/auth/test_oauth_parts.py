@@ -330,9 +330,9 @@ def test_a_proof_is_for_one_request_one_token_and_one_nonce() -> None:
 
     prover = Prover(make_key())
     key = ECKey.import_key(prover.key.public)
-    assert prover.note_nonce("https://rs.example/mcp", "nonce")
-    assert not prover.note_nonce("https://rs.example/other", "nonce")
-    assert not prover.note_nonce("https://rs.example/mcp", "a\nb")
+    assert prover.store_nonce("https://rs.example/mcp", "nonce")
+    assert not prover.store_nonce("https://rs.example/other", "nonce")
+    assert not prover.store_nonce("https://rs.example/mcp", "a\nb")
     proof = jwt.decode(prover.prove("POST", "https://rs.example/mcp?x=1#y", 1000.5, "token"), key, algorithms=["ES256"])
     again = jwt.decode(prover.prove("POST", "https://as.example/token", 1001), key, algorithms=["ES256"])
     assert proof.header["typ"] == "dpop+jwt"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, RpcError, TooLarge
 from mooring.wire.rpc.peer import Peer
-from mooring.wire.session.answers import keep_raw
+from mooring.wire.session.answers import return_raw
 from mooring.wire.session.dialect import McpDialect
 from mooring.wire.stdio.lines import Lines
 from mooring.wire.stdio.pipes import StdioTransport
@@ -162,7 +162,7 @@ async def frames_against_the_model(count: int, chance: random.Random) -> int:
 
 async def _round(peer: Peer, frames: int, chance: random.Random, feed: int, drain: int) -> int:
     nonces = [f"n{i}-{chance.getrandbits(48)}." for i in range(chance.randint(1, 20))]
-    calls = {nonce: asyncio.ensure_future(peer.request("ask", {"nonce": nonce}, keep_raw)) for nonce in nonces}
+    calls = {nonce: asyncio.ensure_future(peer.request("ask", {"nonce": nonce}, return_raw)) for nonce in nonces}
     keys = await _read_requests(drain, len(calls))
     model = Model(chance, keys)
     stream = b"".join(model.frame() + b"\n" for _ in range(frames))
@@ -190,7 +190,7 @@ def _check(call: "asyncio.Future[Any]", expected: Any) -> None:
 
 async def _wait_settled(peer: Peer, feed: int, drain: int) -> None:
     """Everything before the answer to one more request has been read when that answer has."""
-    last = asyncio.ensure_future(peer.request("last", {"nonce": "last"}, keep_raw))
+    last = asyncio.ensure_future(peer.request("last", {"nonce": "last"}, return_raw))
     [key] = await _read_requests(drain, 1)
     await _write(feed, b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % key)
     await last

@@ -75,7 +75,7 @@ class LoginAuthorizer:
     def note(self, url: str, headers: Mapping[str, str]) -> None:
         """Keep the nonce that the next proof needs."""
         if self._prover is not None:
-            self._prover.note_nonce(url, headers.get(_NONCE_HEADER, ""))
+            self._prover.store_nonce(url, headers.get(_NONCE_HEADER, ""))
 
     async def renew(self, sent: Mapping[str, str], challenge: Challenge) -> bool:
         """Whether a refused request is worth sending again: with a nonce, or with a newer token."""

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.auth.aside import run_aside
 from mooring.auth.records import SecretIndex, SecretKind, SecretValues, StoredSecret, StoreKind
+from mooring.auth.run_in_thread import run_in_thread
 from mooring.auth.system_keyring import NoKeyring, SystemKeyring, find_keyring
 from mooring.core.definitions.paths import Where
 from mooring.core.protocol.units import MIB
@@ -69,7 +69,7 @@ class SecretStore:
 
     async def get(self, kind: SecretKind, name: str) -> str | None:
         """The value of a credential; `None` if there is no such credential."""
-        return await run_aside(lambda: self._get(kind, name))
+        return await run_in_thread(lambda: self._get(kind, name))
 
     async def set(self, kind: SecretKind, name: str, value: str, placement: Placement = "recorded") -> StoredSecret:
         """Store the value of a credential; where it is now.
@@ -78,21 +78,21 @@ class SecretStore:
             ConfigError: the value is empty, too long, or not text.
         """
         _check_value(name, value)
-        return await run_aside(lambda: self._set(kind, name, value, placement))
+        return await run_in_thread(lambda: self._set(kind, name, value, placement))
 
     async def delete(self, kind: SecretKind, name: str) -> bool:
         """Remove a credential; whether there was one."""
-        return await run_aside(lambda: self._delete(kind, name))
+        return await run_in_thread(lambda: self._delete(kind, name))
 
     async def list(self, kind: SecretKind) -> tuple[StoredSecret, ...]:
         """The credentials of a kind, by name, without their values."""
-        index = await run_aside(self._read_index)
+        index = await run_in_thread(self._read_index)
         found = [entry for entry in index.entries if entry.kind == kind]
         return tuple(sorted(found, key=lambda entry: entry.name))
 
     async def which(self) -> StoreInfo:
         """The store that a new credential would go to."""
-        return await run_aside(self._choose_store)
+        return await run_in_thread(self._choose_store)
 
     @asynccontextmanager
     async def locked(self, kind: SecretKind, name: str, seconds: float = LOCK_SECONDS) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from mooring.auth.aside import run_bounded
+from mooring.auth.run_in_thread import run_bounded
 from mooring.display.text import safe
 from mooring.errors import StoreUnavailable
 

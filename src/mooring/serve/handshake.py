@@ -19,7 +19,7 @@ from mooring.serve.params import CLIENT, Params, TaskTerms
 from mooring.serve.upstream import ListRoots, RequestTerms, Upstream, VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from mooring.wire.rpc.peer import Peer
-from mooring.wire.session.answers import keep_raw
+from mooring.wire.session.answers import return_raw
 from mooring.wire.session.client import ListName
 from mooring.wire.session.handshake import VERSIONS
 
@@ -123,7 +123,7 @@ class HandshakeClient(CallerQuestions):
             raise RpcError(CLIENT, METHOD_NOT_FOUND, f"{params.name} cannot be called as a task")
         assert self._capabilities is not None, "declared with initialize"
         caller = TaskCaller(self._capabilities, self.asker, self.visit_terms)
-        terms = RequestTerms(params.passed_meta, on_task=caller.note_task)
+        terms = RequestTerms(params.passed_meta, on_task=caller.update_task)
         report = make_report(params, self._peer.notify)
         caller.begin(answer_method(METHODS["tools/call"], upstream, params, terms, report))
         return await self._tasks.begin(caller, task.ttl)
@@ -161,14 +161,14 @@ class HandshakeClient(CallerQuestions):
         if request is None or not request.can_be_put:
             return NOBODY
         try:
-            raw = await self._peer.request(request.method, request.params, keep_raw)
+            raw = await self._peer.request(request.method, request.params, return_raw)
         except ServerError:
             # It refused, or is gone: nobody has said yes.
             return NOBODY
         return read_answer(question, raw)
 
     async def _list_roots(self) -> list[Any]:
-        found = read(await self._peer.request("roots/list", {}, keep_raw))
+        found = read(await self._peer.request("roots/list", {}, return_raw))
         roots = found.get("roots") if isinstance(found, dict) else None
         return roots if isinstance(roots, list) else []
 

@@ -16,7 +16,7 @@ from mooring.serve.tasks import ServedTask, ServedTasks, describe_old_task
 from mooring.serve.upstream import VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.rpc.peer import Peer
-from mooring.wire.session.answers import keep_raw
+from mooring.wire.session.answers import return_raw
 from mooring.wire.session.client import META
 
 CAPABILITY: Final[Mapping[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
@@ -127,7 +127,7 @@ class HandshakeTasks:
         if related:
             params = {**params, "_meta": {**params.get("_meta", {}), **related}}
         try:
-            return await self._peer.request(method, params, keep_raw)
+            return await self._peer.request(method, params, return_raw)
         except ServerError:
             # It refused, or is gone: nobody has said yes.
             return _NO_ANSWER

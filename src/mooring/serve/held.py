@@ -68,7 +68,7 @@ class HeldRequest:
         # Asking for the exception marks it as retrieved, also where the client never comes back for it.
         self.work.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    def note_task(self, state: TaskState) -> None:
+    def update_task(self, state: TaskState) -> None:
         """The server made a task of the request, or said what became of it."""
         self.task = state
         self._has_news.set()

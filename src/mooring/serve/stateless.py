@@ -146,7 +146,7 @@ class StatelessClients(CallerQuestions):
         declared = _read_declared(params)
         held = HeldRequest(subject, read_capabilities(declared))
         # A server may make a task of the request only if its client says that it knows what that is.
-        on_task = held.note_task if _knows_tasks(params) else None
+        on_task = held.update_task if _knows_tasks(params) else None
         terms = RequestTerms(params.passed_meta, declared, on_task)
         held.begin(answer_method(found, self._find_upstream(), params, terms, held.pass_progress))
         return held

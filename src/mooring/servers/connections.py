@@ -1,4 +1,4 @@
-"""Which connection of a server somebody uses: its own, or a second one in the other era (see `other_era`)."""
+"""Which connection of a server somebody uses: its own, or a second one in the other era (see `second_connection`)."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from mooring.core.definitions.config import InProcess
 from mooring.core.protocol.era import EraName, find_other_era
 from mooring.core.protocol.result import LogMessage
 from mooring.errors import HandshakeError, MooringError, ServerDied, SpawnError, Suspended, TimedOut
-from mooring.servers.other_era import DiffersFromOwn, EraRefused, OtherEra, ServerOfBothEras
 from mooring.servers.questions import Work
+from mooring.servers.second_connection import DiffersFromOwn, EraRefused, SecondConnection, ServerOfBothEras
 from mooring.servers.supervisor import SupervisedServer, Supervisor
 from mooring.wire.session.session import Session
 
@@ -36,8 +36,8 @@ class ServerConnections:
         self._chance = chance
         self._loop = asyncio.get_running_loop()
         self.own = Supervisor(server, chance)
-        self._others: dict[EraName, OtherEra] = {}
-        self._retired: dict[OtherEra, asyncio.Task[None]] = {}
+        self._others: dict[EraName, SecondConnection] = {}
+        self._retired: dict[SecondConnection, asyncio.Task[None]] = {}
         """Second processes that are not to be used any more, and what closes them once their calls are finished."""
         self._shared_until = -inf
         """Until when nobody is given a second process, because the last one could not be used."""
@@ -52,7 +52,7 @@ class ServerConnections:
         """Whether there is a connection beside the server's own."""
         return any(other.supervisor.session is not None for other in self._others.values())
 
-    def find_other(self, session: Session | None) -> OtherEra | None:
+    def find_other(self, session: Session | None) -> SecondConnection | None:
         """The connection in another era whose session this is; `None` if it is that of the server's own."""
         for other in self._others.values():
             if session is not None and other.supervisor.session is session:
@@ -99,7 +99,7 @@ class ServerConnections:
     async def _connect_other(self, era: EraName, until: float, work: Work | None) -> Supervisor:
         other = self._others.get(era)
         if other is None:
-            other = self._others[era] = OtherEra(self._server, era, self._chance, self.own, self._retire)
+            other = self._others[era] = SecondConnection(self._server, era, self._chance, self.own, self._retire)
         if work is not None:
             work.connection = other.supervisor
         try:
@@ -144,13 +144,13 @@ class ServerConnections:
             if other.is_process and self._server.offering.differing:
                 self._retire(other)
 
-    def _retire(self, other: OtherEra) -> None:
+    def _retire(self, other: SecondConnection) -> None:
         self._share(DiffersFromOwn(self._server.offering.differing))
         if self._others.get(other.era) is other:
             del self._others[other.era]
             self._retired[other] = self._loop.create_task(self._close_retired(other))
 
-    async def _close_retired(self, other: OtherEra) -> None:
+    async def _close_retired(self, other: SecondConnection) -> None:
         other.let_go()
         await other.supervisor.close(finish=True)
         del self._retired[other]

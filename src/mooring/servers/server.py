@@ -49,8 +49,8 @@ from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import Offering
-from mooring.servers.other_era import OtherEra
 from mooring.servers.questions import UNCLEAR, ServerQuestions, Work, find_roots, make_client
+from mooring.servers.second_connection import SecondConnection
 from mooring.servers.shared import Shared
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.client import Client, ListName
@@ -204,8 +204,8 @@ class Server:
     async def session(self, until: float = inf, era: EraName | None = None) -> Session:
         """Return the session, connecting if need be, by a moment of the loop's clock.
 
-        For somebody of an era it is one in that era, if the server offers that; see `other_era`. Whoever wants it uses
-        the server, so the person is asked for its inputs first; their time is not counted.
+        For somebody of an era it is one in that era, if the server offers that; see `second_connection`. Whoever wants
+        it uses the server, so the person is asked for its inputs first; their time is not counted.
 
         Raises: ServerError; NotApproved if the server is no longer what was approved.
         """
@@ -518,7 +518,7 @@ class Server:
         return self.offering.find_era_hint(self.config.era or self._connections.choose_own_era(wanted))
 
     @asynccontextmanager
-    async def open_beside(self, other: OtherEra) -> AsyncIterator[Session]:
+    async def open_beside(self, other: SecondConnection) -> AsyncIterator[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
         client = self._make_client(other.supervisor)
         client = replace(client, on_update=other.on_update, on_change=other.on_list_changed)

@@ -32,7 +32,7 @@ class Prover:
             claims["nonce"] = nonce
         return self.key.sign(claims, typ="dpop+jwt", jwk=self.key.public)
 
-    def note_nonce(self, url: str, nonce: str) -> bool:
+    def store_nonce(self, url: str, nonce: str) -> bool:
         """Keep the nonce that a server sent; whether it is a new one."""
         origin = _name_origin(url)
         if not nonce or nonce == self._nonces.get(origin) or not nonce.isascii() or not nonce.isprintable():

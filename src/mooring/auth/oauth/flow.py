@@ -254,6 +254,6 @@ def _request_token(
         nonce = reply.headers.get(NONCE_HEADER, "")
         wants_nonce = read_refusal(reply).error == "use_dpop_nonce"
         # Only a nonce that was not sent yet is worth another request.
-        if prover is None or not wants_nonce or not prover.note_nonce(endpoint, nonce):
+        if prover is None or not wants_nonce or not prover.store_nonce(endpoint, nonce):
             break
     return read_token_reply(reply, endpoint)

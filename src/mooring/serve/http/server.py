@@ -226,7 +226,7 @@ class HttpServer:
             raise RequestRefused(503, "Mooring is ending.")
         session = served.sessions.find(request.headers.get(SESSION))
         self._connections.begin_request(request.protocol, waits=False)
-        way = session.transport.take_common()
+        way = session.transport.claim_common()
         session.streams += 1
         try:
             return await send_stream(request, way, self._connections.streams)

@@ -52,7 +52,7 @@ class SessionTransport:
         self._receiver.receive_frames(frames, body)
         return way
 
-    def take_common(self) -> Outgoing:
+    def claim_common(self) -> Outgoing:
         """The common way, for one reader alone: whoever read it before reads no more."""
         if self._is_common_read:
             # A client that lost its stream opens another one, perhaps before we know that the first is gone.

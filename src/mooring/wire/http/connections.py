@@ -1,7 +1,8 @@
 """Connections to one server over HTTP: made when they are needed, and kept for the next request.
 
 aiohttp makes them and reads what comes back. Its `ClientSession` is left out: for a call of 100 bytes it takes twice
-the CPU of all that is done here.
+the CPU of all that is done here. What is used of aiohttp's client beyond its documentation is here alone, pinned
+by `tests/wire/test_aiohttp_internals.py`.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 import aiohttp
 from aiohttp import AddrInfoType, ClientRequest, StreamReader
 from aiohttp.connector import Connection
+from aiohttp.http import HttpProcessingError as HttpProcessingError  # for whoever catches what `send` raises
 from aiohttp.http import RawResponseMessage
 from multidict import CIMultiDict
 from yarl import URL
@@ -103,7 +105,7 @@ class Connections:
             raise
         return HttpAnswer(method, message, content, connection)
 
-    def keep_for(self, seconds: float) -> None:
+    def set_idle_limit(self, seconds: float) -> None:
         """Use no connection again that was idle for so long."""
         # aiohttp takes this only when a connector is made, which is before the server has said anything.
         self._connector._keepalive_timeout = seconds

@@ -54,7 +54,7 @@ class Events:
             if not line:
                 events += self._complete_event()
             elif not self._skipping:
-                self._take_field(line)
+                self._read_field(line)
                 events += self._check_size(0)
         if self._skipping:
             # Nothing of the event is wanted; of the line under way, enough to know a field by its name.
@@ -101,7 +101,7 @@ class Events:
             lines[0] = lines[0].removeprefix(_BOM)
         return lines
 
-    def _take_field(self, line: bytes) -> None:
+    def _read_field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         match name:

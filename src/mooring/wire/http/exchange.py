@@ -43,7 +43,7 @@ class Exchange:
             post.begun = True
             response = await self._post(post)
             if response.status < 300:
-                await self._take_answer(post, response)
+                await self._deliver_answer(post, response)
                 return
             words = await self._web.read_beginning(response)
             if response.status == 404 and session_id and may_renew:
@@ -55,7 +55,7 @@ class Exchange:
             error = make_refusal(self._server, response, words)
             pause = self._pause_before_retry(post, error)
             if pause is None:
-                self._take_refusal(post, error, response, words)
+                self._handle_refusal(post, error, response, words)
                 return
             post.begun = error.may_have_run
             await asyncio.sleep(pause)
@@ -78,7 +78,7 @@ class Exchange:
                 raise
         return await self._web.request("POST", headers, post.body, private=private)
 
-    async def _take_answer(self, post: Post, response: HttpAnswer) -> None:
+    async def _deliver_answer(self, post: Post, response: HttpAnswer) -> None:
         if post.method == INITIALIZE:
             self._session.begin(response.headers.get(SESSION_ID, ""))
         kind = response.content_type
@@ -106,7 +106,7 @@ class Exchange:
             return None
         return max(error.retry_after, _SHORTEST_PAUSE)
 
-    def _take_refusal(self, post: Post, error: ServerError, response: HttpAnswer, words: bytes) -> None:
+    def _handle_refusal(self, post: Post, error: ServerError, response: HttpAnswer, words: bytes) -> None:
         """Pass on a JSON-RPC error that came with an error status as what it is; anything else as an HTTP error."""
         is_rpc = response.content_type == JSON and b'"jsonrpc"' in words and isinstance(error, HttpError)
         # A refused `initialize` stays an HTTP error: by its status, an older server is told and tried over SSE.

@@ -36,13 +36,13 @@ class NoticeStream:
     def open(self) -> None:
         """Open the stream, in place of the one of an older session. A server need not have one."""
         self.close()
-        self._task = self._loop.create_task(self._keep_open())
+        self._task = self._loop.create_task(self._hold_open())
 
     def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
-    async def _keep_open(self) -> None:
+    async def _hold_open(self) -> None:
         events = Events(self._limits.line)
         failures = 0
         while failures < self._limits.resumes:

@@ -5,7 +5,6 @@ import ssl
 from collections.abc import Mapping
 
 import aiohttp
-from aiohttp.http import HttpProcessingError
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -16,7 +15,7 @@ from mooring.wire.http.address import Address
 from mooring.wire.http.authorizer import Authorizer
 from mooring.wire.http.body import Body, release
 from mooring.wire.http.challenge import parse_challenge
-from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
+from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer, HttpProcessingError
 from mooring.wire.http.cookies import Cookies
 from mooring.wire.http.refusal import describe_error, first_line
 
@@ -180,7 +179,7 @@ class Web:
             self._cookies.take(response.headers.getall("Set-Cookie"), url)
         if (keep_alive := response.headers.get("Keep-Alive", "")) != self._keep_alive:
             self._keep_alive = keep_alive
-            self._connections.keep_for(_parse_keep_alive(keep_alive))
+            self._connections.set_idle_limit(_parse_keep_alive(keep_alive))
         return response
 
     def _translate(self, method: str, error: Exception) -> ServerError:

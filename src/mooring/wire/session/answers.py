@@ -64,7 +64,7 @@ _LARGEST_SEARCHED = 256 * 1024
 """Bytes of a result in which every value is searched for secrets; that takes up to 20 ms."""
 
 
-def keep_raw(server: str, about: str, raw: Raw) -> Raw:
+def return_raw(server: str, about: str, raw: Raw) -> Raw:
     """Return the answer as it is: it is read elsewhere."""
     return raw
 

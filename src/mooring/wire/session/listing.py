@@ -155,7 +155,7 @@ class _Collector(Generic[T]):
         # Decoding all together is several times as fast; only a page with a bad entry is read entry by entry.
         try:
             for item in read_as(self._kind.all, raw):
-                self._take(item)
+                self._add(item)
         except DecodeError:
             self._add_each(server, raw)
 
@@ -176,26 +176,26 @@ class _Collector(Generic[T]):
         except DecodeError as error:
             raise ProtocolError(server, f"its {self._kind.key} are not a list: {error}", stage="list") from error
         for entry in entries:
-            self._take_raw(entry)
+            self._add_raw(entry)
 
-    def _take_raw(self, entry: Raw) -> None:
+    def _add_raw(self, entry: Raw) -> None:
         try:
-            self._take(read_as(self._kind.one, entry))
+            self._add(read_as(self._kind.one, entry))
         except DecodeError as error:
             self._reject(_guess_name(entry), str(error))
 
-    def _take(self, item: T) -> None:
+    def _add(self, item: T) -> None:
         name = self._kind.name(item)
         if flaw := self._kind.flaw(item):
             self._reject(name, flaw)
         elif name in self._items:
-            self._take_again(name, item)
+            self._add_duplicate(name, item)
         elif len(self._items) >= self._limit:
             self.full = f"The list stops after {self._limit:,} entries."
         else:
             self._items[name] = item
 
-    def _take_again(self, name: str, item: T) -> None:
+    def _add_duplicate(self, name: str, item: T) -> None:
         # The same entry twice, on two pages perhaps, does no harm as long as both say the same.
         if self._items[name] != item:
             self._reject(name, "it is listed twice, with different definitions")

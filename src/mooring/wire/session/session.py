@@ -371,7 +371,7 @@ class Session:
 
         async def ask(method: str, params: dict[str, Any], idle: float | None) -> Raw:
             return await self._request(
-                method, params, answers.keep_raw,
+                method, params, answers.return_raw,
                 within=Timeout(idle, None), until=until, find_answers=find_answers, headers=headers,
             )  # fmt: skip
 
@@ -386,7 +386,7 @@ class Session:
         until = min(until, self._loop.time() + self._limits.list)
 
         async def fetch(method: str, params: dict[str, Any]) -> Raw:
-            return await self._request(method, params, answers.keep_raw, until=until, stage="list")
+            return await self._request(method, params, answers.return_raw, until=until, stage="list")
 
         return await fetch_all(kind, fetch, self.server, self._limits)
 

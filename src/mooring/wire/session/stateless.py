@@ -140,7 +140,7 @@ class Stateless:
 
     async def _discover(self, until: float) -> Raw:
         params = self.add_meta({})
-        return await self._peer.request("server/discover", params, answers.keep_raw, until=until, stage="handshake")
+        return await self._peer.request("server/discover", params, answers.return_raw, until=until, stage="handshake")
 
     async def _discover_again(self, error: RpcError, until: float) -> Raw:
         """If the server names the revisions it supports, use them; any other error is not a sign of this era."""
@@ -200,7 +200,7 @@ class Stateless:
     ) -> Raw:
         try:
             return await ask(
-                method, self.add_meta(params), answers.keep_raw,
+                method, self.add_meta(params), answers.return_raw,
                 within=within, until=until, stage=stage, on_progress=on_progress,
             )  # fmt: skip
         except RpcError as error:
@@ -210,7 +210,7 @@ class Stateless:
         # so it may be sent again.
         await self._relist(until)
         return await ask(
-            method, self.add_meta(params), answers.keep_raw,
+            method, self.add_meta(params), answers.return_raw,
             within=within, until=until, stage=stage, on_progress=on_progress,
         )  # fmt: skip
 
@@ -234,7 +234,9 @@ class Stateless:
 
     async def _relist(self, until: float) -> None:
         async def fetch(method: str, params: dict[str, Any]) -> Raw:
-            return await self._peer.request(method, self.add_meta(params), answers.keep_raw, until=until, stage="list")
+            return await self._peer.request(
+                method, self.add_meta(params), answers.return_raw, until=until, stage="list"
+            )
 
         self.select_tools(await fetch_all(TOOLS, fetch, self._peer.server, self._peer.limits))
 

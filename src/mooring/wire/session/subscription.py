@@ -49,7 +49,7 @@ class Subscription:
         if self._client.on_change is not None:
             self._lists = tuple(name for name in _LISTS if hello.offers(name, "listChanged"))
         if self._lists:
-            self._keeper = asyncio.get_running_loop().create_task(self._keep_open())
+            self._keeper = asyncio.get_running_loop().create_task(self._hold_open())
 
     def _end(self) -> None:
         for task in (self._keeper, self._stream):
@@ -86,7 +86,7 @@ class Subscription:
                 # Its cancellation goes out before anything else is sent.
                 await asyncio.wait({old})
         if self._is_wanted and (self._keeper is None or self._keeper.done()):
-            self._keeper = asyncio.get_running_loop().create_task(self._keep_open())
+            self._keeper = asyncio.get_running_loop().create_task(self._hold_open())
 
     async def _open(self) -> "asyncio.Task[None]":
         """Open a subscription and wait until the server acknowledges it."""
@@ -118,7 +118,7 @@ class Subscription:
         if self._acknowledgement is not None and not self._acknowledgement.done():
             self._acknowledgement.set_result(None)
 
-    async def _keep_open(self) -> None:
+    async def _hold_open(self) -> None:
         """Open the subscription again whenever it ends, and report what may have been missed meanwhile."""
         loop = asyncio.get_running_loop()
         failures = 0

@@ -87,7 +87,7 @@ class TaskExtension:
         answered: set[str] = set()
 
         async def ask(method: str, params: Mapping[str, Any]) -> Raw:
-            return await request(method, add_meta(params), answers.keep_raw, within=within, until=until)
+            return await request(method, add_meta(params), answers.return_raw, within=within, until=until)
 
         try:
             if _has_ended_early(task):

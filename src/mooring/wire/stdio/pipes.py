@@ -244,11 +244,11 @@ class StdioTransport:
     def _take(self, chunk: bytes) -> None:
         lines = self._lines.feed(chunk)
         if self._lines.lost:
-            self._take_with_losses(lines)
+            self._receive_with_losses(lines)
         else:
             self._receiver.receive(lines)
 
-    def _take_with_losses(self, lines: list[bytes]) -> None:
+    def _receive_with_losses(self, lines: list[bytes]) -> None:
         """Report what was lost in its place: which request is the only one under way depends on the order."""
         taken = 0
         for before, claim in self._lines.lost:

@@ -13,7 +13,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def run_aside(work: Callable[[], T]) -> T:
+async def run_in_thread(work: Callable[[], T]) -> T:
     """What the work returns or raises, without holding up the event loop. It goes on if the caller is canceled."""
     return await asyncio.wrap_future(_start(work))
 
@@ -40,5 +40,5 @@ def _start(work: Callable[[], T]) -> Future[T]:
         else:
             outcome.set_result(result)
 
-    Thread(target=run, name="mooring-aside", daemon=True).start()
+    Thread(target=run, name="mooring-thread", daemon=True).start()
     return outcome

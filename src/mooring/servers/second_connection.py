@@ -35,7 +35,7 @@ class ServerOfBothEras(ConfiguredServer, Protocol):
     @property
     def offering(self) -> Offering: ...
 
-    def open_beside(self, other: "OtherEra") -> AbstractAsyncContextManager[Session]:
+    def open_beside(self, other: "SecondConnection") -> AbstractAsyncContextManager[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""
 
     def on_list_changed(self, kind: ListName) -> None: ...
@@ -54,7 +54,7 @@ class DiffersFromOwn(MooringError):
         super().__init__(f"It describes {', '.join(tools[:_MOST_NAMED])} differently.")
 
 
-class OtherEra:
+class SecondConnection:
     """The second connection of one server: opened when somebody of its era needs it, closed when nobody does."""
 
     def __init__(
@@ -63,7 +63,7 @@ class OtherEra:
         era: EraName,
         chance: Callable[[], float],
         own: Supervisor,
-        on_differing: "Callable[[OtherEra], None]",
+        on_differing: "Callable[[SecondConnection], None]",
     ) -> None:
         """`own` keeps the server's own connection; `on_differing` hears that this one cannot be used any more."""
         self.era = era
