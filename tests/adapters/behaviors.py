@@ -39,7 +39,7 @@ class Reply:
 class Run(ABC):
     """One run of an agent, which may be interrupted and resumed."""
 
-    def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
+    def __init__(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> None:
         self.tools = tools
         self.turns = list(turns)
         self.offered: list[dict[str, Any]] = []
@@ -119,7 +119,7 @@ class Behaviors:
             await run.start()
         return run
 
-    def make_interruptible(self, tools: mooring.Registry, turns: Sequence[Turn]) -> Run:
+    def make_interruptible(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> Run:
         return (self.interruptible or self.run)(tools, turns)
 
     def assert_error(self, reply: Reply) -> None:

@@ -17,7 +17,7 @@ from mooring.adapters.anthropic import call_tools, find_waiting, make_tools
 class AnthropicRun(Run):
     stops_to_ask = False
 
-    def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
+    def __init__(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> None:
         super().__init__(tools, turns)
         self._messages: list[MessageParam] = [{"role": "user", "content": "Begin."}]
         self._message: Message | None = None

@@ -15,7 +15,7 @@ from mooring.adapters.fastmcp import MooringTransport, elicit
 
 
 class FastMCPRun(Run):
-    def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
+    def __init__(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> None:
         super().__init__(tools, turns)
         self._replies: list[Reply] = []
         self._asked = asyncio.Event()

@@ -55,7 +55,7 @@ def shout(text: str) -> str:
 
 
 class LangChainRun(Run):
-    def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
+    def __init__(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> None:
         super().__init__(tools, turns)
         self._agent = create_agent(
             ScriptedModel(run=self), [shout], middleware=[MooringMiddleware(tools)], checkpointer=InMemorySaver()

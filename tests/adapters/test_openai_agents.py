@@ -52,7 +52,7 @@ def _say(text: str) -> ResponseOutputMessage:
 class AgentsRun(Run):
     interrupt = False
 
-    def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
+    def __init__(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> None:
         super().__init__(tools, turns)
         self._agent = Agent(name="a", model=ScriptedModel(self), tools=make_tools(tools, interrupt=self.interrupt))
         self._result: RunResult | None = None

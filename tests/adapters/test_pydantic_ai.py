@@ -22,7 +22,7 @@ from mooring.adapters.pydantic_ai import MooringToolset, interrupt
 
 
 class PydanticRun(Run):
-    def __init__(self, tools: mooring.Registry, turns: Sequence[Turn]) -> None:
+    def __init__(self, tools: mooring.Conversation, turns: Sequence[Turn]) -> None:
         super().__init__(tools, turns)
         self._agent = Agent(FunctionModel(self._respond), output_type=[str, DeferredToolRequests])
         self._messages: list[ModelMessage] = []
