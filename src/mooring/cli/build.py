@@ -55,26 +55,26 @@ ACTIONS: Mapping[str, str] = {
     "call": "call:run",
     "resources": "resources:run",
     "read": "read:run",
-    "prompts": "prompts:run",
+    "prompts": "resources:run_prompts",
     "prompt": "prompt:run",
     "watch": "watch:run",
     "serve": "serve:run",
     "backends": "backends:run",
     "logs": "logs:run",
     "history": "history:run",
-    "agents show": "agents.show:run",
-    "agents approve": "agents.approve:run_approve",
-    "agents reset": "agents.approve:run_reset",
-    "sessions show": "sessions.show:run",
-    "sessions rm": "sessions.rm:run",
-    "secret set": "secret.set:run",
-    "secret list": "secret.list:run",
-    "secret rm": "secret.rm:run",
+    "agents show": "agents:run_show",
+    "agents approve": "agents:run_approve",
+    "agents reset": "agents:run_reset",
+    "sessions show": "sessions:run_show",
+    "sessions rm": "sessions:run_rm",
+    "secret set": "secret:run_set",
+    "secret list": "secret:run_list",
+    "secret rm": "secret:run_rm",
     "settings": "settings:run",
     "completion": "completion:run",
 }
 """By verb, the module in this folder and the function that does it."""
-_COMPLETIONS: Mapping[str, str] = {
+COMPLETIONS: Mapping[str, str] = {
     "agent": "completing:complete_agent",
     "approved_name": "completing:complete_approved_name",
     "argument": "completing:complete_argument",
@@ -102,7 +102,7 @@ def _load(place: str) -> Any:
 
 
 def _complete(kind: str, ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
-    return _load(_COMPLETIONS[kind])(ctx, parameter, incomplete)
+    return _load(COMPLETIONS[kind])(ctx, parameter, incomplete)
 
 
 def _store(key: str, convert: Callable[[Any], Any] = lambda given: given) -> Callable[..., None]:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from mooring.cli.adhoc import label_server, make_setup, pop_permissions, run_with_host
 from mooring.cli.base import UNHEALTHY, Globals, print_json
-from mooring.cli.folding import show_text
-from mooring.cli.output import check_output, save_output
+from mooring.cli.output import check_output, save_output, show_text
 from mooring.cli.ticker import Ticker
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Tool

@@ -1,4 +1,4 @@
-"""`-o FILE`: checked before anything is asked of a server, and confirmed once it is written."""
+"""What a call prints: a long text folded on a terminal, a pipe gets all of it, `-o FILE` a file."""
 
 import os
 
@@ -6,7 +6,9 @@ import click
 
 from mooring import files
 from mooring.cli.base import Globals
-from mooring.display.text import safe
+from mooring.core.definitions.paths import Where
+from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
+from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 
 
@@ -29,3 +31,26 @@ def save_output(options: Globals, path: str, data: bytes, kind: str) -> None:
     files.write(path, data, 0o644)
     if not options.quiet:
         click.echo(f"Wrote {safe(path)} ({safe(kind)}, {len(data):,} bytes)", err=True)
+
+
+def show_text(text: str, where: Where) -> None:
+    """Print a text on a terminal: nothing in it can steer it, and a long one is folded."""
+    # Bytes are counted only if the characters, of at least one byte each, might fit.
+    is_short = text.count("\n") < SHOWN_LINES and len(text) <= SHOWN_BYTES and len(text.encode()) <= SHOWN_BYTES
+    if is_short:
+        click.echo(safe_text(text))
+    else:
+        _show_ends(text, where)
+
+
+def _show_ends(text: str, where: Where) -> None:
+    # Loaded here: most results are short, and a call should start fast.
+    from mooring.display.lines import describe_excerpt
+    from mooring.tools.results.deliver import cut_texts
+    from mooring.tools.results.store import ResultStore
+
+    store = ResultStore(f"{where.cache}/results")
+    excerpt = cut_texts(store, [text], SHOWN_BYTES, SHOWN_LINES).excerpt
+    for line in describe_excerpt(excerpt):
+        click.echo(line)
+    click.echo(safe(excerpt.whole), err=True)

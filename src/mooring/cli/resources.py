@@ -89,3 +89,8 @@ def _describe_item(item: Item) -> str:
 
 def _describe_argument(argument: Argument) -> str:
     return f"{argument.name}=…" if argument.required else f"[{argument.name}=…]"
+
+
+def run_prompts(options: Globals, name: str | None, **server: Any) -> None:
+    """The prompts of all servers, or of one."""
+    show_offered(options, "prompts", name, server)

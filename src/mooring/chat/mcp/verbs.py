@@ -13,7 +13,7 @@ from mooring.verbs.verb import Argument, Flag, Option, Verb, find_arguments, fin
 
 VerbFunction: TypeAlias = Callable[..., Awaitable[None]]
 
-_ACTIONS: Mapping[str, str] = {
+ACTIONS: Mapping[str, str] = {
     "list": "show:list_all",
     "get": "show:get",
     "why": "show:why",
@@ -45,7 +45,7 @@ IN_SHELL = tuple(row.name for row in ROWS if not row.in_chat)
 
 async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
     """Do what a verb does with the words behind it. Raises: MooringError."""
-    module, _, function = _ACTIONS[verb.name].partition(":")
+    module, _, function = ACTIONS[verb.name].partition(":")
     action: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
     # A verb without options takes all of the line for the name of a server; one that takes a command, as a command.
     takes_command = any(argument.raw for argument in find_arguments(verb))

@@ -1,8 +1,11 @@
-"""Prints all that was said in a session: who said it and when, with calls and results."""
+"""`mooring sessions`: prints the conversations of a folder, or one of them in full, and removes them."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from textwrap import indent
+
+import click
+import msgspec
 
 from mooring.agents.history import (
     CallBlock,
@@ -18,11 +21,80 @@ from mooring.agents.history import (
 )
 from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
-from mooring.cli.base import say
+from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.core.conversation.outcome import Part
+from mooring.core.definitions.paths import Where
 from mooring.core.protocol.content import Text
-from mooring.display.text import count_noun, describe_base64_size, safe, safe_text
-from mooring.verbs.agent.sessions import SessionTranscript
+from mooring.display.text import count_noun, describe_base64_size, safe, safe_text, short_path
+from mooring.verbs.agent.sessions import (
+    RemovedSessions,
+    SessionTranscript,
+    list_sessions,
+    remove_all_sessions,
+    remove_session,
+    show_session,
+)
+
+
+def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None:
+    """The conversations of this folder, or all that was said in one."""
+    request = options.request()
+    if id is not None:
+        transcript = show_session(request.where, id)
+        if options.json:
+            # As JSON first: parts of a message may hold JSON that is kept as it came.
+            print_json(msgspec.json.decode(msgspec.json.encode(transcript)))
+        else:
+            print_transcript(transcript, is_full=options.verbose)
+        return
+    sessions = list_sessions(request.where, None if is_all else request.cwd, lines)
+    if options.json:
+        print_json({"sessions": sessions})
+    elif sessions:
+        print_columns([_make_head(is_all), *(_make_cells(each, request.where, is_all) for each in sessions)])
+    elif not options.quiet:
+        say("No conversations are stored." if is_all else _NONE_HERE, err=True)
+
+
+_NONE_HERE = "No conversations of this folder are stored. To list those of all folders: mooring sessions --all"
+
+
+def _make_head(is_all: bool) -> tuple[str, ...]:
+    folder = ("FOLDER",) if is_all else ()
+    return "ID", "LAST USED", "TURNS", "COST", "BACKEND", "MODEL", *folder, "FIRST WORDS"
+
+
+def _make_cells(session: SessionSummary, where: Where, is_all: bool) -> tuple[str, ...]:
+    used = f"{format_local(session.used)}, open" if session.open_in is not None else format_local(session.used)
+    folder = (short_path(session.folder, where.home),) if is_all else ()
+    cost = describe_cost(session.cost)
+    model = safe(session.model) or "-"
+    return session.id, used, str(session.turns), cost, safe(session.backend), model, *folder, safe(session.title)
+
+
+def run_rm(options: Globals, id: str | None, is_all: bool) -> None:
+    """Remove a conversation, or all of them."""
+    if (id is None) != is_all:
+        raise click.UsageError("Name the ID of one conversation, or remove all of them with --all.")
+    where = options.request().where
+    if id is None:
+        result = remove_all_sessions(where)
+        text = _describe_removed(result)
+    else:
+        session = remove_session(where, id)
+        result = RemovedSessions(1, 0)
+        text = f"Removed {session.id}."
+    if options.json:
+        print_json(result)
+    else:
+        say(text)
+
+
+def _describe_removed(result: RemovedSessions) -> str:
+    text = f"Removed {count_noun(result.removed, 'conversation')}."
+    stay = f" {count_noun(result.still_open, 'conversation')} stayed: open in another process."
+    return text + stay if result.still_open else text
+
 
 MARGIN = "  "
 """How far what a sub-agent said stands in."""

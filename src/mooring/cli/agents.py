@@ -1,4 +1,4 @@
-"""`mooring agents`: prints the agents of a folder, or one of them in full."""
+"""`mooring agents`: prints the agents of a folder, or one in full, and approves names that a project's files took."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,9 +7,10 @@ from msgspec import to_builtins
 
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.mcp.list import make_problem_data
+from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.problem import Problem
 from mooring.display.lines import describe_taken_name
-from mooring.display.text import problem_line, safe, safe_text, shorten_description
+from mooring.display.text import problem_line, safe, safe_text, short_path, shorten_description
 from mooring.verbs.agent.agents import (
     AgentListing,
     AgentServer,
@@ -20,12 +21,12 @@ from mooring.verbs.agent.agents import (
     list_agents,
     show_agent,
 )
-from mooring.verbs.config.taken_names import ListedName
+from mooring.verbs.config.taken_names import ListedName, approve_taken_names, reset_taken_names
 
 _SHORT_DESCRIPTION = 80
 
 
-def run(options: Globals, name: str | None) -> None:
+def run_show(options: Globals, name: str | None) -> None:
     """The agents that can be used here, or all about one."""
     viewpoint, inventory = options.request(), options.inventory(remember=False)
     if name is not None:
@@ -105,3 +106,25 @@ def _describe_server(server: AgentServer) -> str:
     variables = f", with {', '.join(server.variables)}" if server.variables else ""
     approval = "; a project's, so it starts only with your approval" if server.needs_approval else ""
     return safe(f"{server.name}: {how}{variables}{approval}")
+
+
+def run_approve(options: Globals, names: tuple[str, ...]) -> None:
+    """Let a project's file have a name of yours or of Mooring's."""
+    approved = approve_taken_names(options.request(), names)
+    _report("approved", approved, as_data=options.json, home=options.request().where.home)
+
+
+def run_reset(options: Globals, names: tuple[str, ...]) -> None:
+    """Withdraw an approval of a name."""
+    withdrawn = reset_taken_names(options.request(), names)
+    if not withdrawn and not options.json:
+        say(f"Nothing was approved about {safe(', '.join(names))}.", err=True)
+    _report("reset", withdrawn, as_data=options.json, home=options.request().where.home)
+
+
+def _report(verb: str, done: Sequence[TakenName], *, as_data: bool, home: str) -> None:
+    if as_data:
+        print_json({verb: done})
+        return
+    for taken in done:
+        say(f"{verb}: {taken.kind} {safe(taken.name)} ({safe(short_path(taken.path, home))})")

@@ -1,1 +1,0 @@
-"""The verbs of `mooring agents`, one file each."""

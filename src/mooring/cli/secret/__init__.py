@@ -1,1 +1,0 @@
-"""The verbs of `mooring secret`, one file each: names go in, and never a value comes out."""

@@ -1,1 +1,0 @@
-"""The verbs of `mooring sessions`, one file each."""
