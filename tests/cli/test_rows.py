@@ -40,7 +40,7 @@ def test_what_the_tables_name_exists(place: str) -> None:
     assert callable(getattr(import_module(f"mooring.cli.{module}"), function))
 
 
-@pytest.mark.parametrize(("path", "verb"), list_verbs(), ids=[path for path, _ in list_verbs()])
+@pytest.mark.parametrize(("path", "verb"), list(list_verbs()), ids=[path for path, _ in list_verbs()])
 def test_a_row_offers_what_its_action_takes(path: str, verb: Verb) -> None:
     for option in verb.parameters:
         if isinstance(option, Argument | Option) and option.complete:
