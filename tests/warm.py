@@ -42,8 +42,8 @@ COERCED = {"LC_CTYPE": "C.UTF-8"}
 """What Python itself adds to an environment that names no locale."""
 LONGEST = 600.0
 """Seconds for which anything is waited for without a limit of its own."""
-FOR_PYTHON = ("PYTHON", "RECORD_CONNECTIONS")
-"""How variables begin that Python, or what it loads first, reads only when it starts."""
+FOR_PYTHON = ("PYTHON", "RECORD_CONNECTIONS", "SSL_CERT_")
+"""How variables begin that are read only when Python starts or a module loads: aiohttp reads certificates then."""
 
 
 class WarmProcess:

@@ -66,7 +66,8 @@ def test_a_server_that_two_programs_started_is_named_with_both(home: Home) -> No
 
 def test_what_two_chats_started_runs_under_mooring(home: Home) -> None:
     home.configure(plain={"command": sys.executable, "args": ["-m", "mooring.testing", "plain", str(os.getpid())]})
-    with Person(home) as one, Person(home) as two:
+    # By the name of the process, which is that of the program only if it was executed.
+    with Person(home, real=True) as one, Person(home, real=True) as two:
         for person in (one, two):
             person.answers(("2 tools", ""), ("> ", "/tools plain"))
             person.sees("plain.echo")
