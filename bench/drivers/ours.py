@@ -14,7 +14,7 @@ from common import Call, Command, Library, Url, children, serve
 
 import mooring
 from mooring.core.definitions.paths import here
-from mooring.servers.dial import dial
+from mooring.servers.start_program import dial
 from mooring.servers.launch.environment import Launch, make_launch
 from mooring.process.guard.boot import GuardProcess, start_guard
 from mooring.process.programs import Guard

@@ -28,7 +28,7 @@ from mooring.agents.sessions.database import BUSY_SECONDS, VERSION, find_databas
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Text
-from mooring.files.upkeep import find_loose, tighten
+from mooring.files.cleanup import find_loose, tighten
 from mooring.verbs.agent.sessions import UPKEEP_DELAY
 from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_beside
 from warm import run_mooring

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage
 from mooring.agents.sessions.database import VERSION, find_database
 from mooring.agents.sessions.store import SessionStore
-from mooring.agents.sessions.told import ToldConversation
+from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.turn import (
     TextPiece,
@@ -46,7 +46,7 @@ def keep_turn(home: Home, *events: TurnEvent, backend: str = "claude", said: str
     """Keep one turn with a program; the id of its session."""
     journal = SessionStore(home.where).begin(str(home.cwd), model="", backend=backend)
     with closing(journal):
-        told = ToldConversation(journal)
+        told = TurnRecorder(journal)
         journal.name_backend_session(f"{backend}-1")
         told.begin_turn(TurnInput(said))
         for event in (TurnStarted(**STAMP, backend=backend), *events):

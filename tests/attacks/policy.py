@@ -21,8 +21,8 @@ from mooring.core.text.glob import Glob
 from mooring.errors import MooringError
 from mooring.inventory.approval import decide, list_questions
 from mooring.inventory.load import load
+from mooring.permissions.argument_match import MAX_FOREIGN, MAX_TEXT
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.values import MAX_FOREIGN, MAX_TEXT
 from mooring.tools.catalog.names import Scheme, name_tools
 
 ACTOR = str(Path(__file__).parents[1] / "flow" / "actor.py")

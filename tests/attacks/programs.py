@@ -20,8 +20,7 @@ from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool, open_b
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode.agents import ASK_ALWAYS, EXPLORE
 from mooring.backends.opencode.answers import TurnAnswers
-from mooring.backends.opencode.reading import TurnReading
-from mooring.backends.opencode.said import (
+from mooring.backends.opencode.event_types import (
     MessageChanged,
     OpenCodeMessage,
     Part,
@@ -29,6 +28,7 @@ from mooring.backends.opencode.said import (
     ToolState,
     read_event,
 )
+from mooring.backends.opencode.reading import TurnParser
 from mooring.backends.opencode.shell import make_shell
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.core.conversation.backend_name import ProgramName
@@ -442,7 +442,7 @@ async def _play_twins(
 
     async with _open_bridge(victim, ask=agree_once, servers={"box": server}, way="native") as bridge:
         api, catalog = _Api(), _Catalog(bridge)
-        reading = TurnReading("s", bridge.reporter, catalog, set())
+        reading = TurnParser("s", bridge.reporter, catalog, set())
         answers = TurnAnswers(bridge, api, catalog, reading)  # type: ignore[arg-type]
         for role, id in (("user", "m0"), ("assistant", "m1")):
             reading.take(MessageChanged(OpenCodeMessage(id, role, "s")))
@@ -513,7 +513,7 @@ async def _play_report(
     """What OpenCode is told about a call with a report, by a person who says no."""
     async with _open_bridge(victim) as bridge:
         api, catalog = _Api(), _Catalog(bridge)
-        reading = TurnReading("s", bridge.reporter, catalog, set())
+        reading = TurnParser("s", bridge.reporter, catalog, set())
         answers = TurnAnswers(bridge, api, catalog, reading, worktree=str(victim.project))  # type: ignore[arg-type]
         for role, id in (("user", "m0"), ("assistant", "m1")):
             reading.take(MessageChanged(OpenCodeMessage(id, role, "s")))

@@ -15,7 +15,7 @@ from chat.terminal import Person
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, PersonMessage, ResultsMessage, TextBlock
 from mooring.agents.sessions.handover import UNKNOWN_WINDOW_TOKENS, Handover, make_handover
 from mooring.agents.sessions.store import SessionStore, SessionSummary
-from mooring.agents.sessions.told import ToldConversation
+from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TextPiece, TurnDone, TurnInput, TurnStarted
 from mooring.core.protocol.content import Text
@@ -55,7 +55,7 @@ def keep(home: Home, *said: str, backend: str = "claude", agent: str | None = No
     async def talk() -> str:
         journal = SessionStore(home.where).begin(str(home.cwd), model="opus", backend=backend, agent=agent)
         journal.mode = mode
-        told = ToldConversation(journal)
+        told = TurnRecorder(journal)
         for number, words in enumerate(said):
             told.begin_turn(TurnInput(words))
             answer = TextPiece(**STAMP, text=f"Aye: {words}")
@@ -267,7 +267,7 @@ async def test_a_program_is_given_the_transcript_until_it_has_taken_it_and_never
     handover = Handover("0123", PersonMessage((Text("<transcript>"),), synthetic=True))
     journal = SessionStore(home.where).begin(str(home.cwd), model="", backend="claude", handover=handover)
     backend: Any = Listening("finished", "failed", "interrupted", "finished")
-    told, reporter = ToldConversation(journal), AgentReporter(journal.id, "claude")
+    told, reporter = TurnRecorder(journal), AgentReporter(journal.id, "claude")
     program = KeptProgram(backend, told, "shared", journal.id, reporter, handover)
     for words in ("/help", "One.", "Two.", "Three."):
         await program.turn(TurnInput(words), lambda event: None)

@@ -12,7 +12,7 @@ import pytest
 
 from mooring import files
 from mooring.errors import FileError
-from mooring.files.upkeep import remove_leftover
+from mooring.files.cleanup import remove_leftover
 from mooring.testing.site import Site
 from support import DEMO, Cli, Home, run_beside
 

@@ -11,7 +11,7 @@ import pytest
 
 import mooring
 from mooring.servers.connect import derive_server_name, prepare_command
-from mooring.servers.dial import allow_install_time
+from mooring.servers.start_program import allow_install_time
 
 DEMO = [sys.executable, "-I", "-m", "mooring.demo"]
 

@@ -19,9 +19,9 @@ from mooring.core.text.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved
 from mooring.inventory.approval import list_questions
 from mooring.process.programs import Guard
-from mooring.servers.dial import dial
 from mooring.servers.launch.prepare import LaunchContext, OmittedEntry, Secrets, prepare
 from mooring.servers.launch.target import UNRESOLVED
+from mooring.servers.start_program import dial
 from support import Home, run_beside
 
 LOUD = "echo canary-stderr >&2; echo canary-stdout; "

@@ -15,8 +15,8 @@ from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
 from mooring.core.text.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.host.feed import MAX_LINES, Feed
-from mooring.servers.dial import may_download
 from mooring.servers.fleet import make_plan
+from mooring.servers.start_program import may_download
 from mooring.servers.supervisor import compute_pause
 
 

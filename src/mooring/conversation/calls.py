@@ -15,7 +15,7 @@ from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, ProposedCall, Verdict
 from mooring.core.protocol.limits import Timeout, make_timeout
-from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Progress, Result
 from mooring.core.protocol.tool import Hints, Pair, Tool
 from mooring.errors import Closed, HeldBack, MooringError, TimedOut, UnknownServer, UnknownTool
@@ -84,7 +84,7 @@ class Calls:
         on_progress: Callable[[Progress], None] | None,
         on_start: Callable[[], None] | None,
         approved: Approval = False,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
     ) -> Result:
         """See `Host.call`."""
         # The hottest path of all. With a hundred calls in flight, remembered routes save a third of the CPU.

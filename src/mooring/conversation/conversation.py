@@ -43,7 +43,7 @@ from mooring.core.conversation.event import Event
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, Verdict
 from mooring.core.protocol.content import Text
-from mooring.core.protocol.request_metadata import CallExtras, make_extras
+from mooring.core.protocol.request_metadata import RequestMetadata, make_extras
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints
 from mooring.core.protocol.units import BYTES_PER_TOKEN
@@ -481,7 +481,7 @@ class _CallTerms(Struct, frozen=True):
     """How the program wants one call to be made."""
 
     approved: bool
-    extras: CallExtras
+    extras: RequestMetadata
 
 
 async def _report_failure(tool: ModelTool, work: Callable[[], Awaitable[Result]]) -> Result:

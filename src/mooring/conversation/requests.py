@@ -17,7 +17,7 @@ from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.verdict import ItemState, ProposedCall, Verdict
 from mooring.core.protocol.address import is_expansion
 from mooring.core.protocol.era import EraName
-from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading
 from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, RpcError
@@ -123,7 +123,7 @@ class Requests:
         linked: bool = False,
         approved: bool = False,
         on_start: Callable[[], None] = _do_nothing,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
     ) -> Reading:
         """See `Host.read`; `linked` if a result of the conversation named the address."""
         request = await self._permit_address(READ, name, uri, linked, approved)
@@ -152,7 +152,7 @@ class Requests:
         return PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
 
     async def prompt(
-        self, name: str, prompt: str, arguments: Mapping[str, str] | None = None, extras: CallExtras = NO_EXTRAS
+        self, name: str, prompt: str, arguments: Mapping[str, str] | None = None, extras: RequestMetadata = NO_METADATA
     ) -> FilledPrompt:
         """See `Host.prompt`."""
         request = await self._permit(GET_PROMPT, name, {"name": prompt, "arguments": arguments or {}})
@@ -167,7 +167,7 @@ class Requests:
         argument: str,
         value: str,
         context: Mapping[str, str] | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
     ) -> Completion:
         """See `Host.complete`."""
         request = await self._permit(COMPLETE, name, {"ref": ref, "argument": argument, "value": value})

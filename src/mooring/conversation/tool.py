@@ -8,7 +8,7 @@ from msgspec import Raw, json
 from mooring.conversation.calls import Calls
 from mooring.core.conversation.call import ToolName
 from mooring.core.conversation.verdict import Verdict
-from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Progress, Result
 from mooring.core.protocol.tool import Tool
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -81,7 +81,7 @@ class ServerTool:
         on_progress: OnProgress,
         *,
         approved: bool = False,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
     ) -> Result:
         calls = self._calls
         return await calls.call(self.entry, arguments, calls.timeout, on_progress, on_start, approved, extras)

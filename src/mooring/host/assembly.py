@@ -36,7 +36,7 @@ from mooring.servers.fleet import Fleet
 from mooring.servers.log import ServerLog
 from mooring.servers.questions import FindAnswerer
 from mooring.servers.server import Server
-from mooring.servers.shared import ServerDefaults, Shared
+from mooring.servers.shared import ServerContext, ServerDefaults
 from mooring.servers.watch import Watches
 from mooring.settings import Settings
 
@@ -83,7 +83,7 @@ class Assembly:
         settings = admitted.settings
         self._log = ServerLog(where)
         self.watches = Watches(self.feed.emit, options.sleep)
-        self.shared = Shared(
+        self.shared = ServerContext(
             self,
             ServerDefaults(
                 where=where,

@@ -22,7 +22,7 @@ from mooring.core.definitions.config import Broken, ServerConfig
 from mooring.core.definitions.paths import Viewpoint, Where
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import Timeout, find_seconds
-from mooring.core.protocol.request_metadata import NO_EXTRAS, make_extras
+from mooring.core.protocol.request_metadata import NO_METADATA, make_extras
 from mooring.core.protocol.result import Completion, FilledPrompt, Progress, Reading, Result
 from mooring.display.tables import StatusTable
 from mooring.display.text import count_noun
@@ -259,7 +259,7 @@ class Host:
             ServerError: the server, or the connection to it, failed.
         """
         # Not a coroutine itself: one more for each call would be measurable.
-        extras = NO_EXTRAS if meta is None and headers is None else make_extras(meta, headers)
+        extras = NO_METADATA if meta is None and headers is None else make_extras(meta, headers)
         return self._parts.calls.call(name, arguments, timeout, on_progress, on_start, False, extras)
 
     async def find(

@@ -9,13 +9,13 @@ from mooring.core.conversation.question import Answer, Ask, No, Question
 from mooring.core.protocol.failure import Failure
 from mooring.errors import NeedsLogin, NotApproved, ServerError
 from mooring.servers.server import Server
-from mooring.servers.shared import Shared
+from mooring.servers.shared import ServerContext
 from mooring.wire.http.challenge import Challenge
 
 
 async def log_in(
     server: Server,
-    shared: Shared,
+    shared: ServerContext,
     *,
     scopes: Sequence[str],
     client_metadata_url: str,
@@ -61,7 +61,7 @@ async def _find_challenge(server: Server) -> Challenge | None:
     return Challenge(error.scheme, params)
 
 
-async def log_out(server: Server, shared: Shared) -> LogoutResult:
+async def log_out(server: Server, shared: ServerContext) -> LogoutResult:
     """Revoke and remove a server's token; its connection is closed. Raises: as `Host.logout`."""
     removal = await log_out_at(await server.find_login(), shared.logins, shared.network)
     shared.login_secrets.pop(server.name, None)

@@ -18,7 +18,7 @@ from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Connected, NeedsAuth
 from mooring.core.conversation.verdict import Rule
 from mooring.core.protocol.era import EraName
-from mooring.core.protocol.request_metadata import CallExtras, make_passed_extras
+from mooring.core.protocol.request_metadata import RequestMetadata, make_passed_extras
 from mooring.core.protocol.result import Progress, Result
 from mooring.core.protocol.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.display.text import safe
@@ -202,7 +202,7 @@ class ServedClient:
         self,
         entry: CatalogEntry,
         arguments: Mapping[str, Any],
-        extras: CallExtras,
+        extras: RequestMetadata,
         on_progress: Callable[[Progress], None],
     ) -> Result:
         calls = self._requests.calls
@@ -406,7 +406,7 @@ class ServedClient:
         """The era in which the client is passed on to servers that speak both; `None` if it is to be any."""
         return self._client.era
 
-    def _make_extras(self, terms: RequestTerms) -> CallExtras:
+    def _make_extras(self, terms: RequestTerms) -> RequestMetadata:
         return make_passed_extras(terms.meta, terms.capabilities, self._era)
 
     # --- what happens unasked -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from mooring.core.conversation.question import Answer, Ask, Question
 from mooring.core.conversation.verdict import Verdict
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Timeout
-from mooring.core.protocol.request_metadata import CallExtras
+from mooring.core.protocol.request_metadata import RequestMetadata
 from mooring.core.protocol.result import Progress, Result
 from mooring.host.assembly import Assembly
 from mooring.host.links import FoundAddress, OwnLinks
@@ -80,7 +80,7 @@ class ServedServer(ServedClient):
         self,
         entry: CatalogEntry,
         arguments: Mapping[str, Any],
-        extras: CallExtras,
+        extras: RequestMetadata,
         on_progress: Callable[[Progress], None],
     ) -> Result:
         approved = self._permits.take(entry.server, entry.tool, arguments) or False

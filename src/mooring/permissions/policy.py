@@ -48,8 +48,8 @@ from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.tool import Hints
 from mooring.core.text.glob import folded
 from mooring.errors import ConfigError
+from mooring.permissions.argument_match import ArgumentValues
 from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, split_local_rule
-from mooring.permissions.values import ArgumentValues
 
 LEVELS: tuple[Level, ...] = ("managed", "session", "local", "user", "project")
 """Highest first. `local` holds the person's rules for one project, in a file outside of it."""

@@ -13,15 +13,15 @@ from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import InProcess, ServerConfig, Stdio
 from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.limits import Limits, Timeout
-from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import LogMessage, Progress, Result
 from mooring.core.protocol.server_info import Hello
 from mooring.core.protocol.tool import Offer
 from mooring.core.text.secret import redact, redact_data, redact_error
 from mooring.errors import ConfigError, HttpError, NeedsLogin, ServerError
-from mooring.servers.dial import dial, may_download
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare
-from mooring.servers.shared import Shared
+from mooring.servers.shared import ServerContext
+from mooring.servers.start_program import dial, may_download
 from mooring.wire.session.answers import redact_result
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def open_session(
     approved: Approved,
-    shared: Shared,
+    shared: ServerContext,
     client: Client,
     limits: Limits,
     era_hint: EraHint,
@@ -67,7 +67,7 @@ async def open_session(
 async def open_prepared(
     ready: Launch | Endpoint,
     name: str,
-    shared: Shared,
+    shared: ServerContext,
     client: Client,
     limits: Limits,
     era_hint: EraHint = NO_HINT,
@@ -147,7 +147,7 @@ def _is_refusal(error: ServerError) -> bool:
 
 
 async def _open_endpoint(
-    endpoint: Endpoint, name: str, shared: Shared, client: Client, limits: Limits, era_hint: EraHint
+    endpoint: Endpoint, name: str, shared: ServerContext, client: Client, limits: Limits, era_hint: EraHint
 ) -> Session:
     # Lazy: a host whose servers are all programs never loads HTTP.
     from mooring.wire.http.network import Options
@@ -168,7 +168,7 @@ async def _open_endpoint(
     )
 
 
-async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAuthorizer | None":
+async def load_login(endpoint: Endpoint, name: str, shared: ServerContext) -> "LoginAuthorizer | None":
     """What adds the stored login to requests; `None` for a server that is sent a token by its definition.
 
     Raises: NotApproved if the login is not in the description of what its definition does.
@@ -190,7 +190,7 @@ async def load_login(endpoint: Endpoint, name: str, shared: Shared) -> "LoginAut
     return authorizer
 
 
-def make_login_target(endpoint: Endpoint, name: str, shared: Shared) -> "LoginTarget":
+def make_login_target(endpoint: Endpoint, name: str, shared: ServerContext) -> "LoginTarget":
     """Where and how somebody logs in at a server."""
     from mooring.auth.oauth.options import LoginOptions
     from mooring.auth.target import LoginTarget
@@ -199,7 +199,7 @@ def make_login_target(endpoint: Endpoint, name: str, shared: Shared) -> "LoginTa
     return LoginTarget(name, endpoint.url, endpoint.login or LoginOptions(), Options(**shared.defaults.network))
 
 
-def make_launch_context(shared: Shared) -> LaunchContext:
+def make_launch_context(shared: ServerContext) -> LaunchContext:
     """What all servers of a host are prepared with."""
     return LaunchContext(
         where=shared.defaults.where,
@@ -271,20 +271,20 @@ class GivenSecrets:
         """The same text without them."""
         return redact(text, self.values)
 
-    def redact_error(self, error: ServerError, extras: CallExtras = NO_EXTRAS) -> ServerError:
+    def redact_error(self, error: ServerError, extras: RequestMetadata = NO_METADATA) -> ServerError:
         """The same error without them, and with what to do if the server wants a login."""
         redact_error(error, self._list_all(extras))
         if self._endpoint is not None:
             suggest_login(error, self._endpoint)
         return error
 
-    def redact_failure(self, result: Result, extras: CallExtras) -> Result:
+    def redact_failure(self, result: Result, extras: RequestMetadata) -> Result:
         """The same failure of a tool without them."""
         secrets = self._list_all(extras)
         return redact_result(result, secrets) if secrets else result
 
     def redact_progress(
-        self, on_progress: Callable[[Progress], None], extras: CallExtras
+        self, on_progress: Callable[[Progress], None], extras: RequestMetadata
     ) -> Callable[[Progress], None]:
         """The same listener, which is not told them."""
 
@@ -307,5 +307,5 @@ class GivenSecrets:
             return True  # it could not be kept either
         return any(secret in text for secret in secrets)
 
-    def _list_all(self, extras: CallExtras) -> tuple[str, ...]:
+    def _list_all(self, extras: RequestMetadata) -> tuple[str, ...]:
         return self.values if extras.headers is None else (*extras.secrets, *self.values)

@@ -14,8 +14,8 @@ from mooring.core.definitions.paths import here
 from mooring.core.protocol.limits import Limits, Timeout, make_timeout
 from mooring.errors import ConfigError
 from mooring.process.programs import Guard
-from mooring.servers.dial import allow_install_time, dial
 from mooring.servers.launch.environment import Launch, make_launch
+from mooring.servers.start_program import allow_install_time, dial
 from mooring.wire.session.client import Client
 from mooring.wire.session.session import Session
 

@@ -18,7 +18,7 @@ from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache
 from mooring.servers.server import Server
-from mooring.servers.shared import Shared
+from mooring.servers.shared import ServerContext
 from mooring.servers.supervisor import compute_pause
 
 
@@ -65,7 +65,7 @@ class Fleet:
 
     def __init__(
         self,
-        shared: Shared,
+        shared: ServerContext,
         cache: Cache | None,
         on_retire: Callable[[Server], Awaitable[None]],
         *,

@@ -22,7 +22,7 @@ _FETCHES: Final[Mapping[ListName, Callable[[Session], Awaitable[Listing[Any]]]]]
 }
 
 
-class Offering:
+class OfferTracker:
     """The last known tools, resources and prompts of a server, perhaps from long ago."""
 
     def __init__(

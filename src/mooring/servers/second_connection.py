@@ -20,7 +20,7 @@ from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.result import LogMessage
 from mooring.errors import MooringError
-from mooring.servers.offering import Offering, list_items
+from mooring.servers.offering import OfferTracker, list_items
 from mooring.servers.supervisor import Supervisor
 from mooring.servers.usage import ConfiguredServer
 from mooring.wire.session.client import ListName
@@ -33,7 +33,7 @@ class ServerOfBothEras(ConfiguredServer, Protocol):
     """What a second connection needs of its server."""
 
     @property
-    def offering(self) -> Offering: ...
+    def offering(self) -> OfferTracker: ...
 
     def open_beside(self, other: "SecondConnection") -> AbstractAsyncContextManager[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""

@@ -20,7 +20,7 @@ from mooring.core.definitions.config import Http, ServerConfig
 from mooring.core.protocol.era import NO_HINT, EraHint, EraName
 from mooring.core.protocol.failure import make_failure
 from mooring.core.protocol.limits import UNHURRIED, Limits, Timeout
-from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras
+from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import LogMessage, Progress, Result
 from mooring.core.protocol.tool import Offer, Tool
 from mooring.core.text.secret import redact_data
@@ -48,10 +48,10 @@ from mooring.servers.connections import ServerConnections
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
-from mooring.servers.offering import Offering
+from mooring.servers.offering import OfferTracker
 from mooring.servers.questions import UNCLEAR, ServerQuestions, Work, find_roots, make_client
 from mooring.servers.second_connection import SecondConnection
-from mooring.servers.shared import Shared
+from mooring.servers.shared import ServerContext
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
@@ -70,11 +70,11 @@ _NO_WAY_BACK = "no back-channel"
 class Server:
     """A server that may be started, whatever its status right now."""
 
-    def __init__(self, approved: Approved, shared: Shared, offer: Offer | None = None) -> None:
+    def __init__(self, approved: Approved, shared: ServerContext, offer: Offer | None = None) -> None:
         self._shared = shared
         self._take(approved)
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
-        self.offering = Offering(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
+        self.offering = OfferTracker(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
         self._loop = asyncio.get_running_loop()
         self._connections = ServerConnections(self, shared.defaults.chance)
         self._supervisor = self._connections.own
@@ -310,7 +310,7 @@ class Server:
         *,
         timeout: Timeout | None = None,  # noqa: ASYNC109 - it is passed on, and covers connecting too
         on_progress: Callable[[Progress], None] | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
         repeatable: bool = False,
         verify: Callable[[], object] | None = None,
         work: Work | None = None,
@@ -374,7 +374,7 @@ class Server:
             verify()
         return supervisor, self._take_off(timeout, began)
 
-    def _explain(self, error: ServerError, extras: CallExtras) -> ServerError:
+    def _explain(self, error: ServerError, extras: RequestMetadata) -> ServerError:
         """The error without secrets, and with what helps."""
         if isinstance(error, RpcError) and _NO_WAY_BACK in error.message:
             error.suggest_handshake()
@@ -387,7 +387,7 @@ class Server:
         timeout: Timeout,  # noqa: ASYNC109 - it is passed on, less the time that connecting takes
         connect_timeout: Timeout,
         on_progress: Callable[[Progress], None],
-        extras: CallExtras,
+        extras: RequestMetadata,
         repeatable: bool,
         verify: Callable[[], object] | None,
         work: Work | None,

@@ -18,8 +18,8 @@ from mooring.core.protocol.result import LOG_LEVELS, LogMessage
 from mooring.core.protocol.tool import Offer
 from mooring.core.text.secret import redact
 from mooring.process.programs import Guard
-from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Secrets
+from mooring.servers.start_program import INSTALL_TIMEOUT
 
 if TYPE_CHECKING:
     from mooring.auth.logins import Logins
@@ -73,7 +73,7 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
     """Spreads the pauses between two attempts, so that servers lost together do not all come back at one moment."""
 
 
-class Shared:
+class ServerContext:
     """One per host, made when it opens."""
 
     def __init__(

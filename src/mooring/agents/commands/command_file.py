@@ -11,7 +11,7 @@ from mooring.agents.folders import FolderScope, find_folders
 from mooring.core.definitions.paths import Viewpoint
 from mooring.discovery.known_places import list_obeyed
 from mooring.errors import FileError, ParseError
-from mooring.files.exact import read_exact
+from mooring.files.no_follow import read_exact
 from mooring.syntax.front_matter import FrontMatter, split_front_matter
 from mooring.syntax.parse import decode_text
 

@@ -16,7 +16,7 @@ from mooring.agents.files.walk import AgentPath, name_by_file
 from mooring.core.definitions.paths import is_below
 from mooring.core.definitions.problem import Problem, Severity
 from mooring.errors import FileError, ParseError
-from mooring.files.exact import read_exact
+from mooring.files.no_follow import read_exact
 from mooring.syntax.front_matter import FrontMatter, split_front_matter
 from mooring.syntax.parse import decode_text
 

@@ -16,7 +16,7 @@ from mooring.discovery.format import Obeyed, locate, user_file
 from mooring.discovery.known_places import list_obeyed
 from mooring.display.text import short_path, write_marked
 from mooring.errors import FileError
-from mooring.files.exact import read_start
+from mooring.files.no_follow import read_start
 from mooring.settings import find_project_folders
 
 InstructionScope: TypeAlias = Literal["user", "project"]

@@ -13,7 +13,7 @@ from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.errors import FileError
-from mooring.files.exact import FolderEntry, list_exact
+from mooring.files.no_follow import FolderEntry, list_exact
 
 MAX_FOUND = 500
 MAX_LISTED = 2_000

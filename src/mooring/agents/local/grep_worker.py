@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mooring.errors import FileError
-from mooring.files.exact import read_exact
+from mooring.files.no_follow import read_exact
 
 MAX_FILE = 8 * 1024 * 1024
 MAX_LINE = 500

@@ -8,7 +8,7 @@ from mooring.agents.local.workspace import Workspace
 from mooring.conversation.local_tool import LocalCall
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.display.text import count_noun
-from mooring.files.exact import FolderEntry
+from mooring.files.no_follow import FolderEntry
 
 MOST_NAMED = 10
 """How many links that lead out of the project are named."""

@@ -14,7 +14,7 @@ from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Image, find_picture_type
 from mooring.core.protocol.result import Result
 from mooring.errors import FileError
-from mooring.files.exact import open_exact
+from mooring.files.no_follow import open_exact
 from mooring.files.reading import read_regular
 
 MAX_LINES = 2_000

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mooring.core.text.glob import Glob
 from mooring.errors import FileError
-from mooring.files.exact import FolderEntry, list_exact, read_exact
+from mooring.files.no_follow import FolderEntry, list_exact, read_exact
 
 MAX_ALTERNATIVES = 64
 _INNERMOST_BRACES = r"\{([^{}]*,[^{}]*)\}"

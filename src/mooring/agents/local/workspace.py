@@ -15,7 +15,7 @@ from mooring.core.definitions.paths import Where, is_below
 from mooring.core.protocol.raw import is_too_deep
 from mooring.core.text.glob import literal
 from mooring.errors import FileError
-from mooring.files.exact import read_exact
+from mooring.files.no_follow import read_exact
 from mooring.settings import find_project_folders
 
 MAX_FILE = 16 * 1024 * 1024

@@ -13,7 +13,7 @@ from mooring.core.protocol.result import Result
 from mooring.core.text.diff import list_changes
 from mooring.display.text import count_noun
 from mooring.errors import FileError
-from mooring.files.exact import write_exact
+from mooring.files.no_follow import write_exact
 
 
 class WriteArguments(Struct, forbid_unknown_fields=True):

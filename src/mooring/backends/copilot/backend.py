@@ -12,10 +12,10 @@ from mooring.backends.bridge.program import describe_lost_session, explain_end
 from mooring.backends.copilot import sdk
 from mooring.backends.copilot.agents import find_model
 from mooring.backends.copilot.environment import CopilotVariables
+from mooring.backends.copilot.event_types import SessionIdle, TodosChanged, read_event, read_todos
 from mooring.backends.copilot.events import CopilotEvents
 from mooring.backends.copilot.permission import CopilotPermissions
 from mooring.backends.copilot.program import NAME, RunningCopilot, start_program
-from mooring.backends.copilot.said import SessionIdle, TodosChanged, read_event, read_todos
 from mooring.backends.copilot.servers import BLANKS, SessionServers, list_servers, read_status
 from mooring.backends.copilot.session import SessionHandlers, open_session
 from mooring.backends.programs import require_program

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from mooring.backends.bridge.bridge import AgentBridge, McpTool
-from mooring.backends.copilot.said import (
+from mooring.backends.copilot.event_types import (
     AgentStarted,
     CopilotCallEnded,
     CopilotCallStarted,

@@ -11,8 +11,7 @@ from mooring.agents.local.ask_user import OTHER, AnswerOption, PersonQuestion, m
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.opencode.api import OpenCodeApi
-from mooring.backends.opencode.reading import ReadCall, TurnReading
-from mooring.backends.opencode.said import (
+from mooring.backends.opencode.event_types import (
     AgentEvent,
     AgentQuestion,
     Part,
@@ -22,6 +21,7 @@ from mooring.backends.opencode.said import (
     QuestionsWanted,
     ToolState,
 )
+from mooring.backends.opencode.reading import ReadCall, TurnParser
 from mooring.backends.opencode.servers import OpenCodeServers
 from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.conversation.question import Yes
@@ -45,7 +45,7 @@ class TurnAnswers:
         bridge: AgentBridge,
         api: OpenCodeApi,
         servers: OpenCodeServers,
-        reading: TurnReading,
+        reading: TurnParser,
         shell: PermittedShell | None = None,
         worktree: str = "",
     ) -> None:

@@ -10,12 +10,12 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.answers import TurnAnswers
 from mooring.backends.opencode.config import check_plugins, find_main_agent, find_model
+from mooring.backends.opencode.event_types import AgentEvent
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
 from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
 from mooring.backends.opencode.program import NAME
-from mooring.backends.opencode.reading import TurnReading
-from mooring.backends.opencode.said import AgentEvent
+from mooring.backends.opencode.reading import TurnParser
 from mooring.backends.programs import require_program
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
@@ -146,7 +146,7 @@ class OpenCodeBackend:
         finally:
             reporter.end(reason, text)
 
-    async def _take_turn(self, said: TurnInput) -> TurnReading:
+    async def _take_turn(self, said: TurnInput) -> TurnParser:
         """Have OpenCode answer, and read what it does to the end. Raises: MooringError."""
         if self._ending is not None:
             await asyncio.shield(self._ending)
@@ -159,7 +159,7 @@ class OpenCodeBackend:
             # It died before the turn, and that was not noticed yet: nothing of the turn is lost.
             return await self._ask(await self._ensure_running(), said)
 
-    async def _ask(self, running: RunningAgent, said: TurnInput) -> TurnReading:
+    async def _ask(self, running: RunningAgent, said: TurnInput) -> TurnParser:
         self._has_begun = False
         model = find_model(self._options)
         if model is not None:
@@ -167,7 +167,7 @@ class OpenCodeBackend:
         session = await self._find_session(running)
         self._bridge.note_version(running.version)
         await running.servers.update()
-        reading = TurnReading(session, self._bridge.reporter, running, self._prompts)
+        reading = TurnParser(session, self._bridge.reporter, running, self._prompts)
         answers = TurnAnswers(self._bridge, running.api, running.servers, reading, running.shell, running.worktree)
 
         def take(event: AgentEvent) -> None:
@@ -190,7 +190,7 @@ class OpenCodeBackend:
             await answers.close()
         return reading
 
-    async def _wait_for_end(self, running: RunningAgent, reading: TurnReading, prompting: asyncio.Task[Any]) -> None:
+    async def _wait_for_end(self, running: RunningAgent, reading: TurnParser, prompting: asyncio.Task[Any]) -> None:
         """Raises: ModelError if OpenCode refused the prompt, or if nothing more is heard of it."""
         await asyncio.wait((prompting, running.lost), return_when=asyncio.FIRST_COMPLETED)
         if not running.is_running:

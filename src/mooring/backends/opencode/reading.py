@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from mooring.backends.bridge.bridge import McpTool, OwnTool
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.backends.opencode.models import ModelWindows
-from mooring.backends.opencode.said import (
+from mooring.backends.opencode.event_types import (
     AgentEvent,
     CallName,
     MessageChanged,
@@ -27,6 +26,7 @@ from mooring.backends.opencode.said import (
     StepsChanged,
     Tokens,
 )
+from mooring.backends.opencode.models import ModelWindows
 from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.conversation.outcome import Part as ResultPart
 from mooring.core.conversation.turn import Todo, TokenUsage
@@ -65,7 +65,7 @@ class _TextPart(Struct):
     told: int = 0
 
 
-class TurnReading:
+class TurnParser:
     """Reads the events of one turn, and of the sub-agents in it.
 
     Each event names a session. Those of other conversations, which share OpenCode's database, are none of ours.

@@ -15,7 +15,7 @@ _RESERVED: Final = "io.modelcontextprotocol/"
 _PROGRESS: Final = "progressToken"
 
 
-class CallExtras(Struct, frozen=True, dict=True):
+class RequestMetadata(Struct, frozen=True, dict=True):
     """Keys for the `_meta` of a call, and headers for its HTTP requests. `make_extras` checks them."""
 
     meta: Mapping[str, Any] | None = None
@@ -37,23 +37,23 @@ class CallExtras(Struct, frozen=True, dict=True):
         return list_secrets(value for name, value in headers.items() if is_secret(name, value))
 
 
-NO_EXTRAS: Final = CallExtras()
+NO_METADATA: Final = RequestMetadata()
 
 
-def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> CallExtras:
+def make_extras(meta: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> RequestMetadata:
     """The extras of a call. Raises: ConfigError if one is not the program's to set."""
     if not meta and not headers:
-        return NO_EXTRAS
+        return NO_METADATA
     checked_meta = _check_meta(meta) if meta else None
     checked_headers = check_added_headers(headers) if headers else None
-    return CallExtras(checked_meta, checked_headers)
+    return RequestMetadata(checked_meta, checked_headers)
 
 
 def make_passed_extras(
     meta: Mapping[str, Any], capabilities: Mapping[str, Any] | None, era: EraName | None
-) -> CallExtras:
+) -> RequestMetadata:
     """The extras of a request that is passed on for another program. Raises: as `make_extras`."""
-    return CallExtras(_check_meta(meta) if meta else None, None, capabilities, era)
+    return RequestMetadata(_check_meta(meta) if meta else None, None, capabilities, era)
 
 
 def _check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:

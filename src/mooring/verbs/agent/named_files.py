@@ -13,7 +13,7 @@ from mooring.core.protocol.content import Block, Image, Text, find_picture_type
 from mooring.core.protocol.units import MIB
 from mooring.core.text.suggestions import find_slip
 from mooring.errors import ConfigError, Denied, FileError
-from mooring.files.exact import FolderEntry, list_exact, read_exact
+from mooring.files.no_follow import FolderEntry, list_exact, read_exact
 from mooring.files.reading import list_folder
 from mooring.permissions.policy import Policy
 

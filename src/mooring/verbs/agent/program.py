@@ -12,7 +12,7 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.instructions.collect import collect_instructions, write_section
 from mooring.agents.sessions.handover import Handover, make_handover
-from mooring.agents.sessions.told import ToldConversation
+from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.agents.taken_names import TakenNames
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
@@ -66,7 +66,7 @@ class KeptProgram:
     def __init__(
         self,
         backend: Backend,
-        told: ToldConversation,
+        told: TurnRecorder,
         servers: ServersWay,
         session: str,
         reporter: AgentReporter,
@@ -165,7 +165,7 @@ async def open_program(
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
         bridge.reporter.limits = _settle_limits(host, options, on_problem)
         backend = await _start(bridge, settings, options.name, opened)
-        told = ToldConversation(opened.journal)
+        told = TurnRecorder(opened.journal)
         handover = _find_handover(opened)
         try:
             yield KeptProgram(backend, told, settings.servers, opened.journal.id, bridge.reporter, handover)

@@ -15,7 +15,7 @@ from mooring.core.definitions.paths import Where
 from mooring.discovery.format import document_kind
 from mooring.display.text import safe
 from mooring.errors import ConfigError
-from mooring.files.upkeep import find_leftovers, find_loose, move_aside, remove_leftover, tighten
+from mooring.files.cleanup import find_leftovers, find_loose, move_aside, remove_leftover, tighten
 from mooring.inventory.load import Inventory
 from mooring.inventory.overlay import is_overlay_damaged, overlay_path
 from mooring.permissions import pins, trust

@@ -6,7 +6,7 @@ from mooring.core.definitions.paths import Where
 from mooring.display.text import count_noun
 from mooring.errors import FileError
 from mooring.files import check_writable
-from mooring.files.upkeep import find_leftovers, find_loose
+from mooring.files.cleanup import find_leftovers, find_loose
 from mooring.permissions import pins
 from mooring.verbs.doctor.fixes import make_fix, suggest_retry
 from mooring.verbs.doctor.report import Finding

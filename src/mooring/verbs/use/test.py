@@ -19,9 +19,9 @@ from mooring.errors import RpcError, ServerDied, ServerError, Stage, Unresolved
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.servers.attempt import may_install
-from mooring.servers.dial import INSTALL_TIMEOUT
 from mooring.servers.launch.prepare import Endpoint, Launch
 from mooring.servers.server import Server
+from mooring.servers.start_program import INSTALL_TIMEOUT
 from mooring.verbs.config.get import KEPT, find_missing_variables
 from mooring.verbs.config.known import count_offered, describe_approval, describe_definition
 from mooring.verbs.use.deadline import CONNECTING, Deadline

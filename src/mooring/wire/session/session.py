@@ -12,7 +12,7 @@ from msgspec import Raw
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits, Timeout, make_timeout
-from mooring.core.protocol.request_metadata import NO_EXTRAS, CallExtras, make_extras
+from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata, make_extras
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading, Result
 from mooring.core.protocol.server_info import Hello
 from mooring.core.protocol.skill import EXTENSION, ServerSkill
@@ -152,7 +152,7 @@ class Session:
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
         find_answers: FindAnswers | None = None,
     ) -> Reply[Result]:
         """Call a tool; a failure that it reports itself is a result too. If the tool can run as a task, it does.
@@ -188,7 +188,7 @@ class Session:
         within: Timeout,
         on_progress: OnProgress | None,
         find_answers: FindAnswers | None,
-        extras: CallExtras,
+        extras: RequestMetadata,
     ) -> Reply[Result]:
         """Make a call that carries more than its arguments, or runs as a task."""
         name = params["name"]
@@ -208,7 +208,7 @@ class Session:
             headers=extras.headers,
         )
 
-    def _add_extras(self, params: dict[str, Any], extras: CallExtras) -> None:
+    def _add_extras(self, params: dict[str, Any], extras: RequestMetadata) -> None:
         """Add to the parameters what one request carries besides them, in place."""
         if extras.meta is not None:
             params["_meta"] = extras.meta
@@ -266,7 +266,7 @@ class Session:
         uri: str,
         *,
         timeout: float | Timeout | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
         find_answers: FindAnswers | None = None,
     ) -> Reply[Reading]:
         """The contents of a resource; `extras` and `find_answers` as with `call_tool`."""
@@ -278,7 +278,7 @@ class Session:
         arguments: Mapping[str, str] | None = None,
         *,
         timeout: float | Timeout | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
         find_answers: FindAnswers | None = None,
     ) -> Reply[FilledPrompt]:
         """A prompt with its arguments filled in; `extras` and `find_answers` as with `call_tool`."""
@@ -300,7 +300,7 @@ class Session:
         context: Mapping[str, str] | None = None,
         *,
         timeout: float | Timeout | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
     ) -> Reply[Completion]:
         """Complete `value`; `ref` is `{"type": "ref/prompt", "name": …}` or `{"type": "ref/resource", "uri": …}`."""
         params: dict[str, Any] = {"ref": ref, "argument": {"name": argument, "value": value}}
@@ -344,10 +344,10 @@ class Session:
         read: Read[T],
         about: str = "",
         timeout: float | Timeout | None = None,
-        extras: CallExtras = NO_EXTRAS,
+        extras: RequestMetadata = NO_METADATA,
         find_answers: FindAnswers | None = None,
     ) -> Reply[T]:
-        if extras is not NO_EXTRAS:
+        if extras is not NO_METADATA:
             self._add_extras(params, extras)
         within = self._choose_timeout(timeout)
         return self._request(method, params, read, about, within=within, find_answers=find_answers)

@@ -32,7 +32,7 @@ from mooring.core.conversation.turn import (
 from mooring.core.protocol.content import Text
 
 
-class ToldConversation:
+class TurnRecorder:
     """Writes the turns of one conversation into its journal. What a sub-agent says and does isn't kept."""
 
     def __init__(self, journal: SessionJournal) -> None:
