@@ -54,7 +54,7 @@ async def test_a_call_that_is_awaited_ends_when_its_conversation_is_closed_and_t
             assert not (await goes_on).is_error
             assert "notifications/cancelled" not in other.done("asked")
             assert not (await kept.call("mcp__other__whoami")).is_error
-            with pytest.raises(mooring.ConfigError, match="the registry is closed"):
+            with pytest.raises(mooring.ConfigError, match="the conversation is closed"):
                 await closed.call("mcp__other__whoami")
 
 
