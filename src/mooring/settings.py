@@ -432,7 +432,7 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         if key == "$schema":
             continue
         if key in UNUSED:
-            problems.append(_note_unused(key, path, document.line((key,))))
+            problems.append(_describe_unused(key, path, document.line((key,))))
             continue
         complaint = _complain(key, value, level)
         if complaint is None:
@@ -442,17 +442,17 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         index = _find_bad_rule(value) if key == "permissions" else None
         line = document.line((key,)) if index is None else document.line((key, index))
         problems.append(Problem(path, message, hint, line=line, level="warning"))
-        if key == "permissions" and (rules := _keep_rules(value, level)):
+        if key == "permissions" and (rules := _filter_rules(value, level)):
             accepted[key] = SettingValue(rules, level, path)
     return accepted
 
 
-def _note_unused(key: str, path: str, line: int | None) -> Problem:
+def _describe_unused(key: str, path: str, line: int | None) -> Problem:
     message = f"`{key}` is a setting of other tools; Mooring does not use it"
     return Problem(path, message, "nothing needs to be done; you can remove it", line=line, level="note")
 
 
-def _keep_rules(value: Any, level: Level) -> list[Any]:
+def _filter_rules(value: Any, level: Level) -> list[Any]:
     """The rules that are valid even if others aren't: a slip in one must not undo a deny in the next."""
     if not isinstance(value, list):
         return []

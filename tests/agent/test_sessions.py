@@ -77,7 +77,7 @@ def keep(home: Home, *words: str, **options: Any) -> str:
         for said in words:
             journal.add_message(person(said))
             journal.add_message(reply(TextBlock(f"You said: {said}")))
-            journal.note_usage("scripted:one", TokenUsage(10, 5), 0.25)
+            journal.record_usage("scripted:one", TokenUsage(10, 5), 0.25)
         return journal.id
 
 
@@ -190,7 +190,7 @@ async def test_text_is_on_the_disk_within_a_second_of_its_arrival_and_not_at_eac
     journal = begin(home)
     journal.add_message(person("Go"))
     for number in range(100):
-        journal.note_text(f"{number} ")
+        journal.record_text(f"{number} ")
         await asyncio.sleep(0.05)
         _, transcript = SessionStore(home.where).read(journal.id)
         written = transcript[-1].message
@@ -215,10 +215,10 @@ def test_what_became_a_message_is_not_kept_twice(home: Home) -> None:
     with closing(begin(home)) as journal:
         journal.add_message(person("Go"))
         for block in (ThinkingBlock("hm"), TextBlock("I do."), one):
-            journal.note_block(block)
+            journal.record_block(block)
         journal.add_message(reply(TextBlock("I do."), one))
-        journal.note_call_started(one)
-        journal.note_call_ended(CallResult("1", "x", (Text("ok"),)))
+        journal.record_call_started(one)
+        journal.record_call_ended(CallResult("1", "x", (Text("ok"),)))
         journal.add_message(ResultsMessage((CallResult("1", "x", (Text("ok"),)),)))
         assert count_entries(home) == 3
 
@@ -310,11 +310,11 @@ def test_whatever_happened_in_whatever_order_a_history_is_valid(contents: list[E
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("add_message"), MESSAGES),
-        st.tuples(st.just("note_text"), TEXTS),
-        st.tuples(st.just("note_block"), BLOCKS),
+        st.tuples(st.just("record_text"), TEXTS),
+        st.tuples(st.just("record_block"), BLOCKS),
         st.tuples(st.just("drop_reply")),
-        st.tuples(st.just("note_call_started"), CALLS),
-        st.tuples(st.just("note_call_ended"), RESULTS),
+        st.tuples(st.just("record_call_started"), CALLS),
+        st.tuples(st.just("record_call_ended"), RESULTS),
         st.tuples(st.just("compact"), st.just((SummaryMessage("before"),))),
         st.tuples(st.just("resume")),
     ),
@@ -755,7 +755,7 @@ def test_a_session_is_shown_as_it_was_said_with_calls_and_results(home: Home, cl
         journal.add_message(PersonMessage((Text("Look"), Image(data="AAAA", mime_type="image/png"))))
         journal.add_message(reply(ThinkingBlock("hm"), TextBlock("I look."), one))
         journal.add_message(ResultsMessage((CallResult("1", "demo.echo", (Text(long),), is_error=True),)))
-        journal.note_block(TextBlock("It is \x07 not"))
+        journal.record_block(TextBlock("It is \x07 not"))
     shown = cli("sessions", journal.id[:5]).out
     assert '→ demo.echo {"text": "x"}' in shown
     assert "← demo.echo failed\n  line 0\n" in shown

@@ -383,7 +383,7 @@ async def test_two_calls_with_one_id_are_both_refused(home: Home) -> None:
 async def test_a_program_that_is_newer_than_what_is_known_says_so_once(home: Home) -> None:
     async with open_host(home, {}) as host, talking(host) as talk:
         for version in ("1.18.18", "1.2", "", "1.19.0", "1.19.0"):
-            talk.bridge.note_version(version)
+            talk.bridge.record_version(version)
         told = [event.error for event in talk.events if isinstance(event, TurnFailed)]
         assert told == [
             "Mooring knows the tools of OpenCode 1.18.18, and this is 1.19.0: what is new in its tools is asked about."

@@ -148,7 +148,7 @@ def test_what_the_gate_refused_is_told_as_refused_whatever_the_agent_makes_of_it
     reporter: AgentReporter, events: list[TurnEvent]
 ) -> None:
     reporter.start_tool("1", "add", "box", "add", {})
-    reporter.note_denied("1", Denied("Not called.", rule="allow box.add"))
+    reporter.record_denied("1", Denied("Not called.", rule="allow box.add"))
     reporter.finish_tool("1", success=False, text="The user doesn't want to proceed.")
     reporter.start_tool("2", "bash", None, "bash", {})
     reporter.finish_tool("2", success=False, denied=True, error="Rejected by a hook.")
@@ -164,7 +164,7 @@ def test_what_the_gate_refused_is_told_as_refused_whatever_the_agent_makes_of_it
 
 def test_the_next_turn_begins_anew(reporter: AgentReporter, events: list[TurnEvent]) -> None:
     reporter.start_tool("1", "add", "box", "add", {})
-    reporter.note_denied("1", Denied("Not called."))
+    reporter.record_denied("1", Denied("Not called."))
     reporter.use("m", TokenUsage(1, 1), 0.1)
     reporter.end("interrupted")
     events.clear()

@@ -16,7 +16,7 @@ from mooring.core.protocol.result import Result
 from mooring.display.lines import describe_outcome
 from mooring.errors import BadArguments, Denied, RpcError, TimedOut
 from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.outcome import count_bytes, describe_failure, find_budget, take_ends
+from mooring.tools.results.outcome import count_bytes, cut_ends, describe_failure, find_budget
 from mooring.tools.results.store import ResultStore
 
 ABOUT = Outcome(server="s", tool="t", origin="somewhere")
@@ -216,7 +216,7 @@ def test_a_budget_is_for_all_or_for_those_that_a_glob_names(setting: Any, tokens
 def test_a_preview_is_the_two_ends_and_no_longer_than_its_budget(some: list[str], most: int) -> None:
     whole = "\n".join(some).encode(errors="replace").decode()
     assert count_bytes(some) == len(whole.encode())
-    head, tail = take_ends(some, most)
+    head, tail = cut_ends(some, most)
     assert whole.startswith(head)
     assert whole.endswith(tail)
     assert len(head.encode()) + len(tail.encode()) <= most

@@ -164,7 +164,7 @@ async def _ask_for_summary(thread: AgentThread, messages: Sequence[Message]) -> 
         async for event in events:
             if isinstance(event, ReplyFinished):
                 model = event.message.model
-                thread.journal.note_usage(model, event.usage, event.cost)
+                thread.journal.record_usage(model, event.usage, event.cost)
                 thread.reporter.use(model, event.usage, event.cost, thread.model.window)
                 return event.message.text.strip()
     return ""

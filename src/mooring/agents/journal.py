@@ -19,25 +19,25 @@ class Journal(Protocol):
         A reply takes the place of the blocks and the text that were noted while it arrived.
         """
 
-    def note_text(self, piece: str) -> None:
+    def record_text(self, piece: str) -> None:
         """Some more of the text that is arriving. Written at most a second late."""
 
-    def note_block(self, block: ReplyBlock) -> None:
+    def record_block(self, block: ReplyBlock) -> None:
         """A block of the reply that is arriving is complete."""
 
     def drop_reply(self) -> None:
         """The reply that was arriving is void: it is asked for again."""
 
-    def note_call_started(self, call: CallBlock) -> None:
+    def record_call_started(self, call: CallBlock) -> None:
         """A call was permitted and is about to be sent: from now on it may have run."""
 
-    def note_call_ended(self, result: CallResult) -> None:
+    def record_call_ended(self, result: CallResult) -> None:
         """What became of one call; the others of the same reply may still run."""
 
     def compact(self, messages: tuple[Message, ...]) -> None:
         """From now on these are what the model is sent. What they stand for is kept all the same."""
 
-    def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
+    def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
         """What one reply took."""
 
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "Journal":
@@ -55,19 +55,19 @@ class NoJournal:
 
     def add_message(self, message: Message) -> None: ...
 
-    def note_text(self, piece: str) -> None: ...
+    def record_text(self, piece: str) -> None: ...
 
-    def note_block(self, block: ReplyBlock) -> None: ...
+    def record_block(self, block: ReplyBlock) -> None: ...
 
     def drop_reply(self) -> None: ...
 
-    def note_call_started(self, call: CallBlock) -> None: ...
+    def record_call_started(self, call: CallBlock) -> None: ...
 
-    def note_call_ended(self, result: CallResult) -> None: ...
+    def record_call_ended(self, result: CallResult) -> None: ...
 
     def compact(self, messages: tuple[Message, ...]) -> None: ...
 
-    def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None: ...
+    def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None: ...
 
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "NoJournal":
         return NoJournal()

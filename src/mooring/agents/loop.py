@@ -50,7 +50,7 @@ async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEv
         reporter.tell_taken_name(taken)
     reason: EndOfTurn = "failed"
     try:
-        reason = await _take_turn(thread, said)
+        reason = await _run_turn(thread, said)
     except asyncio.CancelledError:
         reason = "interrupted"
         raise
@@ -62,14 +62,14 @@ async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEv
         reporter.end(reason, thread.last_text)
 
 
-async def _take_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
+async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
     await _finish_interrupted(thread)
     if said is not None:
         texts = (Text(said.text),) if said.text else ()
         thread.add(PersonMessage((*texts, *said.attachments)))
     system = thread.system()
     while True:
-        thread.take_news()
+        thread.announce_news()
         if is_nearly_full(thread, system):
             await compact(thread, system)
         finished = await _ask_patiently(thread, system)
@@ -130,7 +130,7 @@ class _PartialReply(Struct):
     pieces: list[str] = field(default_factory=list)
     """The text of the block that is still arriving."""
 
-    def take_text(self) -> str:
+    def pop_text(self) -> str:
         """All that the model said so far."""
         texts = [block.text for block in self.blocks if isinstance(block, TextBlock)]
         return "".join([*texts, *self.pieces])
@@ -146,11 +146,11 @@ async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
     try:
         finished = await _receive(thread, request, partial)
     except asyncio.CancelledError:
-        _keep_partial(thread, partial)
+        _save_partial(thread, partial)
         raise
     message = finished.message
     # What it cost first: nothing that was paid for is forgotten if this process ends in between.
-    thread.journal.note_usage(message.model, finished.usage, finished.cost)
+    thread.journal.record_usage(message.model, finished.usage, finished.cost)
     if finished.stop == "length" and not message.calls and not message.text:
         thread.journal.drop_reply()  # providers refuse thoughts that lead to nothing
     else:
@@ -171,26 +171,26 @@ async def _receive(thread: AgentThread, request: ModelRequest, partial: _Partial
             match event:
                 case ReplyText(text):
                     partial.pieces.append(text)
-                    journal.note_text(text)
+                    journal.record_text(text)
                     reporter.say(text)
                 case ReplyThinking(text):
                     reporter.think(text)
                 case BlockFinished(block):
                     partial.blocks.append(block)
                     partial.pieces.clear()
-                    journal.note_block(block)
+                    journal.record_block(block)
                 case ReplyFinished():
                     return event
     raise ModelOverloaded(thread.model.name, "its reply ended in the middle.")
 
 
-def _keep_partial(thread: AgentThread, partial: _PartialReply) -> None:
+def _save_partial(thread: AgentThread, partial: _PartialReply) -> None:
     """Keep what the model had said when it was interrupted.
 
     Nothing else of the reply: its calls were never made, and providers refuse thoughts that lead to nothing. The
     journal has what arrived already, as a reply without an end, which is what it is.
     """
-    text = partial.take_text()
+    text = partial.pop_text()
     if text.strip():
         thread.messages.append(ModelMessage((TextBlock(text),), thread.model.name))
 
@@ -243,7 +243,7 @@ async def _make_call(thread: AgentThread, call: CallBlock, before: "asyncio.Task
     with mention_repetition(thread.streak, thread.repetitions.get(call.id, 0)):
         outcome = await thread.tools.call(call.name, call.arguments, id=call.id)
     # Noted already if it has ended; if it continues in the background, this is what the model gets for now.
-    thread.note_result(call.id, outcome)
+    thread.record_result(call.id, outcome)
 
 
 async def _wait_for_all(tasks: Sequence["asyncio.Task[None]"]) -> None:

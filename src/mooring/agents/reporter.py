@@ -164,7 +164,7 @@ class TurnReporter:
     def relay(self, event: TurnEvent) -> None:
         """Pass on what a sub-agent tells. What it was refused counts to this turn as well."""
         if isinstance(event, ToolFinished):
-            self._note_denied(event, event.outcome)
+            self._record_denied(event, event.outcome)
         self._tell(event)
 
     # --- what the model says --------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class TurnReporter:
         # One that was told to continue in the background has been told to its end already.
         if self._open.pop(invocation.id, None) is None:
             return
-        self._note_denied(invocation, outcome)
+        self._record_denied(invocation, outcome)
         finished = ToolFinished(
             **self.stamp,
             id=invocation.id,
@@ -264,7 +264,7 @@ class TurnReporter:
         )
         self._tell(finished)
 
-    def _note_denied(self, invocation: Invocation | ToolFinished, outcome: Outcome) -> None:
+    def _record_denied(self, invocation: Invocation | ToolFinished, outcome: Outcome) -> None:
         refusal = outcome.refusal
         if refusal is None:
             return

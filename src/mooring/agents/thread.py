@@ -121,39 +121,39 @@ class AgentThread:
         """Take what the tools of this conversation report; give this to its registry."""
         match event:
             case CallChanged():
-                self._note_call(event)
+                self._record_call(event)
                 self.reporter.tell_call(event)
             case WatchNews(updates):
                 for update in updates:
                     words = update.outcome.text or "(no text)"
                     self._news.append(f"{update.target} of {update.server}, which you watch, is now:\n{words}")
 
-    def _note_call(self, event: CallChanged) -> None:
+    def _record_call(self, event: CallChanged) -> None:
         id = event.request.id
         match event.state:
             case CallProcessing(background=True):
                 self._background.add(id)
             case CallProcessing() if id in self.calls and id not in self.started:
                 # Before the call is sent: whatever ends this process now, nobody takes it for one that never ran.
-                self.journal.note_call_started(self.calls[id])
+                self.journal.record_call_started(self.calls[id])
                 self.started.add(id)
             case CallDone(outcome) | CallFailed(outcome) if id in self._background:
                 self._background.discard(id)
                 self._news.append(_describe_background(event.request.name, id, outcome))
             case CallDone(outcome) | CallFailed(outcome, aborted=False):
-                self.note_result(id, outcome)
+                self.record_result(id, outcome)
             case _:
                 pass
 
-    def note_result(self, id: str, outcome: Outcome) -> None:
+    def record_result(self, id: str, outcome: Outcome) -> None:
         """Keep what became of a call, as soon as anybody is told: what comes next may be an interruption."""
         if id not in self.calls or id in self.results:
             return
         result = CallResult(id, self.calls[id].name, outcome.parts or (NO_OUTPUT,), outcome.is_error)
-        self.journal.note_call_ended(result)
+        self.journal.record_call_ended(result)
         self.results[id] = result
 
-    def take_news(self) -> None:
+    def announce_news(self) -> None:
         """Add what happened since the model was asked last, such as how calls in the background ended."""
         if self._news:
             words = "\n\n".join(self._news)

@@ -57,7 +57,7 @@ class LoginAuthorizer:
         """Take up what is stored. Raises: NotApproved, FileError, StoreUnavailable."""
         stored = await self._find(self._logins, self._target)
         self._record = stored.record if stored else None
-        await self._take(stored.token if stored else None)
+        await self._adopt(stored.token if stored else None)
 
     async def authorize(self, method: str, url: str) -> Mapping[str, str]:
         """The headers with the token in them. Raises: ConnectError if it has ended and cannot be refreshed now."""
@@ -121,7 +121,7 @@ class LoginAuthorizer:
             # A login, or another process, has stored a newer one.
             return True
         fresh = await self._fetch_token(self._token, self._record)
-        await self._take(fresh)
+        await self._adopt(fresh)
         return fresh is not None
 
     async def _fetch_token(self, stale: "Token", record: LoginRecord) -> "Token | None":
@@ -135,7 +135,7 @@ class LoginAuthorizer:
                 return await log_in_unattended(target, self._logins, fetcher)
             return await refresh_login(self._logins, record, stale, fetcher, target.options.private_key)
 
-    async def _take(self, token: "Token | None") -> None:
+    async def _adopt(self, token: "Token | None") -> None:
         """Use this token from now on."""
         key = "" if token is None else token.key
         # The same key keeps its prover, which knows the server's nonce.

@@ -116,7 +116,7 @@ async def _call(chat: CommandFace, rest: str) -> None:
     tool = await (chat.conversation.find_tool(name) if name else _choose_tool(chat))
     if tool is None:
         return
-    arguments = await _take_arguments(chat, tool, written.strip(), ask=not name)
+    arguments = await _read_arguments(chat, tool, written.strip(), ask=not name)
     if arguments is not None:
         await chat.conversation.registry.call(tool.name, arguments)
 
@@ -132,7 +132,7 @@ async def _choose_tool(chat: CommandFace) -> Definition | None:
     return await choose_tool(chat, registry, found, lambda text: chat.say(safe_text(text)))
 
 
-async def _take_arguments(chat: CommandFace, tool: Definition, written: str, *, ask: bool) -> Mapping[str, Any] | None:
+async def _read_arguments(chat: CommandFace, tool: Definition, written: str, *, ask: bool) -> Mapping[str, Any] | None:
     """The arguments that were typed, as words or as JSON; a form asks for those that are required and left out."""
     required = set(list_required(tool.schema))
     if not written:

@@ -47,13 +47,13 @@ class ServerNews:
 
     def start(self) -> None:
         """Announce what changes from now on."""
-        self.note_tools()
+        self.record_tools()
         self.missing = {}
         for name in self._host.status():
-            self._note_status(name)
+            self._record_status(name)
         self._started = True
 
-    def note_tools(self) -> None:
+    def record_tools(self) -> None:
         """The person knows of the tools as they are now."""
         self._tools = self._host.tools_by_server
 
@@ -66,9 +66,9 @@ class ServerNews:
         finally:
             self._awaited = None
             # News about it may still be on its way; if it says what the person knows by now, it is none.
-            self._note_status(server)
+            self._record_status(server)
 
-    def _note_status(self, server: str) -> None:
+    def _record_status(self, server: str) -> None:
         status = self._host.status().get(server)
         if isinstance(status, Connecting | Failed | NeedsAuth):
             self.missing[server] = describe_event(StatusChanged(server, status))
@@ -106,13 +106,13 @@ class ServerNews:
 
     def _report_tools(self, server: str, text: str) -> None:
         had_tools = bool(self._tools.get(server))
-        self.note_tools()
+        self.record_tools()
         # The tools of a server that was missing are announced with "is connected now".
         if had_tools and server not in self.missing:
             self._announce(text)
 
     def _report_reloaded(self, event: Reloaded) -> None:
-        self.note_tools()
+        self.record_tools()
         for server in event.removed:
             self.missing.pop(server, None)
         changed = event.added or event.removed or event.replaced

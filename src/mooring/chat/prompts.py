@@ -63,7 +63,7 @@ async def use_prompt(chat: CommandFace, typed: PromptName, words: Sequence[str])
     """
     conversation, server = chat.conversation, typed.server
     prompt = await _find_prompt(conversation, typed)
-    arguments = await _take_arguments(chat, server, prompt, words)
+    arguments = await _read_arguments(chat, server, prompt, words)
     filled = await conversation.host.prompt(server, prompt.name, arguments)
     # Shown before it is sent: it is said in the person's name, and they have not read it yet.
     chat.show_outcome(await conversation.describe_prompt(server, prompt.name, filled))
@@ -141,7 +141,7 @@ async def _find_prompt(conversation: ChatSession, typed: PromptName) -> Prompt:
     return find_prompt(typed.server, known, typed.name)
 
 
-async def _take_arguments(chat: CommandFace, server: str, prompt: Prompt, words: Sequence[str]) -> Mapping[str, str]:
+async def _read_arguments(chat: CommandFace, server: str, prompt: Prompt, words: Sequence[str]) -> Mapping[str, str]:
     """The arguments that were typed; a form asks for those that are required and left out, or for all if none was."""
     given = parse_pairs(words)
     check_argument_names(server, prompt, given)

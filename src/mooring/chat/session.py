@@ -254,7 +254,7 @@ class ChatSession:
         except HeldBack as error:
             self.host.record_held(error)  # whoever looks for a tool here is about to call it
             raise
-        self.news.note_tools()
+        self.news.record_tools()
         found = self.registry.find(entry.name)
         if found is None:
             raise UnknownTool("This chat", name)
@@ -365,13 +365,13 @@ class ChatSession:
         await asyncio.gather(*map(self.host.reload, failed))
         self.starts.begin()
         await self.host.ready(refresh=True)
-        self.news.note_tools()
+        self.news.record_tools()
 
     async def reread(self) -> None:
         """Read the configuration again, because the person wants it so."""
         self.news.expects_reload = True
         await self.host.reload()
-        self.news.note_tools()
+        self.news.record_tools()
 
     async def change_files(self, change: Awaitable[T]) -> T:
         """Wait for a change of the configuration's files, and put it into effect here. Raises: as `change`."""
@@ -408,7 +408,7 @@ class ChatSession:
             return False
         with self.news.attend(self.host.server(server).name):
             errors = await self.host.ready(servers=[server])
-        self.news.note_tools()
+        self.news.record_tools()
         for error in errors.values():
             raise error
         return True
@@ -440,7 +440,7 @@ class ChatSession:
     async def approve_tools(self, server: str) -> bool:
         """Ask about the tools of a server that are held back; whether they may be called now. Raises: FileError."""
         agreed = await self.host.ask_about_tools(server)
-        self.news.note_tools()
+        self.news.record_tools()
         return agreed
 
     async def switch(self, server: str, on: bool) -> None:
@@ -480,7 +480,7 @@ class ChatSession:
             errors = await self.host.ready(servers=[name], refresh=True)
         for error in errors.values():
             raise error
-        self.news.note_tools()
+        self.news.record_tools()
 
     def count_tools(self, server: str) -> int:
         """How many tools of a server are known. Raises: as `Host.server`."""

@@ -91,7 +91,7 @@ def _run(
 
         try:
             answer = run_until_interrupted(
-                _take_turn(options, setup, request, listen_for_end, warn_of_mode, show_answer, ticker)
+                _run_turn(options, setup, request, listen_for_end, warn_of_mode, show_answer, ticker)
             )
         except KeyboardInterrupt:
             # Whoever reads JSON waits for one object, however the turn ends.
@@ -101,7 +101,7 @@ def _run(
     return UNHEALTHY if answer.is_error else 0
 
 
-async def _take_turn(
+async def _run_turn(
     options: Globals,
     setup: Setup,
     request: HeadlessRequest,

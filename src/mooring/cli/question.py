@@ -70,7 +70,7 @@ class CommandTerminal:
         from mooring.chat.plain.dialog import Ended
         from mooring.chat.plain.typed_ahead import discard_typed_ahead
 
-        with _hide_typing() if secret else _keep_typing():
+        with _hide_typing() if secret else _hold_typing():
             if fresh:
                 discard_typed_ahead()
             click.echo("\n".join(wrap_words(prompt, find_width(err=True))), nl=False, err=True)
@@ -90,7 +90,7 @@ class CommandTerminal:
 
 
 @contextmanager
-def _keep_typing() -> Iterator[None]:
+def _hold_typing() -> Iterator[None]:
     yield
 
 

@@ -57,7 +57,7 @@ class Consent:
 
         Raises: UnknownServer; ConfigError if it needs no approval or cannot be used; FileError.
         """
-        return await self._take_turn(("server", name), lambda: self._approve_server(name, anew))
+        return await self._wait_for_turn(("server", name), lambda: self._approve_server(name, anew))
 
     def _explain_refusal(self, error: NotApproved) -> NotApproved:
         # Whoever was asked just now does not have to be told how to decide. Nobody was asked about a rejected one.
@@ -96,7 +96,7 @@ class Consent:
 
     async def ask_about_tools(self, name: str) -> bool:
         """Ask whether the tools of a server that are held back may be called. Raises: as `Host.server`; FileError."""
-        return await self._take_turn(("tools", name), lambda: self._approve_tools(name))
+        return await self._wait_for_turn(("tools", name), lambda: self._approve_tools(name))
 
     async def _approve_tools(self, name: str) -> bool:
         # Another program may have approved them meanwhile.
@@ -125,7 +125,7 @@ class Consent:
 
     # --- one question at a time -----------------------------------------------------------------------------------
 
-    async def _take_turn(self, subject: Subject, settle: Callable[[], Awaitable[bool]]) -> bool:
+    async def _wait_for_turn(self, subject: Subject, settle: Callable[[], Awaitable[bool]]) -> bool:
         """Settle one question about a thing at a time; whoever waited meanwhile shares a no."""
         turn = self._turns.setdefault(subject, _Turn())
         turn.waiting += 1

@@ -74,7 +74,7 @@ class Lookup:
             for name in [name for name in self._held_under if self._own_name(name) == server]:
                 del self._held_under[name]
 
-    def note_status(self, name: str) -> None:
+    def update_status(self, name: str) -> None:
         """Look at a server's tools again if its new status makes a difference to what is known of them."""
         server = self._servers.get(name)
         if self._catalog is None or server is None:

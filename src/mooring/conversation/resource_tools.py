@@ -201,7 +201,7 @@ class ResourceTools:
         if part.blob is None:
             return ReadResourcePart(part.uri, part.mime_type, part.text)
         try:
-            kept = self._store.keep_blob(part.blob, part.mime_type)
+            kept = self._store.save_blob(part.blob, part.mime_type)
         except FileError as error:
             return ReadResourcePart(part.uri, part.mime_type, f"(binary; it could not be kept: {error.reason})")
         except ValueError:

@@ -104,7 +104,7 @@ class ServerSkills:
         is_listed = offered.is_listed
         reading = await self._requests.read(offered.server, listed.uri, linked=is_listed, approved=not is_listed)
         try:
-            return await asyncio.to_thread(_take_text, offered, listed, reading)
+            return await asyncio.to_thread(_read_text, offered, listed, reading)
         except ProtocolError:
             # It may just have changed: then the next list has what it says now.
             self._lookup.server(offered.server).offering.skills = None
@@ -145,9 +145,9 @@ async def _refresh(server: Server) -> None:
         async with asyncio.timeout(PATIENCE):
             await _list_now(server)
     except TimeoutError:
-        _keep_failure(server, f"it took longer than {PATIENCE:g} seconds")
+        _store_failure(server, f"it took longer than {PATIENCE:g} seconds")
     except MooringError as error:
-        _keep_failure(server, str(error))
+        _store_failure(server, str(error))
 
 
 async def _list_now(server: Server) -> Listing[ServerSkill]:
@@ -156,7 +156,7 @@ async def _list_now(server: Server) -> Listing[ServerSkill]:
     if known is not None and known.items and _is_fresh(server):
         return known
     listing = await server.ask(Session.list_skills)
-    _keep(server, listing)
+    _store(server, listing)
     return listing
 
 
@@ -167,14 +167,14 @@ def _is_fresh(server: Server) -> bool:
     return known.ttl is None or monotonic() - server.offering.skills_at < known.ttl
 
 
-def _keep(server: Server, listing: Listing[ServerSkill]) -> None:
+def _store(server: Server, listing: Listing[ServerSkill]) -> None:
     server.offering.skills = listing
     server.offering.skills_at = monotonic()
 
 
-def _keep_failure(server: Server, reason: str) -> None:
+def _store_failure(server: Server, reason: str) -> None:
     # Why a server cannot be connected is said elsewhere, and once it is connected it is asked again.
-    _keep(server, Listing(note=reason if server.is_connected else "", ttl=FAILURE_LIFE))
+    _store(server, Listing(note=reason if server.is_connected else "", ttl=FAILURE_LIFE))
 
 
 def _name_all(server: str, listing: Listing[ServerSkill]) -> Mapping[str, OfferedSkill]:
@@ -201,26 +201,26 @@ def _report(server: str, message: str) -> Problem:
 # --- contents -------------------------------------------------------------------------------------------------------
 
 
-def _take_text(offered: OfferedSkill, listed: SkillFile, reading: Reading) -> str:
+def _read_text(offered: OfferedSkill, listed: SkillFile, reading: Reading) -> str:
     """The text of a file if every byte is as listed; of `SKILL.md`, without its header. Raises: ProtocolError."""
-    data = _take_bytes(offered, listed, reading)
+    data = _read_bytes(offered, listed, reading)
     if len(data) != listed.size or f"sha256:{sha256(data).hexdigest()}" != listed.digest:
         raise _refuse(offered, "is not what the server listed: its size or its digest differs")
     try:
         text = data.decode()
-        return text if listed.uri != offered.skill.uri else _take_body(offered, text)
+        return text if listed.uri != offered.skill.uri else _read_body(offered, text)
     except (UnicodeDecodeError, ParseError) as error:
         raise _refuse(offered, f"can't be read: {error}") from error
 
 
-def _take_body(offered: OfferedSkill, text: str) -> str:
+def _read_body(offered: OfferedSkill, text: str) -> str:
     found = split_front_matter(text)
     if found.header.data != offered.skill.frontmatter:
         raise _refuse(offered, "has another header than the server listed")
     return found.body.strip()
 
 
-def _take_bytes(offered: OfferedSkill, listed: SkillFile, reading: Reading) -> bytes:
+def _read_bytes(offered: OfferedSkill, listed: SkillFile, reading: Reading) -> bytes:
     contents = [part for part in reading.contents if part.uri == listed.uri]
     if len(contents) != 1:
         raise _refuse(offered, "came back without its text")

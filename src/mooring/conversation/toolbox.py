@@ -41,9 +41,9 @@ class Toolbox:
         self._builtin = tuple(builtin)
         self._more = tuple(more)
         self._selections = selections
-        self._take(list_entries(), options.loaded)
+        self._adopt(list_entries(), options.loaded)
 
-    def _take(self, entries: tuple[CatalogEntry, ...], loaded: Iterable[str]) -> None:
+    def _adopt(self, entries: tuple[CatalogEntry, ...], loaded: Iterable[str]) -> None:
         options = self._options
         budget = inf if options.budget is None or not options.own else options.budget
         self._entries = entries
@@ -60,7 +60,7 @@ class Toolbox:
     def use(self, options: ToolOptions) -> None:
         """Go by other options from now on."""
         self._options = options
-        self._take(self._entries, self.deferral.loaded)
+        self._adopt(self._entries, self.deferral.loaded)
 
     def _follow(self) -> bool:
         """Take over what servers list by now, if that is wanted; whether anything changed."""
@@ -69,7 +69,7 @@ class Toolbox:
         entries = self._list_entries()
         if entries is self._entries:
             return False
-        self._take(entries, self.deferral.loaded)
+        self._adopt(entries, self.deferral.loaded)
         return True
 
     def _collect_own(self) -> dict[str, ModelTool]:

@@ -318,9 +318,9 @@ class Assembly:
         if isinstance(event, ToolsChanged):
             self.lookup.invalidate(event.server)
         elif isinstance(event, StatusChanged):
-            self.lookup.note_status(event.server)
+            self.lookup.update_status(event.server)
             if isinstance(event.status, Failed):
-                self.fleet.note_failure(event.server)
+                self.fleet.mark_failed(event.server)
         self.feed.emit(event)
 
     def log(self, server: str, level: str, text: str) -> None:
@@ -330,11 +330,11 @@ class Assembly:
     def warn(self, server: str, lack: str) -> None:
         self.options.warn(server, lack)
 
-    def keep_offer(self, approved: Approved, offer: Offer) -> None:
-        self.fleet.keep_offer(approved, offer)
+    def store_offer(self, approved: Approved, offer: Offer) -> None:
+        self.fleet.store_offer(approved, offer)
 
-    def keep_failure(self, approved: Approved, failure: Failure) -> None:
-        self.fleet.keep_failure(approved, failure)
+    def store_failure(self, approved: Approved, failure: Failure) -> None:
+        self.fleet.store_failure(approved, failure)
 
     # --- for the other parts --------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class HandedServers:
         await server.ask_inputs()
         ready = await prepare(server.approved, make_launch_context(parts.shared))
         for omission in ready.omitted:
-            parts.shared.note_lack(name, str(omission))
+            parts.shared.report_lack(name, str(omission))
         return ready if isinstance(ready, Launch) else await _add_login(parts, name, ready)
 
 

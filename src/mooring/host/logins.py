@@ -68,7 +68,7 @@ async def log_out(server: Server, shared: ServerContext) -> LogoutResult:
     await server.restart()
     if removal.issuer:
         # Otherwise a list would call it idle until somebody uses it and fails.
-        shared.owner.keep_failure(server.approved, _make_logout_failure(server.name))
+        shared.owner.store_failure(server.approved, _make_logout_failure(server.name))
     return removal
 
 

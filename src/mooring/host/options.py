@@ -38,7 +38,7 @@ def check_rules(rules: Iterable[Any]) -> tuple[Rule, ...]:
     return tuple(map(replace, found))
 
 
-def _keep(admitted: Admitted) -> Admitted:
+def _change_nothing(admitted: Admitted) -> Admitted:
     return admitted
 
 
@@ -70,7 +70,7 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     bypass_reason: str = BYPASSED
     """What the audit log says of a call that was allowed because nobody is asked."""
     sleep: Sleep = asyncio.sleep
-    adapt: Callable[[Admitted], Admitted] = _keep
+    adapt: Callable[[Admitted], Admitted] = _change_nothing
     """Changes the configuration each time it was read, before it takes effect."""
     warn: Callable[[str, str], None] = _ignore_warning
     """Called with a server and what it has to start without."""

@@ -204,7 +204,7 @@ def record(where: Where, decisions: Iterable[Decision], seconds: float = LOCK_SE
     path = record_path(where)
     with files.locked(path, seconds):
         earlier = _read_for_update(path)
-        kept = tuple(_keep_latest((*earlier.decisions, *decisions)))
+        kept = tuple(_drop_older((*earlier.decisions, *decisions)))
         updated = replace(earlier, decisions=kept)
         _write(path, updated)
     return updated
@@ -294,7 +294,7 @@ def _read_for_update(path: str) -> ApprovalRecord:
         raise FileError(path, error.reason, error.fix or suggest_new_record(path)) from None
 
 
-def _keep_latest(decisions: Iterable[Decision]) -> Iterator[Decision]:
+def _drop_older(decisions: Iterable[Decision]) -> Iterator[Decision]:
     """The last decision on each definition, and of each name only the latest few."""
     by_name: dict[tuple[str, str], list[Decision]] = {}
     for decision in decisions:

@@ -58,7 +58,7 @@ async def open_session(
     ready = await prepare(approved, make_launch_context(shared))
     on_ready(ready)
     for omission in ready.omitted:
-        shared.note_lack(approved.name, str(omission))
+        shared.report_lack(approved.name, str(omission))
     async with open_prepared(ready, approved.name, shared, client, limits, era_hint) as session:
         yield session
 
@@ -177,16 +177,18 @@ async def load_login(endpoint: Endpoint, name: str, shared: ServerContext) -> "L
         return None
     from mooring.auth.authorizer import LoginAuthorizer
 
-    def note_secrets(secrets: tuple[str, ...]) -> None:
+    def remember_secrets(secrets: tuple[str, ...]) -> None:
         shared.login_secrets[name] = secrets
 
     target = make_login_target(endpoint, name, shared)
-    authorizer = LoginAuthorizer(target, shared.logins, shared.network, endpoint.fetcher.find_own_login, note_secrets)
+    authorizer = LoginAuthorizer(
+        target, shared.logins, shared.network, endpoint.fetcher.find_own_login, remember_secrets
+    )
     try:
         await authorizer.load()
     except ConfigError as error:
         # The server may do without; if it does not, it says so, and this says why it was not given.
-        shared.note_lack(name, f"its stored login cannot be read: {error}")
+        shared.report_lack(name, f"its stored login cannot be read: {error}")
     return authorizer
 
 

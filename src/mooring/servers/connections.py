@@ -93,7 +93,7 @@ class ServerConnections:
         try:
             return await self._connect_other(era, until, work)
         except EraRefused:
-            self._server.offering.note_refused_era(era)
+            self._server.offering.record_refused_era(era)
             return self.own
 
     async def _connect_other(self, era: EraName, until: float, work: Work | None) -> Supervisor:

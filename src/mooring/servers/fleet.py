@@ -183,7 +183,7 @@ class Fleet:
         late = TimedOut(server.name, "", seconds, stage="connect")
         failure = make_failure(server.name, late, time(), seconds)
         assert failure is not None, "running out of time says something about a server"
-        self.keep_failure(server.approved, failure)
+        self.store_failure(server.approved, failure)
 
     # --- servers that are down --------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Fleet:
             if isinstance(server.status, Failed):
                 self._seek(server)
 
-    def note_failure(self, name: str) -> None:
+    def mark_failed(self, name: str) -> None:
         """Note that a server has failed for now."""
         server = self.servers.get(name)
         if self._seeks_missing and server is not None:
@@ -248,13 +248,13 @@ class Fleet:
             # A host that is killed before it closes must not remember it again.
             self._write_soon(self._cache)
 
-    def keep_offer(self, approved: Approved, offer: Offer) -> None:
+    def store_offer(self, approved: Approved, offer: Offer) -> None:
         """Remember what a server offers, for the next host too."""
         if self._cache is not None and _is_lasting(approved):
             self._cache.put(self._cache.own_key(approved, self._where), offer)
             self._write_soon(self._cache)
 
-    def keep_failure(self, approved: Approved, failure: Failure) -> None:
+    def store_failure(self, approved: Approved, failure: Failure) -> None:
         """Remember why a server could not be connected, for the next host too."""
         if self._cache is not None and _is_lasting(approved):
             self._cache.put_failure(self._cache.own_key(approved, self._where), failure)

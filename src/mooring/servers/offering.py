@@ -71,12 +71,12 @@ class OfferTracker:
         """Which era to try first, for somebody who prefers one."""
         return EraHint(preferred, None if self.offer is None else self.offer.refused_era)
 
-    def note_refused_era(self, era: EraName) -> None:
+    def record_refused_era(self, era: EraName) -> None:
         """Remember that the server does not speak an era."""
         if self.offer is not None and self.offer.refused_era != era:
             self.learn(refused_era=era)
 
-    def take_session(self, session: Session, hint: EraHint) -> None:
+    def adopt_session(self, session: Session, hint: EraHint) -> None:
         """Take the tools of a new connection; what else is known stays until someone asks for it."""
         self.skills = None
         known = self.offer
@@ -90,13 +90,13 @@ class OfferTracker:
         )
         if known is not None:
             fresh = replace(fresh, resources=known.resources, templates=known.templates, prompts=known.prompts)
-        self._take_tools(fresh)
+        self._adopt_tools(fresh)
 
     def learn(self, **lists: Any) -> None:
         """Remember the resources, templates or prompts that were just listed, or what else was found out."""
         if self.offer is not None:
             self.offer = replace(self.offer, **lists)
-            self._keep(self.offer)
+            self._store(self.offer)
 
     async def catch_up(self, session: Session) -> None:
         """Fetch every list that changed. Raises: what a session raises."""
@@ -108,7 +108,7 @@ class OfferTracker:
         listing = self.unite(kind, await _FETCHES[kind](session))
         if kind == "tools":
             if self.offer is not None:
-                self._take_tools(replace(self.offer, tools=listing, at=time()))
+                self._adopt_tools(replace(self.offer, tools=listing, at=time()))
             return
         if kind == "resources":
             # One notification covers resources and templates; templates are listed again when next asked for.
@@ -117,7 +117,7 @@ class OfferTracker:
             self.learn(prompts=listing)
         self._emit(ListChanged(self._server, kind))
 
-    def _keep(self, offer: Offer) -> None:
+    def _store(self, offer: Offer) -> None:
         """Remember an offer, without what only a second process lists."""
         united = {kind: self._own_lists[kind] for kind in self._second_lists if kind in self._own_lists}
         self._remember(replace(offer, **united) if united else offer)
@@ -139,7 +139,7 @@ class OfferTracker:
         # The official SDK writes the keys of a schema in another order in the other era.
         return [tool.name for tool in tools if tool.name in known and not means_the_same(tool, known[tool.name])]
 
-    def take_second(self, kind: ListName, items: tuple[Any, ...]) -> None:
+    def adopt_second(self, kind: ListName, items: tuple[Any, ...]) -> None:
         """Take what a second process lists: what only that one has is listed with the rest while it runs."""
         before, self._second_lists[kind] = self._second_lists.get(kind), items
         own = self._own_lists.get(kind)
@@ -152,7 +152,7 @@ class OfferTracker:
             return
         united = self.unite(kind, own)
         if united != self.offer.tools:
-            self._take_tools(replace(self.offer, tools=united))
+            self._adopt_tools(replace(self.offer, tools=united))
         elif before is not None and before != items:
             # It came or went in that process alone: whoever uses the process is to list its tools again.
             differing = {tool.name for tool in before} ^ {tool.name for tool in items}
@@ -167,17 +167,17 @@ class OfferTracker:
         """Forget what a second process listed, because it ended."""
         for kind in _FETCHES:
             if self._second_lists.get(kind):
-                self.take_second(kind, ())
+                self.adopt_second(kind, ())
         self._second_lists.clear()
 
-    def _take_tools(self, offer: Offer) -> None:
+    def _adopt_tools(self, offer: Offer) -> None:
         """Replace the offer, and announce which tools came, went or changed."""
         if offer.tools.note:  # it may quote the error that the server answered with
             offer = replace(offer, tools=replace(offer.tools, note=self._redact(offer.tools.note)))
         before = {tool.name: tool for tool in self.tools}
         after = {tool.name: tool for tool in offer.tools.items}
         self.offer = offer
-        self._keep(offer)
+        self._store(offer)
         added = sorted(after.keys() - before.keys())
         removed = sorted(before.keys() - after.keys())
         in_both = before.keys() & after.keys()

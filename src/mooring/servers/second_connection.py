@@ -123,7 +123,7 @@ class SecondConnection:
             self._own.add_hold()
             self._holds_own = True
         if self.is_process:
-            self._server.offering.take_second("tools", session.tools.items)
+            self._server.offering.adopt_second("tools", session.tools.items)
 
     def on_failed(self, error: MooringError) -> None:
         """Remember nothing: whoever needs the connection gets the error."""
@@ -151,7 +151,7 @@ class SecondConnection:
             items = await list_items(session, kind)
             # It may have been parted with meanwhile. Then what it lists is of no interest, and nobody would drop it.
             if self._holds_own:
-                offering.take_second(kind, items)
+                offering.adopt_second(kind, items)
             if offering.differing:
                 self._on_differing(self)
 

@@ -72,9 +72,9 @@ class Server:
 
     def __init__(self, approved: Approved, shared: ServerContext, offer: Offer | None = None) -> None:
         self._shared = shared
-        self._take(approved)
+        self._adopt(approved)
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
-        self.offering = OfferTracker(approved.name, offer, shared.owner.emit, self._keep_offer, self.redact)
+        self.offering = OfferTracker(approved.name, offer, shared.owner.emit, self._store_offer, self.redact)
         self._loop = asyncio.get_running_loop()
         self._connections = ServerConnections(self, shared.defaults.chance)
         self._supervisor = self._connections.own
@@ -90,7 +90,7 @@ class Server:
         self._era_hint = NO_HINT
         """What its connection was last attempted with."""
 
-    def _take(self, approved: Approved) -> None:
+    def _adopt(self, approved: Approved) -> None:
         """Take a definition, and what follows from it."""
         self.approved = approved
         self.origin = describe_origin(approved.config)
@@ -178,7 +178,7 @@ class Server:
 
     def update(self, approved: Approved) -> None:
         """Take another definition of the same program: other filters, timeouts or lifecycle."""
-        self._take(approved)
+        self._adopt(approved)
         for supervisor in self._connections.supervisors:
             supervisor.wake()
 
@@ -295,7 +295,7 @@ class Server:
         hint = EraHint(self.config.era) if self.config.era is not None else NO_HINT
         try:
             async with open_prepared(ready, self.name, self._shared, client, limits, hint) as session:
-                self.offering.take_session(session, hint)
+                self.offering.adopt_session(session, hint)
                 yield session
         except ServerError as error:
             self.on_failed(error)
@@ -372,7 +372,7 @@ class Server:
         # The tool may have changed while a second connection was made.
         if verify is not None:
             verify()
-        return supervisor, self._take_off(timeout, began)
+        return supervisor, self._subtract_elapsed(timeout, began)
 
     def _explain(self, error: ServerError, extras: RequestMetadata) -> ServerError:
         """The error without secrets, and with what helps."""
@@ -401,7 +401,7 @@ class Server:
         # The call was let through by what the catalog remembered; the server may list another tool by now.
         if verify is not None:
             verify()
-        timeout = self._take_off(timeout, began)
+        timeout = self._subtract_elapsed(timeout, began)
         if extras.era is not None and extras.era != session.era and self._connections.may_connect_other(extras.era):
             # Now that it is connected, it shows that the caller is to have another connection.
             return await self.call(
@@ -418,7 +418,7 @@ class Server:
             tool, arguments, timeout=timeout, on_progress=on_progress, extras=extras, find_answers=work
         )
 
-    def _take_off(self, timeout: Timeout, began: float) -> Timeout:
+    def _subtract_elapsed(self, timeout: Timeout, began: float) -> Timeout:
         """The same less the time that connecting has taken."""
         if timeout.total is None:
             return timeout
@@ -544,14 +544,14 @@ class Server:
         return self.offering.is_stale
 
     def on_connected(self, session: Session) -> None:
-        self.offering.take_session(session, self._era_hint)
+        self.offering.adopt_session(session, self._era_hint)
         self._connections.compare()
 
     def on_failed(self, error: MooringError) -> None:
         """Remember why it failed: a list says so without trying again, and need not wait for a slow failure."""
         failure = make_failure(self.name, error, time(), self.connect_timeout)
         if failure is not None:
-            self._shared.owner.keep_failure(self.approved, failure)
+            self._shared.owner.store_failure(self.approved, failure)
 
     async def catch_up(self, session: Session) -> None:
         await self.offering.catch_up(session)
@@ -602,10 +602,10 @@ class Server:
         data = redact_data(message.data, self._secrets.values)
         self._shared.log_routes.deliver(self.name, replace(message, data=data), asks)
 
-    def _keep_offer(self, offer: Offer) -> None:
+    def _store_offer(self, offer: Offer) -> None:
         # An offer that repeats a secret, in a description or the server's own name, must not get onto the disk.
         if not self._secrets.are_in(offer):
-            self._shared.owner.keep_offer(self.approved, offer)
+            self._shared.owner.store_offer(self.approved, offer)
 
     def on_list_changed(self, kind: ListName) -> None:
         self.offering.mark_changed(kind)

@@ -45,10 +45,10 @@ class ServerOwner(Protocol):
     def warn(self, server: str, lack: str) -> None:
         """Say what a server has to go without."""
 
-    def keep_offer(self, approved: Approved, offer: Offer) -> None:
+    def store_offer(self, approved: Approved, offer: Offer) -> None:
         """Remember what a server offers."""
 
-    def keep_failure(self, approved: Approved, failure: Failure) -> None:
+    def store_failure(self, approved: Approved, failure: Failure) -> None:
         """Remember why a server could not be connected."""
 
 
@@ -138,7 +138,7 @@ class ServerContext:
         self.owner.log(server, message.level, text)
         self.owner.emit(Logged(server, message.level, text))
 
-    def note_lack(self, server: str, lack: str) -> None:
+    def report_lack(self, server: str, lack: str) -> None:
         """Say what a server has to go without: a mistyped name of a secret must not surface as a refused login."""
         # Not in the log, which is for what the server wrote: this comes again with each start.
         self.owner.emit(Logged(server, "warning", lack))

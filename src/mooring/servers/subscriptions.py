@@ -86,7 +86,7 @@ class _SharedSubscription:
         """Lets go of the connection that is kept for this."""
         loop = asyncio.get_running_loop()
         self._begun: asyncio.Future[None] = loop.create_future()
-        self._task = loop.create_task(self._keep(), name=f"mooring subscription to {uri}")
+        self._task = loop.create_task(self._stay_subscribed(), name=f"mooring subscription to {uri}")
 
     async def wait_begun(self) -> None:
         """Wait until the server has accepted the subscription. Raises: why it did not."""
@@ -101,7 +101,7 @@ class _SharedSubscription:
         if is_last and self.session is not None and not self.session.has_ended:
             self._task = asyncio.get_running_loop().create_task(self._unsubscribe(self.session))
 
-    async def _keep(self) -> None:
+    async def _stay_subscribed(self) -> None:
         try:
             session = await self._subscribe()
         except MooringError as error:

@@ -107,7 +107,7 @@ class _SpanBuilder:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._end(event)
             case yaml.ScalarEvent() | yaml.AliasEvent():
-                self._take_leaf(event)
+                self._add_leaf(event)
             case _:
                 pass
 
@@ -134,7 +134,7 @@ class _SpanBuilder:
         if self._open:
             self._open[-1].members[-1].value.end = end
 
-    def _take_leaf(self, event: yaml.NodeEvent) -> None:
+    def _add_leaf(self, event: yaml.NodeEvent) -> None:
         start, end = _index(event.start_mark), _index(event.end_mark)
         if self._open and not self._open[-1].is_list and self._keys[-1] is None:
             name = event.value if isinstance(event, yaml.ScalarEvent) else ""

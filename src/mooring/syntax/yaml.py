@@ -114,9 +114,9 @@ class _Tree:
             case yaml.DocumentStartEvent():
                 self._begin_document(event)
             case yaml.ScalarEvent():
-                self._take_scalar(event)
+                self._add_scalar(event)
             case yaml.AliasEvent():
-                self._take_leaf(self._copy_anchored(event), event)
+                self._add_leaf(self._copy_anchored(event), event)
             case yaml.MappingStartEvent():
                 self._begin({}, event)
             case yaml.SequenceStartEvent():
@@ -131,16 +131,16 @@ class _Tree:
         if self._documents > 1:
             raise ParseError("holds more than one document", _line(event))
 
-    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+    def _add_scalar(self, event: yaml.ScalarEvent) -> None:
         self._count(1)
         value = _resolve_scalar(event)
         if event.anchor:
             self._anchors[event.anchor] = (value, 1)
-        self._take_leaf(value, event)
+        self._add_leaf(value, event)
 
-    def _take_leaf(self, value: Any, event: yaml.Event) -> None:
+    def _add_leaf(self, value: Any, event: yaml.Event) -> None:
         if self._awaits_key():
-            self._take_key(value, event)
+            self._add_key(value, event)
             return
         self._put(value, event)
         self._advance()
@@ -166,7 +166,7 @@ class _Tree:
         # A list's step is its index, so that only a mapping's can be missing.
         return bool(self._path) and self._path[-1] is None
 
-    def _take_key(self, value: Any, event: yaml.Event) -> None:
+    def _add_key(self, value: Any, event: yaml.Event) -> None:
         if isinstance(value, dict | list):
             raise ParseError("has a key that is not text", _line(event))
         # A key is what is written, whatever it would mean as a value: `1:` is named "1".

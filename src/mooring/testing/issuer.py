@@ -109,7 +109,7 @@ class Issuer:
         return {key: value for key, value in {**usual, **self.metadata}.items() if value is not None}
 
     async def __aenter__(self) -> Self:
-        self._runner = web.ServerRunner(web.Server(self._take), shutdown_timeout=0.1)
+        self._runner = web.ServerRunner(web.Server(self._receive), shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         self._port = self._runner.addresses[0][1]
@@ -123,7 +123,7 @@ class Issuer:
 
     # --- its endpoints ------------------------------------------------------------------------------------------------
 
-    async def _take(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _receive(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path.removeprefix(self.path) or "/"
         fields = await _read_fields(request)
         self.heard.append((path, fields))

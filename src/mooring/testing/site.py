@@ -131,7 +131,7 @@ class Site:
         }
 
     async def __aenter__(self) -> Self:
-        self._runner = web.ServerRunner(web.Server(self._take), shutdown_timeout=0.1)
+        self._runner = web.ServerRunner(web.Server(self._receive), shutdown_timeout=0.1)
         await self._runner.setup()
         if self._socket:
             await web.UnixSite(self._runner, self._socket).start()
@@ -146,7 +146,7 @@ class Site:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    async def _take(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _receive(self, request: web.BaseRequest) -> web.StreamResponse:
         heard = ReceivedRequest(request, await _read_message(request))
         self.heard.append(heard)
         with suppress(asyncio.CancelledError, ConnectionError):

@@ -129,7 +129,7 @@ def test_sessions_of_the_version_before_sub_agents_go_on(home: Home) -> None:
     resumed = store.resume(session.id)
     below = resumed.journal.begin_sub_agent("call-1", agent="explore", model="a:b")
     below.add_message(PersonMessage((Text("Look"),)))
-    below.note_usage("a:b", TokenUsage(3, 4), 0.5)
+    below.record_usage("a:b", TokenUsage(3, 4), 0.5)
     below.close()
     resumed.journal.close()
     (sub_agent,) = store.read_sub_agents(session.id)

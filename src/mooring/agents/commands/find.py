@@ -71,7 +71,7 @@ class CommandFiles:
             if isinstance(place, Problem):
                 problems.append(place)
                 continue
-            found = self._take(place)
+            found = self._read_place(place)
             if isinstance(found, Problem):
                 problems.append(found)
             elif found is not None:
@@ -83,7 +83,7 @@ class CommandFiles:
         for folder in list_folders(self.viewpoint):
             yield from _FolderWalk(folder, reach).walk()
 
-    def _take(self, place: "_CommandPath") -> WrittenCommand | Problem | None:
+    def _read_place(self, place: "_CommandPath") -> WrittenCommand | Problem | None:
         stamp = stamp_file(place.real)
         if stamp is None:  # it is gone by now
             return None

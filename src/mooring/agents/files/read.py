@@ -107,8 +107,8 @@ class _AgentReader:
         folder = self._place.folder
         draft = self._draft_tools()
         asked = read_model(self._header.get("model"), folder.scope, folder.format)
-        self._note_model(asked)
-        self._note_without_effect()
+        self._report_model(asked)
+        self._report_without_effect()
         return AgentDefinition(
             name=name,
             description=self._read_text("description")[:LONGEST_DESCRIPTION],
@@ -157,11 +157,11 @@ class _AgentReader:
             self._complain(key, complaint, "see the page on agents", "warning")
         return draft
 
-    def _note_model(self, asked: AskedModel) -> None:
+    def _report_model(self, asked: AskedModel) -> None:
         if asked.refusal:
             self._complain("model", asked.refusal, "without it, the agent uses the model of the conversation", "note")
 
-    def _note_without_effect(self) -> None:
+    def _report_without_effect(self) -> None:
         written = [key for key in _WITHOUT_EFFECT if self._header.get(key) not in (None, "default")]
         for key in written:
             self._complain(

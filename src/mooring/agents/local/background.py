@@ -78,7 +78,7 @@ class BashOutputTool(_BackgroundTool):
 
     async def run(self, call: LocalCall) -> Result:
         command = self._background.find(call.arguments.bash_id)
-        output = command.take_output().rstrip("\n")
+        output = command.pop_output().rstrip("\n")
         state = "[It is still running.]" if command.is_running else f"[It has ended: exit code {command.status}.]"
         return text_result(f"{output}\n{state}" if output else state)
 

@@ -86,7 +86,7 @@ class BashTool(LocalTool):
 
 async def _wait_for(command: RunningCommand, seconds: float) -> Result:
     has_ended = await command.wait(seconds)
-    output = command.take_output().rstrip("\n")
+    output = command.pop_output().rstrip("\n")
     if not has_ended:
         return text_result(_join(output, f"[It was ended after {seconds:g} s.]"), failed=True)
     if command.status:

@@ -43,11 +43,11 @@ class RunningCommand:
         await asyncio.wait([self._child.exited], timeout=seconds)
         return not self.is_running
 
-    def take_output(self) -> str:
+    def pop_output(self) -> str:
         """What it printed since the last time, without the secrets that it was given."""
         if not self.is_running:
             self._reader.drain()
-        return self._launch.redact(self._output.take_text())
+        return self._launch.redact(self._output.pop_text())
 
     async def end(self) -> None:
         """End it, and whatever it left running."""
@@ -106,7 +106,7 @@ class KeptOutput:
             self._tail_size -= gone
             self._dropped += gone
 
-    def take_text(self) -> str:
+    def pop_text(self) -> str:
         """What is kept, which is forgotten with that: the next text begins with what is printed from now on."""
         head = bytes(self._head)
         tail = b"".join(self._tail)

@@ -71,7 +71,7 @@ class GlobTool(SearchingTool):
             if not glob.matches(file.parts):
                 # A folder that is a link would have what is looked for in it.
                 if file.is_link:
-                    permitted.note_link(file.path)
+                    permitted.record_link(file.path)
             elif permitted.may_open(file.path, is_link=file.is_link):
                 found.append(file)
         latest = sorted(found, key=_find_time, reverse=True)[:MAX_FOUND]

@@ -102,7 +102,7 @@ class GrepTool(SearchingTool):
         fitting: list[str] = []
         for file in walk:
             if file.is_link:
-                permitted.note_link(file.path)
+                permitted.record_link(file.path)
             elif _is_text(file.path) and all(glob.matches(file.parts) for glob in globs):
                 fitting.append(file.path)
         readable = [path for path in fitting if permitted.may_open(path)]

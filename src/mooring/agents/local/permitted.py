@@ -51,7 +51,7 @@ class PermittedFiles:
             access = LocalAccess(kind="path", subject=path, project=project, home=home, is_free=True)
         return self._count(self._may_open(access))
 
-    def note_link(self, path: str) -> None:
+    def record_link(self, path: str) -> None:
         """Note where a link leads that is not looked into, for `notes`."""
         self._looked_at += 1
         if self._looked_at <= MOST_LINKS:

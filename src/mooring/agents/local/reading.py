@@ -83,13 +83,13 @@ class ReadTool(LocalTool):
         shown = self._workspace.shorten(real)
         if os.fstat(handle).st_size > MAX_FILE:
             # Too large to be edited, so nothing has to be remembered about it.
-            return take_lines(_iterate_chunks(handle, shown), arguments.offset, arguments.limit)
+            return cut_lines(_iterate_chunks(handle, shown), arguments.offset, arguments.limit)
         data, _ = read_regular(handle, shown, MAX_FILE)
         self._workspace.remember(real, data)
-        return take_lines([data], arguments.offset, arguments.limit)
+        return cut_lines([data], arguments.offset, arguments.limit)
 
 
-def take_lines(chunks: "Iterator[bytes] | list[bytes]", offset: int, limit: int) -> FileExcerpt:
+def cut_lines(chunks: "Iterator[bytes] | list[bytes]", offset: int, limit: int) -> FileExcerpt:
     """Some lines out of a text that comes in pieces, numbered, within what may be shown at once."""
     first = max(1, offset)
     last = first + min(limit, MAX_LINES) - 1

@@ -153,13 +153,13 @@ class SessionJournal:
                 self._write(*self._add(MessageAdded(message)), self._use(message))
                 self._settled = self._number
 
-    def note_text(self, piece: str) -> None:
+    def record_text(self, piece: str) -> None:
         """Take some more of the text that is arriving; it is written soon."""
         self._pieces.append(piece)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(TEXT_SECONDS, self._write_text)
 
-    def note_block(self, block: ReplyBlock) -> None:
+    def record_block(self, block: ReplyBlock) -> None:
         """Write down a block of the reply that is arriving."""
         # A call says nothing of the text before it; any other block is that text.
         if not isinstance(block, CallBlock):
@@ -176,11 +176,11 @@ class SessionJournal:
 
     # --- what is done ---------------------------------------------------------------------------------------------
 
-    def note_call_started(self, call: CallBlock) -> None:
+    def record_call_started(self, call: CallBlock) -> None:
         """Write down that a call may have run from now on."""
         self._write(*self._add(CallStarted(call.id)))
 
-    def note_call_ended(self, result: CallResult) -> None:
+    def record_call_ended(self, result: CallResult) -> None:
         """Write down what became of a call."""
         self._write(*self._add(CallEnded(result)))
 
@@ -190,7 +190,7 @@ class SessionJournal:
         self._settled = self._number
         self._write(*added, (_COMPACT, (self._number, self.id)))
 
-    def note_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
+    def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
         """Add what one reply took; with a price that is unknown, so is the sum."""
         tokens = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
         self._write(*((_SPEND, (*tokens, cost, id)) for id in self._spenders))
@@ -237,21 +237,21 @@ class SessionJournal:
 
     def _add(self, content: EntryContent) -> list[SqlStatement]:
         """The statements that add an entry, after the text that came before it."""
-        statements = self._take_dropped()
-        text = self._take_text()
+        statements = self._pop_dropped()
+        text = self._pop_text()
         texts = (TextArrived(text),) if text else ()
-        contents = (*self._take_handover(), *texts, content)
+        contents = (*self._pop_handover(), *texts, content)
         for each in contents:
             self._number += 1
             data = redact(encode_content(each), self._secrets)
             statements.append((ADD_ENTRY, (self.id, self._number, self._clock(), get_kind(each), data)))
         return statements
 
-    def _take_handover(self) -> tuple[MessageAdded, ...]:
+    def _pop_handover(self) -> tuple[MessageAdded, ...]:
         handover, self._unwritten_handover = self._unwritten_handover, None
         return () if handover is None else (MessageAdded(handover.message),)
 
-    def _take_dropped(self) -> list[SqlStatement]:
+    def _pop_dropped(self) -> list[SqlStatement]:
         was_dropped, self._has_dropped_reply = self._has_dropped_reply, False
         return self._drop(NOTES_OF_REPLY) if was_dropped else []
 
@@ -278,11 +278,11 @@ class SessionJournal:
     # --- text that streams in -------------------------------------------------------------------------------------
 
     def _write_text(self) -> None:
-        text = self._take_text()
+        text = self._pop_text()
         if text:
             self._write(*self._add(TextArrived(text)))
 
-    def _take_text(self) -> str:
+    def _pop_text(self) -> str:
         text = "".join(self._pieces)
         self._forget_text()
         return text

@@ -45,7 +45,7 @@ class Replay:
     def take(self, contents: Iterable[EntryContent]) -> "Replay":
         """Take what happened next."""
         for content in contents:
-            self._take(content)
+            self._add(content)
         return self
 
     @property
@@ -70,10 +70,10 @@ class Replay:
         last = self.messages[-1] if self.messages else None
         return last.calls if isinstance(last, ModelMessage) else ()
 
-    def _take(self, content: EntryContent) -> None:
+    def _add(self, content: EntryContent) -> None:
         match content:
             case MessageAdded(message):
-                self._take_message(message)
+                self._add_message(message)
             case ReplyCut(message):
                 self._add_cut(message)
             case HistoryReplaced(messages):
@@ -82,7 +82,7 @@ class Replay:
                 if not self._open_calls:
                     self._drop_calls()
             case BlockArrived(block):
-                self._take_block(block)
+                self._add_block(block)
             case TextArrived(text):
                 self._pieces.append(text)
             case CallStarted(id):
@@ -90,7 +90,7 @@ class Replay:
             case CallEnded(result):
                 self._ended[result.id] = result
 
-    def _take_message(self, message: Message) -> None:
+    def _add_message(self, message: Message) -> None:
         match message:
             case ModelMessage():
                 # It stands for what arrived of it.
@@ -105,7 +105,7 @@ class Replay:
                 self._close_calls({})
                 self.messages.append(message)
 
-    def _take_block(self, block: ReplyBlock) -> None:
+    def _add_block(self, block: ReplyBlock) -> None:
         # A call says nothing of the text before it; any other block is what was arriving.
         if isinstance(block, CallBlock):
             self._blocks.extend(_join_pieces(self._pieces))

@@ -57,7 +57,7 @@ class TurnRecorder:
     def take(self, event: TurnEvent) -> None:
         """Write down what an event tells."""
         if isinstance(event, TokensUsed):
-            self._note_usage(event)
+            self._record_usage(event)
         if event.parent is not None:
             return
         match event:
@@ -65,7 +65,7 @@ class TurnRecorder:
                 self._journal.model = model
             case TextPiece(text=text):
                 self._add_piece(TextBlock, text)
-                self._journal.note_text(text)
+                self._journal.record_text(text)
             case ThinkingPiece(text=text):
                 self._add_piece(ThinkingBlock, text)
             case ToolStarted():
@@ -76,23 +76,23 @@ class TurnRecorder:
                 self._drop_reply()
             case TurnDone():
                 self._end_turn(event)
-                self._note_rest(event)
+                self._record_rest(event)
             case _:
                 pass
 
-    def _note_usage(self, event: TokensUsed) -> None:
+    def _record_usage(self, event: TokensUsed) -> None:
         if event.parent is None and event.model:
             self._journal.model = event.model
         # Some programs know what a turn cost, and not what each reply did: then it is noted at the end.
         self._has_unpriced = self._has_unpriced or event.cost is None
         self._noted_cost += event.cost or 0.0
-        self._journal.note_usage(event.model, event.usage, event.cost or 0.0)
+        self._journal.record_usage(event.model, event.usage, event.cost or 0.0)
 
-    def _note_rest(self, event: TurnDone) -> None:
+    def _record_rest(self, event: TurnDone) -> None:
         """Note what a turn cost besides what its replies did."""
         if self._has_unpriced:
             rest = None if event.cost is None else event.cost - self._noted_cost
-            self._journal.note_usage(self._journal.model, TokenUsage(), rest)
+            self._journal.record_usage(self._journal.model, TokenUsage(), rest)
         self._has_unpriced, self._noted_cost = False, 0.0
 
     def _add_piece(self, kind: type[TextBlock | ThinkingBlock], text: str) -> None:
@@ -114,14 +114,14 @@ class TurnRecorder:
         self._close_text()
         self._blocks.append(call)
         self._open.add(event.id)
-        self._journal.note_block(call)
-        self._journal.note_call_started(call)
+        self._journal.record_block(call)
+        self._journal.record_call_started(call)
 
     def _end_call(self, event: ToolFinished) -> None:
         self._open.discard(event.id)
         result = CallResult(event.id, _name_tool(event), event.outcome.parts, not event.success)
         self._results.append(result)
-        self._journal.note_call_ended(result)
+        self._journal.record_call_ended(result)
 
     def _close_calls(self) -> None:
         """Write a reply and its results as messages, once all of its calls have ended and something new comes."""

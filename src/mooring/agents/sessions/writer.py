@@ -141,7 +141,7 @@ class SessionDatabase:
 
     def _make_batch(self, connection: "Connection") -> Sequence[SqlStatement]:
         if not self._knows_newest_use:
-            self._note_newest_use(connection)
+            self._record_newest_use(connection)
         if self._replaced != self._record.replaced:
             self._write_again()
         self._batch = self._unwritten[:]
@@ -246,7 +246,7 @@ class SessionDatabase:
         """
         with self._record.use() as connection:
             if connection is not None and not self._knows_newest_use:
-                self._note_newest_use(connection)
+                self._record_newest_use(connection)
             yield connection
 
     def read(self) -> AbstractContextManager["Connection | None"]:
@@ -257,7 +257,7 @@ class SessionDatabase:
         """Keep the connection open between several uses."""
         return self._record.hold()
 
-    def _note_newest_use(self, connection: "Connection") -> None:
+    def _record_newest_use(self, connection: "Connection") -> None:
         query = "SELECT max(used) FROM sessions WHERE parent IS NULL"
         self.newest_use = connection.execute(query).fetchone()[0]
         self._knows_newest_use = True

@@ -145,7 +145,7 @@ def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.
         # A redirect could take the key elsewhere.
         follow_redirects=False,
         timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        event_hooks={"response": [note_response]},
+        event_hooks={"response": [record_response]},
     )
 
 
@@ -160,7 +160,7 @@ _opened: ContextVar[list[httpx2.Response] | None] = ContextVar("_opened", defaul
 """Where the reply that is being asked for collects its responses."""
 
 
-async def note_response(response: httpx2.Response) -> None:
+async def record_response(response: httpx2.Response) -> None:
     """To be told of every response of a client, as one of its hooks."""
     responses = _opened.get()
     if responses is not None:

@@ -290,7 +290,7 @@ class AgentBridge:
         """Whether everything is known about a call of one of the agent's own tools, and it can be judged."""
         return self._own_tools.is_local(name) and self._own_tools.is_understood(name, arguments)
 
-    def note_version(self, version: str) -> None:
+    def record_version(self, version: str) -> None:
         """Say, once, that the agent's program is newer than what is known of its tools."""
         if self._is_version_told or not self._program.is_newer(version):
             return
@@ -327,7 +327,7 @@ class AgentBridge:
                 decision.refusal = error
                 if self._streak.is_unanswered:
                     self.reporter.stop("repeated")
-                self.reporter.note_denied(call_id, error)
+                self.reporter.record_denied(call_id, error)
                 raise
 
     async def find_refusal(

@@ -170,7 +170,7 @@ class AgentReporter:
         self.stopped_by = reason
         self.on_limit()
 
-    def note_cost(self, cost: float | None) -> None:
+    def record_cost(self, cost: float | None) -> None:
         """Note what the whole turn cost in US dollars: some agents know the price of a turn, and not of a reply.
 
         `None` if that is unknown after all.
@@ -244,7 +244,7 @@ class AgentReporter:
         state: CallState = CallDone(outcome) if success else CallFailed(outcome, canceled)
         reporter.tell_call(CallChanged(invocation, state))
 
-    def note_denied(self, id: str, denied: Denied) -> None:
+    def record_denied(self, id: str, denied: Denied) -> None:
         """Note that the gate refused a call: its end is told with the rule that would allow it."""
         self._denied[id] = denied
 

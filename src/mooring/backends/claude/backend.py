@@ -56,7 +56,7 @@ class ClaudeBackend:
         reporter.begin(emit, model=find_model(self._options), agent=self._options.agent)
         result = TurnResult("failed")
         try:
-            result = await self._take_turn(said)
+            result = await self._run_turn(said)
         except asyncio.CancelledError:
             result = TurnResult("interrupted")
             raise
@@ -65,7 +65,7 @@ class ClaudeBackend:
         finally:
             reporter.end(result.reason, result.text)
 
-    async def _take_turn(self, said: TurnInput) -> TurnResult:
+    async def _run_turn(self, said: TurnInput) -> TurnResult:
         session = await self._ensure_session()
         try:
             result = await self._ask_program(session, said)
@@ -80,7 +80,7 @@ class ClaudeBackend:
 
     async def _ask_program(self, session: ClaudeSession, said: TurnInput) -> TurnResult:
         try:
-            return await session.take_turn(said)
+            return await session.answer_turn(said)
         except asyncio.CancelledError:
             await self._stop_turn(session)
             raise
@@ -121,7 +121,7 @@ class ClaudeBackend:
         return await self._start_program()
 
     async def _start_program(self) -> ClaudeSession:
-        start = ProgramStart(self._program, await self._write_servers(), self._session_id, self._note_session)
+        start = ProgramStart(self._program, await self._write_servers(), self._session_id, self._record_session)
         return await start_session(self._bridge, self._options, start)
 
     def _is_session_lost(self, error: ServerDied) -> bool:
@@ -139,7 +139,7 @@ class ClaudeBackend:
         if session is not None:
             await session.close()
 
-    def _note_session(self, id: str) -> None:
+    def _record_session(self, id: str) -> None:
         if id != self._session_id:
             self._session_id = id
             self._options.on_session(id)

@@ -81,15 +81,15 @@ class ClaudeEvents:
         """Tell what a message says; the result if it ends the turn."""
         match message:
             case StreamEvent():
-                self._take_piece(message.event, message.parent_tool_use_id)
+                self._read_piece(message.event, message.parent_tool_use_id)
             case AssistantMessage():
-                self._take_reply(message)
+                self._read_reply(message)
             case UserMessage():
-                self._take_results(message)
+                self._read_results(message)
             case ResultMessage():
-                return self._take_end(message)
+                return self._read_end(message)
             case SystemMessage():
-                self._take_notice(message.subtype, message.data)
+                self._read_notice(message.subtype, message.data)
             case _:
                 pass  # newer programs say more
         return None
@@ -112,7 +112,7 @@ class ClaudeEvents:
 
     # --- what the model says --------------------------------------------------------------------------------------
 
-    def _take_piece(self, event: Mapping[str, Any], parent: str | None) -> None:
+    def _read_piece(self, event: Mapping[str, Any], parent: str | None) -> None:
         # What a sub-agent says comes in whole messages.
         if parent is not None:
             return
@@ -137,7 +137,7 @@ class ClaudeEvents:
         self._last_text.append(text)
         self._reporter.say(text)
 
-    def _take_reply(self, message: Any) -> None:
+    def _read_reply(self, message: Any) -> None:
         if message.model == _SYNTHETIC:
             # It is told as the failure that it is, at the end.
             self._error = _join_texts(message.content)
@@ -146,12 +146,12 @@ class ClaudeEvents:
         parent = message.parent_tool_use_id
         is_told = message.message_id in self._told
         for block in message.content:
-            self._take_block(block, parent, is_told=is_told and parent is None)
+            self._emit_block(block, parent, is_told=is_told and parent is None)
         if parent is not None and not is_told:
             self._told.add(message.message_id)
             self._use(message.model, message.usage or {}, parent)
 
-    def _take_block(self, block: Any, parent: str | None, *, is_told: bool) -> None:
+    def _emit_block(self, block: Any, parent: str | None, *, is_told: bool) -> None:
         match block:
             case ToolUseBlock():
                 self._start_tool(block.id, block.name, block.input, parent)
@@ -176,7 +176,7 @@ class ClaudeEvents:
 
     # --- what tools return ----------------------------------------------------------------------------------------
 
-    def _take_results(self, message: Any) -> None:
+    def _read_results(self, message: Any) -> None:
         if isinstance(message.content, str):
             return
         for block in message.content:
@@ -197,11 +197,11 @@ class ClaudeEvents:
 
     # --- everything else ------------------------------------------------------------------------------------------
 
-    def _take_notice(self, subtype: str, data: Mapping[str, Any]) -> None:
+    def _read_notice(self, subtype: str, data: Mapping[str, Any]) -> None:
         match subtype, data:
             case "init", {"session_id": str(session)}:
                 self._on_session(session)
-                self._bridge.note_version(str(data.get("claude_code_version") or ""))
+                self._bridge.record_version(str(data.get("claude_code_version") or ""))
             case "task_started", {"task_id": str(agent), "tool_use_id": str(call), "subagent_type": str(name)}:
                 self._calls_of_agents[agent] = call
                 self._reporter.begin_agent(call, agent=name)
@@ -210,8 +210,8 @@ class ClaudeEvents:
             case _:
                 pass
 
-    def _take_end(self, message: Any) -> TurnResult:
-        self._note_cost(message)
+    def _read_end(self, message: Any) -> TurnResult:
+        self._record_cost(message)
         text = "".join(self._last_text)
         if message.terminal_reason in _INTERRUPTED:
             return TurnResult("interrupted", text)
@@ -227,7 +227,7 @@ class ClaudeEvents:
         reason: EndOfTurn = "length" if self._reply.stop == "max_tokens" else "finished"
         return TurnResult(reason, text or message.result or "")
 
-    def _note_cost(self, message: Any) -> None:
+    def _record_cost(self, message: Any) -> None:
         for model, used in (message.model_usage or {}).items():
             window = used.get("contextWindow")
             if window:
@@ -236,7 +236,7 @@ class ClaudeEvents:
         total, earlier = message.total_cost_usd, self.earlier_cost
         if total is None:
             return
-        self._reporter.note_cost(None if earlier is None else total - earlier)
+        self._reporter.record_cost(None if earlier is None else total - earlier)
         self.earlier_cost = total
 
     def _describe_failure(self, message: Any) -> str:

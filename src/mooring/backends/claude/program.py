@@ -76,7 +76,7 @@ class GuardedProgram:
         """Start it. Raises: SpawnError, GuardLost."""
         child = await self._guard.start(self._argv, surround(self._env, self._cwd))
         self._child = child
-        reader = OutputReader(child, self._take)
+        reader = OutputReader(child, self._read_piece)
         child.exited.add_done_callback(lambda _: self._end(reader))
 
     async def write(self, data: str) -> None:
@@ -130,11 +130,11 @@ class GuardedProgram:
 
     # --- what the program says ------------------------------------------------------------------------------------
 
-    def _take(self, piece: bytes) -> None:
+    def _read_piece(self, piece: bytes) -> None:
         for line in self._lines.feed(piece):
-            self._take_line(line)
+            self._read_line(line)
 
-    def _take_line(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         # Some builds print lines for debugging among the messages.
         if not line.startswith(b"{"):
             return
@@ -142,10 +142,10 @@ class GuardedProgram:
             message = json.decode(line)
         except (DecodeError, UnicodeDecodeError, RecursionError):
             return
-        if not self._take_own(message):
+        if not self._handle_own(message):
             self._messages.put_nowait(message)
 
-    def _take_own(self, message: Mapping[str, Any]) -> bool:
+    def _handle_own(self, message: Mapping[str, Any]) -> bool:
         """Take what is not for the SDK; whether it was such a message."""
         match message:
             case {"type": "control_response", "response": {"request_id": id} as response} if id in self._requests:

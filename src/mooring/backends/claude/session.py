@@ -85,7 +85,7 @@ class ClaudeSession:
 
     # --- turns ----------------------------------------------------------------------------------------------------
 
-    async def take_turn(self, said: TurnInput) -> TurnResult:
+    async def answer_turn(self, said: TurnInput) -> TurnResult:
         """Have a request answered. Raises: MooringError if the program dies."""
         await self.wait_for_servers()
         if self._counting is not None:

@@ -64,7 +64,7 @@ class CopilotBackend:
         """Done when the turn under way is over."""
         self._plans: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
-        self._forget = bridge.on_change(self._note_change)
+        self._forget = bridge.on_change(self._record_change)
         # Begun at once: it takes seconds, and the person writes their first prompt in the meantime.
         self._start = asyncio.get_running_loop().create_task(self._open_early(), name="mooring copilot")
 
@@ -77,7 +77,7 @@ class CopilotBackend:
         reporter.begin(emit, model=find_model(self._options, self._variables), agent=self._options.agent)
         reason: EndOfTurn = "failed"
         try:
-            reason = await self._take_turn(said)
+            reason = await self._run_turn(said)
         except asyncio.CancelledError:
             reason = "interrupted"
             await self._abort()
@@ -87,7 +87,7 @@ class CopilotBackend:
         finally:
             self._end_turn(reason)
 
-    async def _take_turn(self, said: TurnInput) -> EndOfTurn:
+    async def _run_turn(self, said: TurnInput) -> EndOfTurn:
         self._permissions.begin_turn()
         try:
             idle = await self._send(said)
@@ -143,7 +143,7 @@ class CopilotBackend:
 
     # --- what the program says ------------------------------------------------------------------------------------
 
-    def _take_event(self, event: Any) -> None:
+    def _handle_event(self, event: Any) -> None:
         said = read_event(event)
         if said is None:
             return
@@ -204,7 +204,7 @@ class CopilotBackend:
 
     async def _open_on(self, client: Any, resume: str | None) -> Any:
         permissions = self._permissions
-        handlers = SessionHandlers(self._take_event, permissions.decide, permissions.prefer_question)
+        handlers = SessionHandlers(self._handle_event, permissions.decide, permissions.prefer_question)
         return await open_session(client, self._bridge, self._options, self._variables, self._servers, handlers, resume)
 
     def _is_session_lost(self, error: Exception) -> bool:
@@ -238,7 +238,7 @@ class CopilotBackend:
 
     # --- servers --------------------------------------------------------------------------------------------------
 
-    def _note_change(self) -> None:
+    def _record_change(self) -> None:
         self._has_other_servers = True
 
     async def _update_servers(self, session: Any) -> None:

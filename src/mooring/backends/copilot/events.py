@@ -78,7 +78,7 @@ class CopilotEvents:
         parent = self._parents.get(agent or "")
         match said:
             case TextGrew() | ThoughtGrew() | MessageComplete() | ThoughtComplete():
-                self._take_words(said, parent)
+                self._read_words(said, parent)
             case CopilotCallStarted():
                 self._start_call(said, parent)
             case CopilotCallEnded():
@@ -86,13 +86,13 @@ class CopilotEvents:
             case AgentStarted():
                 self._start_agent(said, agent)
             case TokensSpent():
-                self._take_usage(said, parent)
+                self._read_usage(said, parent)
             case WindowMeasured(limit):
                 self._window = limit if parent is None else self._window
             case ModelFailed() | ReplyRetried() | CopilotSessionFailed():
-                self._take_failure(said, parent)
+                self._read_failure(said, parent)
             case CopilotSessionStarted(version):
-                self._bridge.note_version(version)
+                self._bridge.record_version(version)
             case TodosChanged() | SessionIdle():
                 pass
 
@@ -103,7 +103,7 @@ class CopilotEvents:
 
     # --- what the model says --------------------------------------------------------------------------------------
 
-    def _take_words(self, said: TextGrew | ThoughtGrew | MessageComplete | ThoughtComplete, parent: str | None) -> None:
+    def _read_words(self, said: TextGrew | ThoughtGrew | MessageComplete | ThoughtComplete, parent: str | None) -> None:
         match said:
             case TextGrew(id, text):
                 self._told.add(id)
@@ -124,7 +124,7 @@ class CopilotEvents:
                 if text and id not in self._told:
                     self._reporter.think(text, parent=parent)
 
-    def _take_usage(self, said: TokensSpent, parent: str | None) -> None:
+    def _read_usage(self, said: TokensSpent, parent: str | None) -> None:
         if parent is None:
             self.is_cut_off = said.finish_reason == "length"
         self._reporter.use(said.model, read_usage(said), None, self._window, parent=parent)
@@ -174,7 +174,7 @@ class CopilotEvents:
 
     # --- what fails -----------------------------------------------------------------------------------------------
 
-    def _take_failure(self, said: ModelFailed | ReplyRetried | CopilotSessionFailed, parent: str | None) -> None:
+    def _read_failure(self, said: ModelFailed | ReplyRetried | CopilotSessionFailed, parent: str | None) -> None:
         match said:
             case ModelFailed():
                 self._model_error = _describe_model_error(said)

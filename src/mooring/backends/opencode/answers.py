@@ -73,7 +73,7 @@ class TurnAnswers:
             case PermissionReplied(request=request):
                 self._undecided.pop(request, None)
             case PartChanged(part) if part.tool == "bash" and self._reading.belongs(part.session):
-                self._take_command(part)
+                self._read_command(part)
             case QuestionsWanted() if self._reading.belongs(event.session):
                 self._begin(self._answer_questions(event))
             case _:
@@ -132,7 +132,7 @@ class TurnAnswers:
         self._begun.add(id)
         self._bridge.begin_call(id)
 
-    def _take_command(self, part: Part) -> None:
+    def _read_command(self, part: Part) -> None:
         if part.state is None or part.state.status not in ("completed", "error"):
             return
         if self._shell is not None:

@@ -132,7 +132,7 @@ class OpenCodeBackend:
         reason: EndOfTurn = "failed"
         text = ""
         try:
-            reading = await self._take_turn(said)
+            reading = await self._run_turn(said)
             text = reading.text
             if reading.failure:
                 reporter.fail(reading.failure)
@@ -146,7 +146,7 @@ class OpenCodeBackend:
         finally:
             reporter.end(reason, text)
 
-    async def _take_turn(self, said: TurnInput) -> TurnParser:
+    async def _run_turn(self, said: TurnInput) -> TurnParser:
         """Have OpenCode answer, and read what it does to the end. Raises: MooringError."""
         if self._ending is not None:
             await asyncio.shield(self._ending)
@@ -165,7 +165,7 @@ class OpenCodeBackend:
         if model is not None:
             check_model(model, running.models)
         session = await self._find_session(running)
-        self._bridge.note_version(running.version)
+        self._bridge.record_version(running.version)
         await running.servers.update()
         reading = TurnParser(session, self._bridge.reporter, running, self._prompts)
         answers = TurnAnswers(self._bridge, running.api, running.servers, reading, running.shell, running.worktree)
@@ -199,7 +199,7 @@ class OpenCodeBackend:
             await self._drop()
             raise running.explain_loss()
         try:
-            reading.take_answer(prompting.result())
+            reading.read_reply(prompting.result())
         except ModelError as error:
             raise ModelError(NAME, reading.failure) if reading.failure else error from None
         # What it told on the way may still be on the way.

@@ -24,7 +24,7 @@ NOT_EXECUTED = 126
 def main() -> None:
     """Become the shell, or say why not."""
     folder, shell, locale, *given = sys.argv[1:]
-    if len(given) != 2 or given[0] != "-c" or not take_permission(folder, os.fsencode(given[1])):
+    if len(given) != 2 or given[0] != "-c" or not use_permission(folder, os.fsencode(given[1])):
         sys.stderr.write(f"{REFUSAL}\n")
         sys.exit(NOT_EXECUTED)
     # Python sets it where the locale is C.
@@ -37,10 +37,10 @@ def main() -> None:
     os.execv(shell, [shell, *given])
 
 
-def take_permission(folder: str, command: bytes) -> bool:
+def use_permission(folder: str, command: bytes) -> bool:
     """Use up a permission for a command in the folder that this runs in; whether there was one."""
     wanted = describe_run(os.getcwdb(), command)
-    return any(_take(os.path.join(folder, name), wanted) for name in os.listdir(folder))
+    return any(_use(os.path.join(folder, name), wanted) for name in os.listdir(folder))
 
 
 def describe_run(place: bytes, command: bytes) -> bytes:
@@ -48,7 +48,7 @@ def describe_run(place: bytes, command: bytes) -> bytes:
     return place + b"\0" + command
 
 
-def _take(path: str, wanted: bytes) -> bool:
+def _use(path: str, wanted: bytes) -> bool:
     try:
         with open(path, "rb") as file:
             if file.read() != wanted:

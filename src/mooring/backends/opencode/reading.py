@@ -109,11 +109,11 @@ class TurnParser:
     def take(self, event: AgentEvent) -> None:
         """Tell what an event says."""
         if isinstance(event, MessageChanged):
-            self._note_prompt(event.info)
+            self._record_prompt(event.info)
         if self.has_begun:
             self._tell(event)
 
-    def _note_prompt(self, message: OpenCodeMessage) -> None:
+    def _record_prompt(self, message: OpenCodeMessage) -> None:
         if message.role == "user" and message.session == self._session and message.id not in self._prompts:
             self._prompts.add(message.id)
             self.has_begun = True
@@ -121,25 +121,25 @@ class TurnParser:
     def _tell(self, event: AgentEvent) -> None:
         match event:
             case MessageChanged(info):
-                self._take_message(info)
+                self._read_message(info)
             case PartChanged(part):
                 if self.belongs(part.session):
-                    self._take_part(part)
+                    self._read_part(part)
             case PartGrew():
-                self._take_piece(event)
+                self._read_piece(event)
             case StepsChanged(session, todos):
                 if self.belongs(session):
                     steps = [_read_step(step.content, step.status) for step in todos if step.status != "cancelled"]
                     self._reporter.change_plan(tuple(steps), parent=self._parents[session])
             case StateChanged():
-                self._take_state(event)
+                self._read_state(event)
             case OpenCodeSessionFailed(session, error):
                 if session == self._session and isinstance(error, OpenCodeFailure):
                     self.failure = describe_failure(error)
             case PermissionWanted() | PermissionReplied() | QuestionsWanted():
                 pass  # whoever answers them takes them
 
-    def take_answer(self, answer: Any) -> None:
+    def read_reply(self, answer: Any) -> None:
         """Take the message that answers the prompt: it says whether the turn failed."""
         info = as_mapping(as_mapping(answer).get("info"))
         error = as_mapping(info.get("error"))
@@ -148,7 +148,7 @@ class TurnParser:
 
     # --- texts --------------------------------------------------------------------------------------------------------
 
-    def _take_message(self, message: OpenCodeMessage) -> None:
+    def _read_message(self, message: OpenCodeMessage) -> None:
         if message.role != "assistant" or not self.belongs(message.session):
             return
         self._replies[message.id] = message
@@ -156,29 +156,29 @@ class TurnParser:
             self._last_reply = message.id
             self._said.clear()
 
-    def _take_part(self, part: Part) -> None:
+    def _read_part(self, part: Part) -> None:
         # What the person said comes back as a message of its own.
         reply = self._replies.get(part.message)
         if reply is None:
             return
         match part.type:
             case "text" | "reasoning":
-                self._take_text(part)
+                self._read_text(part)
             case "tool":
-                self._take_call(part)
+                self._read_call(part)
             case "step-finish":
-                self._take_usage(part, reply)
+                self._read_usage(part, reply)
             case _:
                 pass  # snapshots, patches and the like
 
-    def _take_text(self, part: Part) -> None:
+    def _read_text(self, part: Part) -> None:
         if part.synthetic:
             return
         known = self._texts.setdefault(part.id, _TextPart(part))
         # Whole at its end: what came in pieces was told already.
         self._tell_text(known, part.text[known.told :])
 
-    def _take_piece(self, event: PartGrew) -> None:
+    def _read_piece(self, event: PartGrew) -> None:
         known = self._texts.get(event.part)
         if known is not None and event.field_name == "text":
             self._tell_text(known, event.delta)
@@ -195,7 +195,7 @@ class TurnParser:
         if parent is None:
             self._said.append(text)
 
-    def _take_usage(self, part: Part, reply: OpenCodeMessage) -> None:
+    def _read_usage(self, part: Part, reply: OpenCodeMessage) -> None:
         if part.tokens is None:
             return
         model = f"{reply.provider}/{reply.model}"
@@ -210,7 +210,7 @@ class TurnParser:
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
-    def _take_call(self, part: Part) -> None:
+    def _read_call(self, part: Part) -> None:
         state = part.state
         if state is None or state.status == "pending":
             return
@@ -261,7 +261,7 @@ class TurnParser:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def _take_state(self, event: StateChanged) -> None:
+    def _read_state(self, event: StateChanged) -> None:
         if not self.belongs(event.session):
             return
         state = event.status

@@ -62,7 +62,7 @@ class OpenCodeServers:
             gone = [name for name in self._given if name not in wanted]
             changed = {name: config for name, config in wanted.items() if self._given.get(name) != config}
             self._given = wanted
-            await asyncio.gather(*map(self._take, gone), *(self._give(*each) for each in changed.items()))
+            await asyncio.gather(*map(self._adopt, gone), *(self._give(*each) for each in changed.items()))
 
     async def _list_wanted(self) -> dict[str, Mapping[str, Any]]:
         if self._way == "shared":
@@ -77,13 +77,13 @@ class OpenCodeServers:
             # It goes on connecting after that; a program that is gone is noticed by the turn.
             return
 
-    async def _take(self, name: str) -> None:
+    async def _adopt(self, name: str) -> None:
         await self._api.post(f"/mcp/{quote(name, safe='')}/disconnect")
 
     async def disconnect(self, names: Iterable[str]) -> None:
         """End servers that are not ours, which OpenCode started whatever it was told."""
         for name in names:
-            await self._take(name)
+            await self._adopt(name)
 
     # --- status and switches, where the servers are OpenCode's own ----------------------------------------------------
 
@@ -104,7 +104,7 @@ class OpenCodeServers:
         name = self._bridge.name_server(server)
         if not on:
             if name in self._given:
-                await self._take(name)
+                await self._adopt(name)
             return
         if name not in self._given:
             raise ConfigError(f"OpenCode was not given {safe(server)}.", "/mcp shows why.")

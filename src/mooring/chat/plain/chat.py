@@ -289,12 +289,12 @@ class Chat:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
             tool = await self.conversation.find_tool(request)
             request = tool.name
-        await self._take_turn(lambda: self.conversation.turn(request))
+        await self._run_turn(lambda: self.conversation.turn(request))
 
     async def send(self, said: TurnInput) -> None:
-        await self._take_turn(lambda: self.conversation.send(said))
+        await self._run_turn(lambda: self.conversation.send(said))
 
-    async def _take_turn(self, begin: Callable[[], Awaitable[None]]) -> None:
+    async def _run_turn(self, begin: Callable[[], Awaitable[None]]) -> None:
         self._in_turn = True
         try:
             await self._wait_for_servers()

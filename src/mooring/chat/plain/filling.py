@@ -62,7 +62,7 @@ class FormDialog:
     async def fill_with(self, text: str) -> dict[str, Any]:
         """The same for a form that takes one text, and got this one. Raises: Interrupted, Ended."""
         (field,) = self._fields
-        fits = self._take_all(field, text) or self._take(field, field.value(text))
+        fits = self._fill_all(field, text) or self._fill(field, field.value(text))
         return await self.fill(self._values if fits else None)
 
     async def _ask_all(self, fields: list[FormField]) -> None:
@@ -73,7 +73,7 @@ class FormDialog:
                 case "all":
                     return
                 case "rest":
-                    self._take_defaults(fields[position:])
+                    self._fill_defaults(fields[position:])
                     return
                 case "one":
                     pass
@@ -83,26 +83,26 @@ class FormDialog:
         while True:
             typed = await self._terminal.read_line(f"{self._mark} {field.prompt}", secret=field.secret)
             text = typed.strip()
-            if self._take_all(field, text):
+            if self._fill_all(field, text):
                 return "all"
             if text == REST and not field.required:
                 return "rest"
             may_be_empty = not field.required or field.default is not None
             if not text and may_be_empty:
-                self._take_defaults([field])
+                self._fill_defaults([field])
                 return "one"
             if not text:
                 self._insist(field)
-            elif self._take(field, field.value(text)):
+            elif self._fill(field, field.value(text)):
                 return "one"
 
-    def _take_defaults(self, fields: list[FormField]) -> None:
+    def _fill_defaults(self, fields: list[FormField]) -> None:
         """Keep the defaults: the person saw them, so they are sent, and not left to the server."""
         for field in fields:
             if field.default is not None:
                 self._values[field.name] = field.default_value
 
-    def _take(self, field: FormField, value: Any) -> bool:
+    def _fill(self, field: FormField, value: Any) -> bool:
         """Keep the value of a field if it fits."""
         fault = self._find_fault(field, value)
         if fault:
@@ -124,7 +124,7 @@ class FormDialog:
             return field
         return replace(field, default=None)
 
-    def _take_all(self, field: FormField, text: str) -> bool:
+    def _fill_all(self, field: FormField, text: str) -> bool:
         """Keep all values at once, if they were typed as a JSON object where none is asked for."""
         if not text.startswith("{") or "object" in field.types:
             return False

@@ -143,7 +143,7 @@ class GuardLoop:
         if root_exited and not self._tracker.has_survivors(tree):
             self._finish(tree)
         elif tree.due is not None and tree.due <= time.monotonic():
-            self._take_step(tree)
+            self._advance(tree)
 
     def _check_exit(self, tree: Tree) -> None:
         tree.status = self._tracker.exit_status(tree)
@@ -153,7 +153,7 @@ class GuardLoop:
             self._channel.send(("exit", tree.number, tree.status))
         tree.end(*LEFTOVERS)
 
-    def _take_step(self, tree: Tree) -> None:
+    def _advance(self, tree: Tree) -> None:
         if number := tree.next_signal():
             self._tracker.signal(tree, number)
         else:

@@ -109,8 +109,8 @@ def _isolate_npx(launch: Launch, unfetched: Sequence[str], approved: Approved, w
     if refused is not None:
         raise Unresolved(approved.name, "args", f"{describe_refused_package(*refused)}; {suggest_package(*refused)}")
     folder = _make_folder(where, "npm")
-    _keep_file(f"{folder}/package.json", _PACKAGE)
-    _keep_file(f"{folder}/shell", _SHELL, 0o700)
+    _write_file(f"{folder}/package.json", _PACKAGE)
+    _write_file(f"{folder}/shell", _SHELL, 0o700)
     # npm reads these names in any case.
     env = {name: value for name, value in launch.env.items() if name.lower() != "npm_config_script_shell"}
     env["npm_config_script_shell"] = f"{folder}/shell"
@@ -149,7 +149,7 @@ def _isolate_uvx(launch: Launch, run: UvxRun, where: Where) -> tuple[str, ...]:
 def _make_uv_config(where: Where) -> str:
     """An empty file, and not --no-config: that would ignore the version of Python that the person chose for uv, too."""
     path = f"{_make_folder(where, 'uv')}/uv.toml"
-    _keep_file(path, b"")
+    _write_file(path, b"")
     return path
 
 
@@ -162,7 +162,7 @@ def _move_away(launch: Launch, approved: Approved, where: Where) -> Launch:
 
     own = sha256(f"{approved.name}\0{approved.folder}".encode()).hexdigest()[:16]
     folder = _make_folder(where, own)
-    _keep_file(f"{folder}/package.json", _PACKAGE)
+    _write_file(f"{folder}/package.json", _PACKAGE)
     env = {**launch.env, "PWD": folder} if "PWD" in launch.env else launch.env
     return replace(launch, env=env, cwd=folder)
 
@@ -178,7 +178,7 @@ def _make_folder(where: Where, name: str) -> str:
     return folder
 
 
-def _keep_file(path: str, data: bytes, mode: int = 0o600) -> None:
+def _write_file(path: str, data: bytes, mode: int = 0o600) -> None:
     """Write a file unless it exists. Many hosts may do so at the same time, so it is replaced in one step."""
     needed = os.X_OK if mode & 0o100 else os.R_OK
     is_kept = files.read(path) == data and os.access(path, needed)

@@ -80,7 +80,7 @@ class _Output:
     def __init__(self, child: Child) -> None:
         self._data = b""
         self.overflow: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reader = OutputReader(child, self._take)
+        self._reader = OutputReader(child, self._receive)
 
     def drain(self) -> None:
         """Take what is left in the pipe."""
@@ -92,7 +92,7 @@ class _Output:
         except UnicodeDecodeError:
             return CommandFailed("printed something that is not text")
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         self._data += data
         if len(self._data) > MAX_OUTPUT:
             self.overflow.set_result(None)

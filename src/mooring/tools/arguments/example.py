@@ -110,7 +110,7 @@ class _ExampleMaker:
         """A schema with what its references, its parts and its first fitting alternative say."""
         whole = dict(schema)
         for _ in range(_MAX_DEPTH):
-            further = self._take_further(whole)
+            further = self._pick_further(whole)
             if further is None:
                 return whole
             required = [*as_list(whole.get("required")), *as_list(further.get("required"))]
@@ -118,7 +118,7 @@ class _ExampleMaker:
             whole = {**further, **whole, "required": required, "properties": properties}
         return whole
 
-    def _take_further(self, whole: dict[str, Any]) -> Mapping[str, Any] | None:
+    def _pick_further(self, whole: dict[str, Any]) -> Mapping[str, Any] | None:
         """Take out of a schema what it refers to next; `None` if it stands alone."""
         ref = whole.pop("$ref", None)
         if isinstance(ref, str):

@@ -84,7 +84,7 @@ class ArgumentForm:
         """
         errors = self._list_errors(arguments)
         if isinstance(errors, Unchecked):
-            return self._note_unchecked(server, str(errors))
+            return self._describe_unchecked(server, str(errors))
         if errors:
             raise self._make_error(server, errors, arguments)
         return ""
@@ -123,13 +123,13 @@ class ArgumentForm:
 
     def _pass_unchecked(self, server: str, reason: str) -> str:
         """A note on arguments that could not be checked. Raises: BadArguments if they have to be."""
-        note = self._note_unchecked(server, reason)
+        note = self._describe_unchecked(server, reason)
         if self._must_check:
             words = f"{server}.{self.tool.name} was not called, because its arguments could not be checked: {reason}."
             raise BadArguments(server, "tools/call", note, words=words)
         return note
 
-    def _note_unchecked(self, server: str, reason: str) -> str:
+    def _describe_unchecked(self, server: str, reason: str) -> str:
         return f"The arguments of {server}.{self.tool.name} were not checked: {reason}."
 
     def _make_error(self, server: str, errors: "list[ValidationError]", arguments: Mapping[str, Any]) -> BadArguments:

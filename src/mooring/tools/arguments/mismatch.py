@@ -120,11 +120,11 @@ def _list_names(given: Any) -> list[str]:
 def _find_similar(name: str, others: Iterable[str]) -> list[str]:
     if len(name) > MAX_SHOWN:
         return []
-    by_folded = {_fold(other): other for other in _take_comparable(name, others)}
+    by_folded = {_fold(other): other for other in _pick_comparable(name, others)}
     return [by_folded[found] for found in get_close_matches(_fold(name), by_folded, 2, _SIMILARITY)]
 
 
-def _take_comparable(name: str, others: Iterable[str]) -> Iterator[str]:
+def _pick_comparable(name: str, others: Iterable[str]) -> Iterator[str]:
     """As many as can be compared in time: it takes as long as the two are, multiplied."""
     left = _MAX_COMPARED
     for other in others:

@@ -130,9 +130,9 @@ class Catalog:
         self._by_server[server] = {}
         for new in (*entries, *renamed):
             self._by_server[new.server][new.tool] = self._by_name[new.name] = new
-        self._note_server(source)
+        self._index_server(source)
 
-    def _note_server(self, source: ToolSource) -> None:
+    def _index_server(self, source: ToolSource) -> None:
         name = source.server
         self._sources[name] = source
         self._casefolded.setdefault(name.casefold(), set()).add(name)

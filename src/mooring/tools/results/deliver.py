@@ -19,12 +19,12 @@ from mooring.tools.results.outcome import (
     Piece,
     count_bytes,
     count_lines,
+    cut_ends,
     describe_failure,
     find_budget,
     join_texts,
     select_texts,
     split_result,
-    take_ends,
 )
 from mooring.tools.results.store import ResultStore, StoredFile
 
@@ -66,16 +66,16 @@ class Delivery(Struct, frozen=True):
         # Most results are short texts, which need neither a file nor a thread.
         if not has_blobs and self._fits(select_texts(pieces), max_bytes):
             return replace(blank, parts=join_texts(parts))
-        return await asyncio.to_thread(self._keep_in_files, pieces, max_bytes, blank)
+        return await asyncio.to_thread(self._save_in_files, pieces, max_bytes, blank)
 
     def _fits(self, texts: list[str], max_bytes: int) -> bool:
         if count_bytes(texts) > max_bytes:
             return False
         return self.lines is None or count_lines(texts) <= self.lines
 
-    def _keep_in_files(self, pieces: list[Piece], max_bytes: int, blank: Outcome) -> Outcome:
+    def _save_in_files(self, pieces: list[Piece], max_bytes: int, blank: Outcome) -> Outcome:
         """Put into files what can't be given; the file is that of the whole text, if only a part is here."""
-        parts = [self._keep_blob(piece) if isinstance(piece, Blob) else piece for piece in pieces]
+        parts = [self._save_blob(piece) if isinstance(piece, Blob) else piece for piece in pieces]
         texts = select_texts(parts)
         if self._fits(texts, max_bytes):
             return replace(blank, parts=join_texts(parts))
@@ -85,9 +85,9 @@ class Delivery(Struct, frozen=True):
         file = cut.file.path if cut.file is not None else None
         return replace(blank, parts=(Text(preview), *media), file=file, excerpt=cut.excerpt)
 
-    def _keep_blob(self, blob: Blob) -> Text:
+    def _save_blob(self, blob: Blob) -> Text:
         try:
-            kept = self.store.keep_blob(blob.data, blob.kind)
+            kept = self.store.save_blob(blob.data, blob.kind)
         except FileError as error:
             return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
         except ValueError:
@@ -126,10 +126,10 @@ class CutText(Struct, frozen=True):
 
 def cut_texts(store: ResultStore, texts: list[str], max_bytes: int, max_lines: int | None) -> CutText:
     """Cut texts that are too long together, and keep the whole in a file. Blocks on the disk."""
-    head, tail = take_ends(texts, max_bytes, max_lines)
+    head, tail = cut_ends(texts, max_bytes, max_lines)
     file, trouble = None, ""
     try:
-        file = store.keep_text(_lines(texts))
+        file = store.save_text(_lines(texts))
     except FileError as error:
         trouble = f"The whole could not be kept: {error.reason}."
     whole = trouble if file is None else f"Shown in part; the whole is in {file.path}"

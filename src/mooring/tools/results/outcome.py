@@ -110,10 +110,10 @@ def count_lines(texts: Iterable[str]) -> int:
     return sum(text.count("\n") + 1 for text in texts)
 
 
-def take_ends(texts: Sequence[str], max_bytes: int, max_lines: int | None = None) -> tuple[str, str]:
+def cut_ends(texts: Sequence[str], max_bytes: int, max_lines: int | None = None) -> tuple[str, str]:
     """The beginning and the end of texts that are too long together: two thirds and one third of what may be shown."""
-    head = _take_head(texts, max_bytes * 2 // 3)
-    tail = _take_tail(texts, max_bytes // 3)
+    head = _cut_head(texts, max_bytes * 2 // 3)
+    tail = _cut_tail(texts, max_bytes // 3)
     if max_lines is None:
         return head, tail
     head_lines = head.split("\n")[: max_lines * 2 // 3]
@@ -140,20 +140,20 @@ def _count_bytes(text: str) -> int:
     return sum(len(text[at : at + _CHUNK].encode(errors="replace")) for at in range(0, len(text), _CHUNK))
 
 
-def _take_head(texts: Iterable[str], max_bytes: int) -> str:
+def _cut_head(texts: Iterable[str], max_bytes: int) -> str:
     # A character has at least one byte, so no more characters than bytes are needed of any text.
-    taken = _take_enough((text[:max_bytes] for text in texts), max_bytes)
+    taken = _cut_enough((text[:max_bytes] for text in texts), max_bytes)
     return "\n".join(taken).encode(errors="replace")[:max_bytes].decode(errors="ignore")
 
 
-def _take_tail(texts: Sequence[str], max_bytes: int) -> str:
+def _cut_tail(texts: Sequence[str], max_bytes: int) -> str:
     if max_bytes <= 0:
         return ""
-    taken = _take_enough((text[-max_bytes:] for text in reversed(texts)), max_bytes)
+    taken = _cut_enough((text[-max_bytes:] for text in reversed(texts)), max_bytes)
     return "\n".join(reversed(taken)).encode(errors="replace")[-max_bytes:].decode(errors="ignore")
 
 
-def _take_enough(texts: Iterable[str], characters: int) -> list[str]:
+def _cut_enough(texts: Iterable[str], characters: int) -> list[str]:
     """The first texts, until they have more characters than that."""
     taken: list[str] = []
     for text in texts:

@@ -58,13 +58,13 @@ class ResultStore:
         self._max_bytes = max_bytes
         self._max_age = max_age
 
-    def keep_text(self, texts: Iterable[str]) -> StoredFile:
+    def save_text(self, texts: Iterable[str]) -> StoredFile:
         """Keep a text that comes in pieces. Raises: FileError."""
-        return self._keep("txt", chain.from_iterable(map(_encode, texts)))
+        return self._save("txt", chain.from_iterable(map(_encode, texts)))
 
-    def keep_blob(self, data: str, kind: str | None) -> StoredFile:
+    def save_blob(self, data: str, kind: str | None) -> StoredFile:
         """Keep what was sent in Base64. Raises: FileError; ValueError if it isn't Base64."""
-        return self._keep(_EXTENSIONS.get(kind or "", "bin"), _decode(data))
+        return self._save(_EXTENSIONS.get(kind or "", "bin"), _decode(data))
 
     def read(self, id: str, offset: int, limit: int) -> Portion:
         """A part of a kept text from a byte on, never with a torn character.
@@ -87,7 +87,7 @@ class ResultStore:
         has_more = end < size and bool(data)
         return Portion(data.decode(errors="replace"), size, end if has_more else None)
 
-    def _keep(self, extension: str, chunks: Iterable[bytes]) -> StoredFile:
+    def _save(self, extension: str, chunks: Iterable[bytes]) -> StoredFile:
         id = token_hex(8)
         name = f"{id}.{extension}"
         path = os.path.join(self._folder, name)

@@ -159,12 +159,12 @@ class _Walk:
         steps = 0
         while self._waiting:
             steps += 1
-            self._take_step(*self._waiting.pop())
+            self._apply_step(*self._waiting.pop())
             if self._work > MAX_WORK or steps + len(self._waiting) > MAX_STEPS:
                 return None
         return ErrorCost(self._every, max(self._in_unions))
 
-    def _take_step(self, number: int, value: Any, union: int) -> None:
+    def _apply_step(self, number: int, value: Any, union: int) -> None:
         node = self._nodes[number]
         self._work += node.work + node.matching * _count_characters(value) // _CHARACTERS_PER_STATE
         cost = node.errors * (_COST_OF_ERROR + _COST_OF_VALUE * node.repeats + self._copy_cost(value))

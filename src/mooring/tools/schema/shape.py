@@ -64,7 +64,7 @@ class Shape:
             faces = chain.from_iterable(map(self._faces, schemas))
             found: dict[int, Any] = {}
             for face in islice(faces, _MAX_FACES):
-                found |= {id(schema): schema for schema in _take_step(face, step)}
+                found |= {id(schema): schema for schema in _follow_step(face, step)}
             schemas = list(found.values())
         return schemas
 
@@ -229,7 +229,7 @@ def _read_type_keyword(stated: Any) -> frozenset[str]:
     return named
 
 
-def _take_step(face: Mapping[str, Any], step: str | int) -> list[Any]:
+def _follow_step(face: Mapping[str, Any], step: str | int) -> list[Any]:
     """The schemas for one property, or one item, of the values of a schema."""
     if isinstance(step, int):
         return _schemas_of_item(face, step)

@@ -62,7 +62,7 @@ class AnswerStream:
         try:
             while piece := await body.read():
                 for event in self._events.feed(piece):
-                    brought_message |= self._take(event)
+                    brought_message |= self._receive(event)
                 if brought_message and not self._is_awaited():
                     await self._drain(body)
                     break
@@ -70,7 +70,7 @@ class AnswerStream:
             release(response)
         return brought_message
 
-    def _take(self, event: Event) -> bool:
+    def _receive(self, event: Event) -> bool:
         if event.kind == TOO_LARGE:
             raise TooLarge(self._server, self._limits.line)
         if not event.is_message:

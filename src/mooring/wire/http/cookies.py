@@ -56,7 +56,7 @@ class Cookies:
         for field in fields:
             cookie = _parse_cookie(field, url)
             if cookie is not None:
-                self._keep(cookie)
+                self._store(cookie)
         while len(self._kept) > MOST or self._size() > ROOM:
             oldest = next(iter(self._kept))
             del self._kept[oldest]
@@ -71,7 +71,7 @@ class Cookies:
             pairs.insert(0, self._own)
         return "; ".join(pairs)
 
-    def _keep(self, cookie: Cookie) -> None:
+    def _store(self, cookie: Cookie) -> None:
         key = cookie.name, cookie.path
         # Also where the new one is not kept: a cookie that is over is how a server deletes one.
         self._kept.pop(key, None)

@@ -182,16 +182,16 @@ class SseTransport:
     async def _read(self, stream: _Stream) -> None:
         cause = "it closed its stream"
         try:
-            self._take(stream.early)
+            self._receive(stream.early)
             while piece := await stream.body.read():
-                self._take(stream.events.feed(piece))
+                self._receive(stream.events.feed(piece))
         except ServerError as error:
             cause = str(error)
         if not self._closed:
             self.close()
             self._receiver.end(Ending(cause))
 
-    def _take(self, events: list[Event]) -> None:
+    def _receive(self, events: list[Event]) -> None:
         for event in events:
             if event.kind == TOO_LARGE:
                 # Only how it began was kept: an id at its end is not seen.

@@ -29,7 +29,7 @@ class Lines:
         if len(piece) > self._limit:
             lines = self._drop_oversized(lines)
         if rest:
-            self._keep(rest)
+            self._store(rest)
         return lines
 
     def end(self) -> list[bytes]:
@@ -37,7 +37,7 @@ class Lines:
         return self._complete(b"") if self._start else []
 
     def _complete(self, end: bytes) -> list[bytes]:
-        self._keep(end)
+        self._store(end)
         line = bytes(self._start)
         self._start.clear()
         if not self._skipping:
@@ -46,7 +46,7 @@ class Lines:
         self._lose(0, line)
         return []
 
-    def _keep(self, part: bytes) -> None:
+    def _store(self, part: bytes) -> None:
         """Keep a part of a line, or of one that is too long only its two ends."""
         self._start += part
         limit = 2 * ENDS if self._skipping else self._limit

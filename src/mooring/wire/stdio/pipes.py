@@ -234,14 +234,14 @@ class StdioTransport:
             chunk = b""
         if chunk:
             self._heard_since_write = True
-            self._take(chunk)
+            self._receive(chunk)
         else:
             self._loop.remove_reader(self._stdout)
             self._receiver.receive(self._lines.end())
             self._begin_farewell("it closed its output")
         return bool(chunk)
 
-    def _take(self, chunk: bytes) -> None:
+    def _receive(self, chunk: bytes) -> None:
         lines = self._lines.feed(chunk)
         if self._lines.lost:
             self._receive_with_losses(lines)
