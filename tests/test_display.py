@@ -17,7 +17,7 @@ from mooring.core.conversation.call import (
     CallProcessing,
     CallState,
     ConversationEvent,
-    Invocation,
+    ToolCall,
     ToolName,
     WatchNews,
     WatchUpdate,
@@ -88,8 +88,8 @@ ODD = ("Cc", "Cf", "Mn", "Mc", "Me", "Zs", "Zl", "Zp")
 """The categories of controls, marks and blanks."""
 
 
-def request(name: str = "mcp__files__read", **arguments: Any) -> Invocation:
-    return Invocation(CallId("1"), ToolName(name), arguments or {EVIL: EVIL}, EVIL, EVIL)
+def request(name: str = "mcp__files__read", **arguments: Any) -> ToolCall:
+    return ToolCall(CallId("1"), ToolName(name), arguments or {EVIL: EVIL}, EVIL, EVIL)
 
 
 EVENTS: list[Event] = [

@@ -77,8 +77,8 @@ if TYPE_CHECKING:
         CallProcessing,
         CallState,
         ConversationEvent,
-        Definition,
-        Invocation,
+        ToolCall,
+        ToolDefinition,
         WatchNews,
         WatchUpdate,
     )
@@ -189,8 +189,8 @@ if TYPE_CHECKING:
         Result,
     )
     from mooring.core.protocol.server_info import (
-        Hello,
         Implementation,
+        ServerInfo,
     )
     from mooring.core.protocol.tool import (
         Hints,
@@ -332,7 +332,6 @@ __all__ = [
     "ContinueTurn",
     "Conversation",
     "ConversationEvent",
-    "Definition",
     "Denied",
     "DeniedCall",
     "Disabled",
@@ -350,7 +349,6 @@ __all__ = [
     "HandshakeError",
     "HeldBack",
     "HeldTools",
-    "Hello",
     "Hints",
     "HistoryCompacted",
     "Host",
@@ -361,7 +359,6 @@ __all__ = [
     "Implementation",
     "InputMissing",
     "Inventory",
-    "Invocation",
     "Item",
     "Limits",
     "ListChanged",
@@ -433,6 +430,7 @@ __all__ = [
     "ServerDied",
     "ServerDisabled",
     "ServerError",
+    "ServerInfo",
     "Session",
     "Settings",
     "SpawnError",
@@ -455,6 +453,8 @@ __all__ = [
     "TokensUsed",
     "TooLarge",
     "Tool",
+    "ToolCall",
+    "ToolDefinition",
     "ToolFinished",
     "ToolScope",
     "ToolSelection",
@@ -503,13 +503,13 @@ _NAMES = {
     "auth.login": "LoginResult",
     "auth.renewal": "LogoutResult",
     "core.conversation.call": (
-        "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent Definition Invocation "
-        "WatchNews WatchUpdate"
+        "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent ToolCall "
+        "ToolDefinition WatchNews WatchUpdate"
     ),
     "core.definitions.config": "Broken Http Origin ServerConfig Stdio",
     "core.protocol.content": "Audio Block Embedded Image Other ResourceContents ResourceLink Text",
     "core.conversation.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
-    "core.protocol.server_info": "Hello Implementation",
+    "core.protocol.server_info": "Implementation ServerInfo",
     "core.protocol.limits": "Limits Timeout",
     "core.conversation.outcome": "Excerpt Outcome Part CallRefusal",
     "core.definitions.problem": "Problem",
@@ -553,7 +553,12 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 _OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Tool": "CatalogEntry"}
 
 
-_RENAMED = {"Registry": "Conversation"}
+_RENAMED = {
+    "Definition": "ToolDefinition",
+    "Hello": "ServerInfo",
+    "Invocation": "ToolCall",
+    "Registry": "Conversation",
+}
 """Old names, each with its new one: they work for one release, with a warning."""
 
 

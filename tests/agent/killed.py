@@ -35,7 +35,7 @@ from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyF
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.sessions.store import ResumedSession, SessionStore
 from mooring.agents.thread import AgentThread
-from mooring.core.conversation.call import CallChanged, CallProcessing, Invocation
+from mooring.core.conversation.call import CallChanged, CallProcessing, ToolCall
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.turn import TokenUsage, TurnInput
 from mooring.core.definitions.paths import Where
@@ -119,7 +119,7 @@ class Tools:
         assert id is not None
         await asyncio.sleep(0)
         self.thread.tell(
-            CallChanged(Invocation(id=id, server=None, tool=name, name=name, arguments={}), CallProcessing())
+            CallChanged(ToolCall(id=id, server=None, tool=name, name=name, arguments={}), CallProcessing())
         )
         log(RAN, id)
         await asyncio.sleep(0)

@@ -14,7 +14,7 @@ from mooring import settings
 from mooring.agents.history import Message, PersonMessage
 from mooring.agents.model import Model, ModelRequest, ReplyEvent, ReplyFinished
 from mooring.backends.api.choose import choose_model
-from mooring.core.conversation.call import Definition, ToolName
+from mooring.core.conversation.call import ToolDefinition, ToolName
 from mooring.core.protocol.content import Text
 from support import Home
 
@@ -33,10 +33,10 @@ MODELS = {
 }
 """A model of every provider that has a word, and of an endpoint that the settings name."""
 
-ADD = Definition(
+ADD = ToolDefinition(
     ToolName("add"), "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 )
-SUBTRACT = Definition(ToolName("subtract"), "Subtracts.", {"type": "object", "properties": {}})
+SUBTRACT = ToolDefinition(ToolName("subtract"), "Subtracts.", {"type": "object", "properties": {}})
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -73,7 +73,7 @@ async def opened_beside(home: Home, word: str, fake: FakeModel) -> AsyncIterator
         yield model
 
 
-def ask(*history: Message | str, system: str = "Be brief.", tools: tuple[Definition, ...] = ()) -> ModelRequest:
+def ask(*history: Message | str, system: str = "Be brief.", tools: tuple[ToolDefinition, ...] = ()) -> ModelRequest:
     messages = [PersonMessage((Text(text=part),)) if isinstance(part, str) else part for part in history]
     return ModelRequest(system, tuple(messages), tools)
 

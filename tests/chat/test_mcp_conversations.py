@@ -9,7 +9,7 @@ import pytest
 
 from mooring.chat import commands
 from mooring.chat.session import ChatSession
-from mooring.core.conversation.call import ConversationEvent, Definition
+from mooring.core.conversation.call import ConversationEvent, ToolDefinition
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, Permission, Question, Yes
 from mooring.core.conversation.verdict import CommandPermissions
@@ -62,10 +62,10 @@ class QuietFace:
     def show_call_event(self, event: ConversationEvent) -> None:
         pass
 
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
+    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:
         raise AssertionError("nothing is chosen here")
 
-    async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+    async def fill(self, tool: ToolDefinition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
         raise AssertionError("nothing is filled in here")
 
     async def fill_form(self, title: str, owner: str, schema: Mapping[str, Any]) -> dict[str, Any]:

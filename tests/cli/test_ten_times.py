@@ -7,7 +7,7 @@ import timeit
 import pytest
 from msgspec import Raw
 
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.tool import Listing, Offer, Tool
 from mooring.inventory.admit import admit
 from mooring.permissions.audit import log_path
@@ -23,7 +23,7 @@ def remember(home: Home, servers: int, tools: int) -> None:
     """Configure servers whose tools are remembered, so that nothing is started."""
     home.configure(**{f"server-{n}": {"command": "/bin/true", "args": [str(n)]} for n in range(servers)})
     listed = tuple(Tool(name=f"tool_{n}", description="Does things.", input_schema=SCHEMA) for n in range(tools))
-    offer = Offer(hello=Hello("2025-11-25"), era="handshake", at=time.time(), tools=Listing(listed))
+    offer = Offer(hello=ServerInfo("2025-11-25"), era="handshake", at=time.time(), tools=Listing(listed))
     cache = Cache(home.where)
     for approved in admit(home.inventory()).wanted.values():
         cache.put(cache.own_key(approved, home.where), offer)

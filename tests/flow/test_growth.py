@@ -14,7 +14,7 @@ from mooring.conversation.lookup import Lookup
 from mooring.conversation.options import ToolOptions
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.tool import Listing, Offer, Tool
 from mooring.inventory.admit import Admitted
 from mooring.settings import load
@@ -27,7 +27,7 @@ SCHEMA = Raw(b'{"type":"object"}')
 
 def offer(tools: int) -> Offer:
     listed = tuple(Tool(name=f"tool_{n}", input_schema=SCHEMA) for n in range(tools))
-    return Offer(hello=Hello("2025-11-25"), era="handshake", at=time.time(), tools=Listing(listed))
+    return Offer(hello=ServerInfo("2025-11-25"), era="handshake", at=time.time(), tools=Listing(listed))
 
 
 async def test_servers_used_one_after_another_leave_each_others_tools_alone(home: Home, tmp_path: Path) -> None:

@@ -6,9 +6,18 @@ import mooring
 from support import Home
 
 
-def test_a_registry_is_a_conversation_now() -> None:
-    with pytest.warns(DeprecationWarning, match=r"mooring\.Registry is now mooring\.Conversation"):
-        assert mooring.Registry is mooring.Conversation
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Definition", "ToolDefinition"),
+        ("Hello", "ServerInfo"),
+        ("Invocation", "ToolCall"),
+        ("Registry", "Conversation"),
+    ],
+)
+def test_an_old_name_is_the_new_one(old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"mooring\.{old} is now mooring\.{new}"):
+        assert getattr(mooring, old) is getattr(mooring, new)
 
 
 def test_a_name_that_never_was_is_still_unknown() -> None:

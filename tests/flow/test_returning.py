@@ -13,7 +13,7 @@ from mooring.agents.model import ModelRequest
 from mooring.core.conversation.question import Answer, No, Question
 from mooring.core.protocol.era import EraName
 from mooring.host.first_starts import follow_first_starts
-from mooring.host.served import open_client
+from mooring.host.gateway import open_client
 from support import DEMO, Actor, Home
 
 

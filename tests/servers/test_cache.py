@@ -25,7 +25,7 @@ from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, S
 from mooring.core.definitions.paths import Where
 from mooring.core.definitions.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
 from mooring.core.protocol.raw import ABSENT
-from mooring.core.protocol.server_info import Hello, Implementation
+from mooring.core.protocol.server_info import Implementation, ServerInfo
 from mooring.core.protocol.tool import (
     Argument,
     Execution,
@@ -51,7 +51,7 @@ PATIENCE = 100.0
 def offer(words: str = "one", *, ago: float = 1.0, tools: int = 1, size: int = 0) -> Offer:
     described = (f"{words} {number} {'x' * size}" for number in range(tools))
     listed = tuple(Tool(name=f"t{n}", input_schema=Raw(b"{}"), description=text) for n, text in enumerate(described))
-    return Offer(hello=Hello("2025-11-25"), era="handshake", at=time.time() - ago, tools=Listing(listed))
+    return Offer(hello=ServerInfo("2025-11-25"), era="handshake", at=time.time() - ago, tools=Listing(listed))
 
 
 def name(number: int) -> bytes:
@@ -130,7 +130,7 @@ arguments = st.lists(st.builds(Argument, texts, maybe, maybe, flags), max_size=2
 prompts = st.builds(Prompt, name=texts, arguments=st.none() | arguments, **named)
 offers = st.builds(
     Offer,
-    hello=st.builds(Hello, texts, objects, st.builds(Implementation, texts, texts, maybe, maybe), maybe),
+    hello=st.builds(ServerInfo, texts, objects, st.builds(Implementation, texts, texts, maybe, maybe), maybe),
     era=st.sampled_from(["handshake", "stateless"]),
     at=st.floats(1.0, OFFER_LIFE - HOUR).map(lambda ago: time.time() - ago),
     tools=listings(tools),

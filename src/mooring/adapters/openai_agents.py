@@ -6,7 +6,7 @@ Needs `mooring[openai-agents]`.
 from functools import partial
 from typing import Any
 
-from mooring import Conversation, Definition, Image, MooringError, Part, Text
+from mooring import Conversation, Image, MooringError, Part, Text, ToolDefinition
 from mooring.adapters import explain_import
 
 try:
@@ -41,7 +41,7 @@ class _FunctionTools:
         known = {tool.name for tool in self.tools}
         self.tools += [self._make_tool(found) for found in self._registry.definitions if found.name not in known]
 
-    def _make_tool(self, definition: Definition) -> FunctionTool:
+    def _make_tool(self, definition: ToolDefinition) -> FunctionTool:
         return FunctionTool(
             name=definition.name,
             description=definition.description,

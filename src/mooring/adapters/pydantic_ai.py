@@ -6,7 +6,8 @@ Needs `mooring[pydantic-ai]`.
 from base64 import b64decode
 from typing import Any, NoReturn
 
-from mooring import Answer, Conversation, Definition, No, Outcome, Part, Permission, Question, Text
+from mooring import Answer, Conversation, No, Outcome, Part, Permission, Question, Text
+from mooring import ToolDefinition as ModelToolDefinition
 from mooring.adapters import explain_import
 
 try:
@@ -52,7 +53,7 @@ class MooringToolset(AbstractToolset[Any]):
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         return {definition.name: self._make_tool(definition) for definition in self._tools.definitions}
 
-    def _make_tool(self, definition: Definition) -> ToolsetTool[Any]:
+    def _make_tool(self, definition: ModelToolDefinition) -> ToolsetTool[Any]:
         tool = ToolDefinition(
             name=definition.name,
             description=definition.description,

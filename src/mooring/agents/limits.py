@@ -8,7 +8,7 @@ from msgspec import DecodeError, json
 from mooring.agents.history import CallBlock, CallResult
 from mooring.agents.streak import normalize_arguments
 from mooring.agents.thread import AgentThread
-from mooring.core.conversation.call import CallChanged, CallFailed, CallId, CallPending, Definition, Invocation
+from mooring.core.conversation.call import CallChanged, CallFailed, CallId, CallPending, ToolCall, ToolDefinition
 from mooring.core.conversation.outcome import CallRefusal, Outcome
 from mooring.core.conversation.question import Allow, ContinueTurn, No, RepeatedCall, Yes
 from mooring.core.conversation.turn import EndOfTurn
@@ -117,7 +117,7 @@ def _read_arguments(call: CallBlock) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: Definition | None, reason: str) -> None:
+def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: ToolDefinition | None, reason: str) -> None:
     words = f"{_REFUSED} They said: {reason}" if reason else _REFUSED
     if tool is None:
         # The model gets its result; nobody else heard of a call to a tool that doesn't exist.
@@ -133,7 +133,7 @@ def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: Definition | No
         for_person=refusal,
         refusal=CallRefusal(refusal),
     )
-    invocation = Invocation(CallId(call.id), tool.name, _read_arguments(call), tool.server, tool.tool)
+    invocation = ToolCall(CallId(call.id), tool.name, _read_arguments(call), tool.server, tool.tool)
     thread.tell(CallChanged(invocation, CallPending()))
     thread.tell(CallChanged(invocation, CallFailed(outcome)))
 

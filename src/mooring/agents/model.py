@@ -6,7 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from mooring.agents.history import Message, ModelMessage, ReplyBlock
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.turn import TokenUsage
 
 
@@ -15,7 +15,7 @@ class ModelRequest(Struct, frozen=True):
 
     system: str
     messages: tuple[Message, ...]
-    tools: tuple[Definition, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
 
 
 class ReplyText(Struct, frozen=True):

@@ -11,7 +11,7 @@ from mooring.core.conversation.call import (
     CallFailed,
     CallPending,
     CallProcessing,
-    Invocation,
+    ToolCall,
 )
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Question, Yes
@@ -94,7 +94,7 @@ class TurnReporter:
         self.parent = parent
         """The id of the call that a sub-agent works for."""
         self._emit: EmitTurnEvent | None = None
-        self._open: dict[str, Invocation] = {}
+        self._open: dict[str, ToolCall] = {}
         self._denied: list[DeniedCall] = []
         self._questions = count(1)
 
@@ -230,7 +230,7 @@ class TurnReporter:
             case CallFailed(outcome, aborted):
                 self._finish(invocation, outcome, canceled=aborted)
 
-    def _start(self, invocation: Invocation) -> None:
+    def _start(self, invocation: ToolCall) -> None:
         if self._emit is None:
             return
         self._open[invocation.id] = invocation
@@ -244,7 +244,7 @@ class TurnReporter:
         )
         self._tell(started)
 
-    def _finish(self, invocation: Invocation, outcome: Outcome, *, canceled: bool = False) -> None:
+    def _finish(self, invocation: ToolCall, outcome: Outcome, *, canceled: bool = False) -> None:
         # One that was told to continue in the background has been told to its end already.
         if self._open.pop(invocation.id, None) is None:
             return
@@ -264,7 +264,7 @@ class TurnReporter:
         )
         self._tell(finished)
 
-    def _record_denied(self, invocation: Invocation | ToolFinished, outcome: Outcome) -> None:
+    def _record_denied(self, invocation: ToolCall | ToolFinished, outcome: Outcome) -> None:
         refusal = outcome.refusal
         if refusal is None:
             return

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput, TurnTools
 
 MAX_CHOICES = 8
@@ -20,10 +20,10 @@ LONGEST_REQUEST = 60
 class Person(Protocol):
     """Somebody who does what a model would do."""
 
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
+    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:
         """One of these tools; other words to search for; or `None` to stop."""
 
-    async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
+    async def fill(self, tool: ToolDefinition) -> Mapping[str, Any] | None:
         """The arguments of a call; `None` not to call it."""
 
 
@@ -73,8 +73,8 @@ class ManualBackend:
 
 
 async def choose_tool(
-    person: Person, tools: TurnTools, found: Sequence[Definition], say: Callable[[str], None], request: str = ""
-) -> Definition | None:
+    person: Person, tools: TurnTools, found: Sequence[ToolDefinition], say: Callable[[str], None], request: str = ""
+) -> ToolDefinition | None:
     """The tool that a person picks among those that were found, or by other words; `None` if they pick none."""
     while found:
         choice = await person.choose(found)

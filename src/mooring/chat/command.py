@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from mooring.chat.session import ChatSession
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import TurnInput
@@ -46,9 +46,9 @@ class CommandFace(Protocol):
 
     def show_outcome(self, outcome: Outcome) -> None: ...
 
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
+    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None: ...
 
-    async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None: ...
+    async def fill(self, tool: ToolDefinition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None: ...
 
     async def fill_form(
         self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None = None

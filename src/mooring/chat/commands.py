@@ -25,7 +25,7 @@ from mooring.chat.server_skills import (
     use_server_skill,
 )
 from mooring.chat.session import ChatSession
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.status import Connecting, Status
 from mooring.core.protocol.tool import Resource
 from mooring.core.text.suggestions import nearest
@@ -121,7 +121,7 @@ async def _call(chat: CommandFace, rest: str) -> None:
         await chat.conversation.registry.call(tool.name, arguments)
 
 
-async def _choose_tool(chat: CommandFace) -> Definition | None:
+async def _choose_tool(chat: CommandFace) -> ToolDefinition | None:
     registry = chat.conversation.registry
     names = list(registry.pairs)
     if not names:
@@ -132,7 +132,9 @@ async def _choose_tool(chat: CommandFace) -> Definition | None:
     return await choose_tool(chat, registry, found, lambda text: chat.say(safe_text(text)))
 
 
-async def _read_arguments(chat: CommandFace, tool: Definition, written: str, *, ask: bool) -> Mapping[str, Any] | None:
+async def _read_arguments(
+    chat: CommandFace, tool: ToolDefinition, written: str, *, ask: bool
+) -> Mapping[str, Any] | None:
     """The arguments that were typed, as words or as JSON; a form asks for those that are required and left out."""
     required = set(list_required(tool.schema))
     if not written:
@@ -143,7 +145,7 @@ async def _read_arguments(chat: CommandFace, tool: Definition, written: str, *, 
     return given
 
 
-def _parse_written(tool: Definition, written: str) -> dict[str, Any]:
+def _parse_written(tool: ToolDefinition, written: str) -> dict[str, Any]:
     if written.startswith("{"):
         return parse_arguments((), tool.schema, written)
     words = split_words(written)

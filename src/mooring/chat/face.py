@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mooring.core.conversation.call import ConversationEvent, Definition
+from mooring.core.conversation.call import ConversationEvent, ToolDefinition
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import TurnEvent
 
@@ -27,6 +27,6 @@ class Face(Protocol):
     def show_turn_event(self, event: TurnEvent) -> None:
         """Show what happens in a turn."""
 
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None: ...
+    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None: ...
 
-    async def fill(self, tool: Definition) -> Mapping[str, Any] | None: ...
+    async def fill(self, tool: ToolDefinition) -> Mapping[str, Any] | None: ...

@@ -16,7 +16,7 @@ from mooring.chat.face import Face
 from mooring.chat.news import ServerNews
 from mooring.chat.responder import ChatOptions, Responder, ResponderSetup, open_responder
 from mooring.chat.switches import ServerSwitches, explain_refusal
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.status import Failed, Status
 from mooring.core.conversation.turn import ServerStatus, TurnInput
@@ -243,7 +243,7 @@ class ChatSession:
 
     # --- tools and resources --------------------------------------------------------------------------------------
 
-    async def find_tool(self, name: str) -> Definition:
+    async def find_tool(self, name: str) -> ToolDefinition:
         """The tool of that name; a server that has not listed its tools yet is asked. Raises: as `Host.find`."""
         found = self.registry.find(name)
         if found is not None:

@@ -12,7 +12,7 @@ from mooring.cli.adhoc import make_setup, pop_permissions
 from mooring.cli.base import Globals, HintedUsageError, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.display.text import safe
-from mooring.host.shown import NameStyle
+from mooring.host.exposed_names import NameStyle
 from mooring.verbs.use.opening import Setup, open_for_clients
 from mooring.verbs.use.serve import Listening, ServeTerms, parse_address, serve_on_http, serve_on_stdio, wait_for_end
 

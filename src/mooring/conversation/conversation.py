@@ -35,8 +35,8 @@ from mooring.core.conversation.call import (
     CallProcessing,
     CallState,
     ConversationEvent,
-    Definition,
-    Invocation,
+    ToolCall,
+    ToolDefinition,
     ToolName,
 )
 from mooring.core.conversation.event import Event
@@ -172,7 +172,7 @@ class Conversation:
     # --- which tools there are ------------------------------------------------------------------------------------
 
     @property
-    def definitions(self) -> tuple[Definition, ...]:
+    def definitions(self) -> tuple[ToolDefinition, ...]:
         """What a model is shown now, in a stable order; a search adds to the end."""
         return self._tools.definitions
 
@@ -191,15 +191,15 @@ class Conversation:
         """What this conversation may use."""
         return self._options.scope
 
-    def find(self, name: str) -> Definition | None:
+    def find(self, name: str) -> ToolDefinition | None:
         """The tool that a name, or `server.tool`, means."""
         return self._tools.look_up(name)
 
-    def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[Definition, ...]:
+    def search(self, words: str, limit: int = DEFAULT_LIMIT) -> tuple[ToolDefinition, ...]:
         """The servers' tools that fit a request, best first."""
         return self._tools.search(words, limit)
 
-    def show(self, name: str) -> Definition:
+    def show(self, name: str) -> ToolDefinition:
         """Have a tool in `definitions` from now on, as if the model's own search had found it. Raises: UnknownTool."""
         return self._tools.show(name)
 
@@ -354,12 +354,12 @@ class Conversation:
         """How a call in the background ended; `None` if it hasn't, or ended too long ago."""
         return self._background.outcome(id)
 
-    def _report(self, request: Invocation, state: CallState) -> None:
+    def _report(self, request: ToolCall, state: CallState) -> None:
         self._tell(CallChanged(request, state))
 
     async def _run(
         self,
-        request: Invocation,
+        request: ToolCall,
         tool: ModelTool | None,
         parsed: Arguments | BadArguments,
         running: RunningCall,
@@ -384,7 +384,7 @@ class Conversation:
         return outcome
 
     async def _call_tool(
-        self, request: Invocation, tool: ModelTool, running: RunningCall, blank: Outcome, terms: "_CallTerms"
+        self, request: ToolCall, tool: ModelTool, running: RunningCall, blank: Outcome, terms: "_CallTerms"
     ) -> Outcome:
         self._tools.refuse_hidden(tool)
         arguments, notes = self._tools.fit_arguments(tool, request.arguments)
@@ -443,7 +443,7 @@ class Conversation:
         hints = tool.definition.annotations or Hints()
         return await self.calls.call_own_tool(tool.name, arguments, guarded, hints=hints, approved=approved)
 
-    def _report_broken(self, request: Invocation, blank: Outcome, error: BaseException) -> None:
+    def _report_broken(self, request: ToolCall, blank: Outcome, error: BaseException) -> None:
         """Report a cancelled call, or an agent's own tool that raised what no tool should."""
         aborted = isinstance(error, asyncio.CancelledError)
         words = "The call was aborted." if aborted else f"Error: {request.name} failed: {type(error).__name__}"
@@ -451,7 +451,7 @@ class Conversation:
         outcome = replace(blank, parts=(Text(words),), is_error=True)
         self._report(request, CallFailed(outcome, aborted))
 
-    def _leave_to_background(self, request: Invocation, running: RunningCall) -> Outcome:
+    def _leave_to_background(self, request: ToolCall, running: RunningCall) -> Outcome:
         self._background.calls[request.id] = running
         self._report(request, CallProcessing(background=True))
         words = "It goes on in the background. You will hear when it has ended"
@@ -466,15 +466,15 @@ class Conversation:
         ended = self._background.outcome(id)
         return None if ended is None else Result(ended.parts, ended.is_error)
 
-    def _make_invocation(self, name: str, tool: ModelTool | None, arguments: Arguments, id: str | None) -> Invocation:
+    def _make_invocation(self, name: str, tool: ModelTool | None, arguments: Arguments, id: str | None) -> ToolCall:
         number = next(self._numbers)
         key = CallId(id or f"call-{number}")
         if key in self._running or key in self._background.calls:
             # Two calls at the same time must not share an id, whatever the model sent.
             key = CallId(f"{key}-{number}")
         if tool is None:
-            return Invocation(key, ToolName(name), arguments)
-        return Invocation(key, tool.name, arguments, tool.server, tool.definition.name)
+            return ToolCall(key, ToolName(name), arguments)
+        return ToolCall(key, tool.name, arguments, tool.server, tool.definition.name)
 
 
 class _CallTerms(Struct, frozen=True):
@@ -508,7 +508,7 @@ def _guard_listener(tell: EventListener) -> EventListener:
     return tell_safely
 
 
-def _blank_outcome(request: Invocation, tool: ModelTool | None) -> Outcome:
+def _blank_outcome(request: ToolCall, tool: ModelTool | None) -> Outcome:
     """An outcome that says only what it is of."""
     origin = tool.origin if tool else ""
     return Outcome(server=request.server, tool=request.tool or request.name, origin=origin)

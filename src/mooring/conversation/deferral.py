@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mooring.conversation.calls import Calls
 from mooring.conversation.scope import ToolScope
 from mooring.conversation.tool import Arguments, BuiltinTool
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Pair
 from mooring.core.text.glob import literal
@@ -191,7 +191,7 @@ class Deferral:
 
 
 def make_search_tool(
-    calls: Calls, get_deferral: Callable[[], Deferral], define: Callable[[CatalogEntry], Definition]
+    calls: Calls, get_deferral: Callable[[], Deferral], define: Callable[[CatalogEntry], ToolDefinition]
 ) -> BuiltinTool:
     """The tool by which a model finds others; `define` says how it is shown one."""
 
@@ -215,7 +215,7 @@ def make_search_tool(
     )
 
 
-def _as_search_result(found: Definition) -> dict[str, Any]:
+def _as_search_result(found: ToolDefinition) -> dict[str, Any]:
     return {"name": found.name, "description": found.description, "inputSchema": found.schema}
 
 

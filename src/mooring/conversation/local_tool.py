@@ -10,7 +10,7 @@ from msgspec import Raw, Struct, ValidationError
 from mooring.conversation.function import make_schema
 from mooring.conversation.skills import ServerSkills
 from mooring.conversation.tool import Arguments, OnProgress, OnStart
-from mooring.core.conversation.call import CallId, Definition, ToolName
+from mooring.core.conversation.call import CallId, ToolDefinition, ToolName
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Text
@@ -33,7 +33,7 @@ class LocalCall(Struct, frozen=True):
     may_open: MayOpen
     call_tool: CallTool
     """Calls another tool of the conversation, which passes the gate by itself."""
-    find_tool: Callable[[str], Definition | None]
+    find_tool: Callable[[str], ToolDefinition | None]
     """The tool of the conversation that a name means."""
     skills: ServerSkills
 

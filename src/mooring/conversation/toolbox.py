@@ -11,7 +11,7 @@ from mooring.conversation.deferral import Deferral, Selections, make_search_tool
 from mooring.conversation.local_tool import LocalTool
 from mooring.conversation.options import ToolOptions
 from mooring.conversation.tool import Arguments, BuiltinTool, ModelTool, ServerTool
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.text.suggestions import nearest
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm, Repaired
@@ -55,7 +55,7 @@ class Toolbox:
         self._own_adapted = ProviderTools(options.provider, self._own)
         # Schemas may differ between two snapshots.
         self._own_forms: dict[str, ArgumentForm] = {}
-        self._defined: dict[str, Definition] = {}
+        self._defined: dict[str, ToolDefinition] = {}
 
     def use(self, options: ToolOptions) -> None:
         """Go by other options from now on."""
@@ -92,7 +92,7 @@ class Toolbox:
     # --- as a model sees them -------------------------------------------------------------------------------------
 
     @property
-    def definitions(self) -> tuple[Definition, ...]:
+    def definitions(self) -> tuple[ToolDefinition, ...]:
         """What a model is shown now, in a stable order; a search adds to the end."""
         self._follow()
         own = [tool for name, tool in self._own.items() if name == tool.name and _is_offered(tool)]
@@ -116,18 +116,18 @@ class Toolbox:
         self._follow()
         return self.deferral.loaded
 
-    def search(self, words: str, limit: int) -> tuple[Definition, ...]:
+    def search(self, words: str, limit: int) -> tuple[ToolDefinition, ...]:
         """The servers' tools that fit a request, best first."""
         self._follow()
         return tuple(map(self._define_entry, self.deferral.search(words, limit)))
 
-    def look_up(self, name: str) -> Definition | None:
+    def look_up(self, name: str) -> ToolDefinition | None:
         """The tool that a name, or `server.tool`, means."""
         self._follow()
         tool = self.find(name)
         return None if tool is None else self._define(tool)
 
-    def show(self, name: str) -> Definition:
+    def show(self, name: str) -> ToolDefinition:
         """Show a tool from now on. Raises: UnknownTool."""
         self._follow()
         tool = self.find(name)
@@ -136,12 +136,12 @@ class Toolbox:
         self.deferral.load([tool.name])
         return self._define(tool)
 
-    def _define(self, tool: ModelTool) -> Definition:
+    def _define(self, tool: ModelTool) -> ToolDefinition:
         if isinstance(tool, ServerTool):
             return self._define_entry(tool.entry)
         return self._own_adapted.define(tool.name, tool.definition)
 
-    def _define_entry(self, entry: CatalogEntry) -> Definition:
+    def _define_entry(self, entry: CatalogEntry) -> ToolDefinition:
         """A server's tool as the model is shown it: always the same object, as long as it is the same tool."""
         made = self._defined.get(entry.name)
         if made is None:

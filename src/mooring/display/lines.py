@@ -13,7 +13,7 @@ from mooring.core.conversation.call import (
     CallProcessing,
     CallState,
     ConversationEvent,
-    Invocation,
+    ToolCall,
     WatchNews,
     WatchUpdate,
     name_state,
@@ -173,7 +173,7 @@ def name_tool(name: str, known: Known) -> str:
     return safe(" / ".join(pair) if pair else name)
 
 
-def include_invocation(known: Known, invocation: Invocation | ToolFinished) -> Known:
+def include_invocation(known: Known, invocation: ToolCall | ToolFinished) -> Known:
     """The known names with that of an invocation, which holds its server and raw name itself."""
     if invocation.server is None:
         return known
@@ -192,7 +192,7 @@ def describe_conversation_event(event: ConversationEvent, known: Known) -> tuple
             return tuple(map(_describe_update, updates))
 
 
-def _describe_call(invocation: Invocation, state: CallState, known: Known) -> str:
+def _describe_call(invocation: ToolCall, state: CallState, known: Known) -> str:
     renderer = find_renderer(invocation.name, known)
     name = name_tool(invocation.name, include_invocation(known, invocation))
     title = renderer.title(invocation.arguments)

@@ -13,7 +13,7 @@ from mooring.auth.browser import is_page
 from mooring.core.conversation.question import Answer, Ask, ChangedIssuer, Form, Login, No, Question, Visit
 from mooring.display.text import safe
 from mooring.errors import NeedsLogin, RpcError
-from mooring.host.assembly import Assembly
+from mooring.host.runtime import HostRuntime
 from mooring.serve.asking import describe_visit
 from mooring.serve.upstream import ClientSide
 from mooring.servers.server import Server
@@ -28,13 +28,13 @@ _NOTHING: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 class ClientLogins:
     """The logins that one client was asked for. Their pages are shown to nobody else."""
 
-    def __init__(self, parts: Assembly, client: ClientSide, *, browser: bool) -> None:
+    def __init__(self, runtime: HostRuntime, client: ClientSide, *, browser: bool) -> None:
         """Without a `browser` that can come back to this machine, a code for another device is preferred."""
-        self._parts = parts
+        self._runtime = runtime
         self._client = client
         self._browser = browser
         self._pending: dict[tuple[Server, Ask], _PendingLogin] = {}
-        parts.login_listeners.add(self._on_login)
+        runtime.login_listeners.add(self._on_login)
 
     async def log_in(self, server: Server, error: NeedsLogin) -> None:
         """Have the person behind the current request log in. Whoever asks again meanwhile waits for the same login.
@@ -57,7 +57,7 @@ class ClientLogins:
         pending.outcome.result()
 
     async def close(self) -> None:
-        self._parts.login_listeners.discard(self._on_login)
+        self._runtime.login_listeners.discard(self._on_login)
         working = [pending.work for pending in self._pending.values()]
         for work in working:
             work.cancel()
@@ -79,11 +79,11 @@ class ClientLogins:
 
         await log_in(
             server,
-            self._parts.shared,
+            self._runtime.shared,
             ask=ask,
             # Of a server that refused one call, the rights for it; of one that wants a login, what it says there.
             scopes=error.scope.split() if error.status == 403 else (),
-            client_metadata_url=self._parts.settings["clientMetadataUrl"] or "",
+            client_metadata_url=self._runtime.settings["clientMetadataUrl"] or "",
             browser=self._browser,
             seconds=LOGIN_SECONDS,
         )
@@ -99,7 +99,7 @@ class ClientLogins:
             pending.fail(failure)
         else:
             pending.complete()
-            for listener in tuple(self._parts.login_listeners):
+            for listener in tuple(self._runtime.login_listeners):
                 listener(key[0])
 
     def _on_login(self, server: Server) -> None:

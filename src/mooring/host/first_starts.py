@@ -10,7 +10,7 @@ from mooring.core.conversation.status import NeedsInput
 from mooring.core.protocol.failure import Failure
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
-from mooring.host.assembly import Assembly
+from mooring.host.runtime import HostRuntime
 from mooring.servers.fleet import needs_listing
 from mooring.servers.server import Server
 
@@ -28,7 +28,7 @@ INSTALL_FACTOR: Final = 6
 
 def follow_first_starts(host: "Host", on_waiting: OnWaiting = lambda servers: None) -> "FirstStarts":
     """What has the turns of one conversation wait for servers whose tools were never seen."""
-    return FirstStarts(host._parts, on_waiting)
+    return FirstStarts(host._runtime, on_waiting)
 
 
 class FirstStarts:
@@ -38,8 +38,8 @@ class FirstStarts:
     those that need a login, an input or an approval. All of them are tried in the background.
     """
 
-    def __init__(self, parts: Assembly, on_waiting: OnWaiting) -> None:
-        self._parts = parts
+    def __init__(self, runtime: HostRuntime, on_waiting: OnWaiting) -> None:
+        self._runtime = runtime
         self._on_waiting = on_waiting
         self._met: WeakSet[Server] = WeakSet()
         self._first: WeakSet[Server] = WeakSet()
@@ -53,7 +53,7 @@ class FirstStarts:
 
     def begin(self) -> None:
         """Start every server whose tools have to be listed, without waiting for any."""
-        fleet = self._parts.fleet
+        fleet = self._runtime.fleet
         fleet.seek_missing()
         new = [server for server in fleet.servers.values() if server not in self._met]
         failures = fleet.find_failures(new, LATELY)
@@ -62,7 +62,7 @@ class FirstStarts:
 
     def _meet(self, server: Server, failure: Failure | None) -> None:
         self._met.add(server)
-        if server.error is not None and server.name in self._parts.guests.approved:
+        if server.error is not None and server.name in self._runtime.guests.approved:
             self._told.add(server)
         if not needs_listing(server):
             return
@@ -76,7 +76,7 @@ class FirstStarts:
 
     def _find_patience(self, server: Server) -> float:
         """For how many seconds a server is waited for."""
-        seconds: float = self._parts.settings["serverWait"]
+        seconds: float = self._runtime.settings["serverWait"]
         return seconds * INSTALL_FACTOR if server.may_install else seconds
 
     async def give_a_moment(self, seconds: float) -> None:
@@ -88,23 +88,23 @@ class FirstStarts:
 
         Each is waited for once. Canceling this ends the waiting alone; the servers go on connecting.
         """
-        await self._parts.catch_up()
+        await self._runtime.catch_up()
         self.begin()
         due, self._unwaited = self._unwaited, {}
         for server in await _wait_for_each(due, self._on_waiting):
             if due[server]:
-                self._parts.fleet.record_late(server, due[server])
+                self._runtime.fleet.record_late(server, due[server])
 
     async def finish(self) -> None:
         """Give first starts that are still under way as much time once more, so that their tools are remembered."""
-        current = self._parts.fleet.servers.values()
+        current = self._runtime.fleet.servers.values()
         due = {server: self._find_patience(server) for server in current if server in self._first}
         await _wait_for_each(due, self._on_waiting)
 
     def find_missing(self) -> dict[str, MooringError]:
         """The servers whose tools are still unknown, each with the reason; a `TimedOut` is one that still connects."""
         found = {}
-        for name, server in self._parts.fleet.servers.items():
+        for name, server in self._runtime.fleet.servers.items():
             if server in self._met and server not in self._told and server.offer is None:
                 found[name] = self._explain(server)
         return found

@@ -27,8 +27,8 @@ from mooring.core.protocol.result import Completion, FilledPrompt, Progress, Rea
 from mooring.display.tables import StatusTable
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
-from mooring.host.assembly import Assembly
 from mooring.host.options import HostOptions, Policy, check_rules, find_mode
+from mooring.host.runtime import HostRuntime
 from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.policy import Policy as CallPolicy
@@ -79,14 +79,14 @@ class Host:
         """Nothing is read before `async with`. Raises: ConfigError."""
         # A conversation of this host may have it open, whoever else reads files here.
         files.reserve_database(options.request.where.record)
-        self._assembly = Assembly(options)
+        self._own_runtime = HostRuntime(options)
         self._state: Literal["new", "open", "closed"] = "new"
-        self._parts = _make_stand_in(_NOT_OPEN)
+        self._runtime = _make_stand_in(_NOT_OPEN)
 
     def __repr__(self) -> str:
         if self._state != "open":
             return f"<Host, {'closed' if self._state == 'closed' else 'not open yet'}>"
-        lookup = self._parts.lookup
+        lookup = self._runtime.lookup
         servers = count_noun(len(lookup.servers), "server")
         tools = count_noun(len(lookup.catalog.entries), "tool")
         return f"<Host of {servers}, {tools}>"
@@ -97,11 +97,11 @@ class Host:
         # Before anything is awaited: two tasks may try at the same time.
         self._state = "open"
         try:
-            await self._assembly.open()
+            await self._own_runtime.open()
         except BaseException:
-            self._state, self._parts = "closed", _make_stand_in(_CLOSED)
+            self._state, self._runtime = "closed", _make_stand_in(_CLOSED)
             raise
-        self._parts = self._assembly
+        self._runtime = self._own_runtime
         return self
 
     async def __aexit__(
@@ -113,50 +113,50 @@ class Host:
         """Close everything, in order: what is watched, all servers at the same time, the guard, then the files."""
         # Until this is done the host stays open, so that a second `close` can finish what a cancellation broke off.
         if self._state == "open":
-            await self._parts.close()
-            self._state, self._parts = "closed", _make_stand_in(_CLOSED)
+            await self._runtime.close()
+            self._state, self._runtime = "closed", _make_stand_in(_CLOSED)
 
     # --- what there is --------------------------------------------------------------------------------------------
 
     @property
     def settings(self) -> Settings:
         """The settings in force."""
-        return self._parts.settings
+        return self._runtime.settings
 
     @property
     def where(self) -> Where:
         """The folders that it uses."""
-        return self._parts.options.request.where
+        return self._runtime.options.request.where
 
     @property
     def guard(self) -> Guard:
         """Starts programs beside the servers, and ends them with the host. Raises: MooringError on Windows."""
-        return self._parts.shared.guard
+        return self._runtime.shared.guard
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the configuration."""
-        return self._parts.problems
+        return self._runtime.problems
 
     @property
     def troubles(self) -> tuple[Problem, ...]:
         """What went wrong beside the work itself since the host was opened; all of it once the host is closed."""
-        return self._assembly.troubles if self._state == "closed" else self._parts.troubles
+        return self._own_runtime.troubles if self._state == "closed" else self._runtime.troubles
 
     @property
     def servers(self) -> Mapping[str, Server]:
         """Every server that may be started, by name; two names whose definitions say the same lead to one server."""
-        return self._parts.lookup.servers
+        return self._runtime.lookup.servers
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool that is known now, in a stable order; what `ready` adds later is announced by an event."""
-        return self._parts.lookup.tools
+        return self._runtime.lookup.tools
 
     @property
     def tools_by_server(self) -> Mapping[str, Mapping[str, Tool]]:
         """The tools by server, then by the name that the server gave them. A change costs no more than its server."""
-        return self._parts.lookup.tools_by_server
+        return self._runtime.lookup.tools_by_server
 
     @property
     def instructions(self) -> str:
@@ -171,9 +171,9 @@ class Host:
         """The same, with those of servers that `bring` added for one agent."""
         from mooring.host.instructions import join_instructions  # lazy: a program without a model needs none
 
-        held, is_hidden, guests = self.held(), self._parts.guests.is_hidden, frozenset(guests)
+        held, is_hidden, guests = self.held(), self._runtime.guests.is_hidden, frozenset(guests)
         texts: dict[str, str] = {}
-        for name, server in self._parts.fleet.servers.items():
+        for name, server in self._runtime.fleet.servers.items():
             if name not in held and not is_hidden(name, guests) and server.instructions.strip():
                 texts[name] = server.instructions
         return join_instructions(texts)
@@ -181,29 +181,29 @@ class Host:
     @property
     def viewpoint(self) -> Viewpoint:
         """The machine and the folder that it was opened for."""
-        return self._parts.options.request
+        return self._runtime.options.request
 
     def status(self) -> dict[str, Status]:
         """The status of every configured server, including those that may not be started."""
         statuses = {name: server.status for name, server in self.servers.items()}
-        statuses |= {name: refused.status for name, refused in self._parts.lookup.refused.items()}
+        statuses |= {name: refused.status for name, refused in self._runtime.lookup.refused.items()}
         return StatusTable(statuses)
 
     @property
     def refused(self) -> Mapping[str, NotAdmitted]:
         """Every configured server that may not be started, and why."""
-        return self._parts.lookup.refused
+        return self._runtime.lookup.refused
 
     def call_policy(self, conversation: Conversation | None = None) -> CallPolicy:
         """The rules and the mode that decide about calls now, in a conversation or outside of all."""
         permissions = None
         if conversation is not None:
-            permissions = self._parts.conversations[conversation]()
-        return (permissions or self._parts.permissions.own).gate.policy
+            permissions = self._runtime.conversations[conversation]()
+        return (permissions or self._runtime.permissions.own).gate.policy
 
     def events(self) -> AsyncIterator[Event]:
         """What changes from now on, until the host closes; the host itself always has the current state."""
-        return self._parts.feed.listen()
+        return self._runtime.feed.listen()
 
     async def ready(
         self,
@@ -219,16 +219,16 @@ class Host:
         connecting in the background. With `servers`, only those are connected, and the person is asked for what they
         lack. A server that failed less than `trusted` seconds ago, in this process or another, is not tried again.
         """
-        fleet, seconds = self._parts.fleet, find_seconds(timeout)
+        fleet, seconds = self._runtime.fleet, find_seconds(timeout)
         if servers is not None:
             named = {await self.admit(name) for name in servers}
             return await fleet.ready(named, seconds, refresh=refresh, trusted=trusted)
         errors = await fleet.ready(fleet.servers.values(), seconds, refresh=refresh, trusted=trusted)
-        return dict(sorted({**self._parts.lookup.unusable, **errors}.items()))
+        return dict(sorted({**self._runtime.lookup.unusable, **errors}.items()))
 
     def lately_failed(self, seconds: float) -> dict[str, ServerError]:
         """Errors of servers with unknown tools that failed less than `seconds` ago, in this or another process."""
-        fleet = self._parts.fleet
+        fleet = self._runtime.fleet
         return fleet.lately_failed(filter(needs_listing, fleet.servers.values()), seconds)
 
     # --- using it -------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ class Host:
         """
         # Not a coroutine itself: one more for each call would be measurable.
         extras = NO_METADATA if meta is None and headers is None else make_extras(meta, headers)
-        return self._parts.calls.call(name, arguments, timeout, on_progress, on_start, False, extras)
+        return self._runtime.calls.call(name, arguments, timeout, on_progress, on_start, False, extras)
 
     async def find(
         self, name: str | tuple[str, str], timeout: float | Timeout | None = None, *, trusted: float = 0.0
@@ -271,17 +271,17 @@ class Host:
         ago.
         """
         seconds = find_seconds(timeout)
-        return await self._parts.calls.find(name, inf if seconds is None else seconds, trusted=trusted)
+        return await self._runtime.calls.find(name, inf if seconds is None else seconds, trusted=trusted)
 
     def record_held(self, error: HeldBack) -> None:
         """Record that a tool would have been called, but is held back. `call` does this itself, `find` does not."""
-        self._parts.calls.record_held(error)
+        self._runtime.calls.record_held(error)
 
     async def admit(self, name: str) -> Server:
         """The server of that name, which is about to be used: the person is asked for the approval and the inputs
         that it lacks. Raises: as `server`; InputMissing.
         """
-        server = await self._parts.consent.retry(lambda: self._parts.lookup.find_approved_server(name))
+        server = await self._runtime.consent.retry(lambda: self._runtime.lookup.find_approved_server(name))
         await server.ask_inputs()
         return server
 
@@ -290,44 +290,44 @@ class Host:
 
         Raises: UnknownServer, ServerDisabled, NotApproved; ConfigError if its definition is invalid.
         """
-        return self._parts.lookup.server(name)
+        return self._runtime.lookup.server(name)
 
     def find_name(self, name: str) -> str:
         """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
-        return self._parts.lookup.find_name(name)
+        return self._runtime.lookup.find_name(name)
 
     def find_configured_name(self, name: str) -> str:
         """The configured name that is meant, as `find_name`, even if it may not be started. Raises: UnknownServer."""
-        return self._parts.lookup.find_configured_name(name)
+        return self._runtime.lookup.find_configured_name(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, ignoring case, even if it may not be started.
 
         Raises: UnknownServer.
         """
-        return self._parts.lookup.definition(name)
+        return self._runtime.lookup.definition(name)
 
     async def resources(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The resources of a server, or of all that can be reached and are not denied.
 
         Raises: for one, as `server`; Denied; ServerError.
         """
-        return await self._ask(server, self._parts.own.resources, server, timeout=timeout)
+        return await self._ask(server, self._runtime.own.resources, server, timeout=timeout)
 
     async def templates(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._ask(server, self._parts.own.templates, server, timeout=timeout)
+        return await self._ask(server, self._runtime.own.templates, server, timeout=timeout)
 
     async def prompts(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._ask(server, self._parts.own.prompts, server, timeout=timeout)
+        return await self._ask(server, self._runtime.own.prompts, server, timeout=timeout)
 
     async def read(self, server: str, uri: str, *, timeout: float | Timeout | None = None) -> Reading:
         """The content of a resource. An address that no list of its server names has to be permitted.
 
         Raises: as `server`; Denied; ServerError.
         """
-        return await self._ask(server, self._parts.own.read, server, uri, timeout=timeout)
+        return await self._ask(server, self._runtime.own.read, server, uri, timeout=timeout)
 
     async def prompt(
         self,
@@ -338,7 +338,7 @@ class Host:
         timeout: float | Timeout | None = None,
     ) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
-        return await self._ask(server, self._parts.own.prompt, server, name, arguments, timeout=timeout)
+        return await self._ask(server, self._runtime.own.prompt, server, name, arguments, timeout=timeout)
 
     async def complete(
         self,
@@ -351,7 +351,7 @@ class Host:
         timeout: float | Timeout | None = None,
     ) -> Completion:
         """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; Denied; ServerError."""
-        complete = self._parts.own.complete
+        complete = self._runtime.own.complete
         return await self._ask(server, complete, server, ref, argument, value, context, timeout=timeout)
 
     async def _ask(
@@ -377,7 +377,7 @@ class Host:
 
     def search(self, words: str, limit: int = 5) -> list[Tool]:
         """The tools that fit a request, best first; see `learn`."""
-        return self._parts.lookup.catalog.search(words, limit)
+        return self._runtime.lookup.catalog.search(words, limit)
 
     async def learn(self, words: str = "", timeout: float | Timeout = 60.0) -> str:
         """Wait until searches go by what tools mean, if `mooring[search]` is installed; or return why not yet.
@@ -385,7 +385,7 @@ class Host:
         Meanings are computed once for each tool, in the background, beginning with the first search at the latest. With
         `words`, they are waited for only if a search for these words needs them.
         """
-        index, meaning = self._parts.lookup.catalog.index, self._parts.load_meaning()
+        index, meaning = self._runtime.lookup.catalog.index, self._runtime.load_meaning()
         if index.sense is None or meaning is None:
             return ""
         if words:
@@ -450,7 +450,7 @@ class Host:
         from mooring.host.toolset import make_conversation  # lazy: a program without a model needs none of it
 
         return make_conversation(
-            self._parts,
+            self._runtime,
             ask=ask and check_ask(ask),
             mode=find_mode(policy),
             rules=check_rules(rules),
@@ -483,7 +483,7 @@ class Host:
     def held(self) -> dict[str, HeldTools]:
         """What is held back, by server, because it differs from what was approved: tools, and how to use them."""
         found = {
-            name: self._parts.permissions.pins.find_held(self.approved(name), server.tools, server.instructions)
+            name: self._runtime.permissions.pins.find_held(self.approved(name), server.tools, server.instructions)
             for name, server in self.servers.items()
         }
         return {name: held for name, held in found.items() if held}
@@ -493,42 +493,42 @@ class Host:
 
         Raises: UnknownServer; ConfigError if it needs no approval, or cannot be used; FileError.
         """
-        return await self._parts.consent.ask_about_server(server, anew=True)
+        return await self._runtime.consent.ask_about_server(server, anew=True)
 
     async def ask_about_tools(self, server: str) -> bool:
         """Ask the person about the tools of a server that are held back; whether all of them may be called now.
 
         Raises: as `server`; FileError.
         """
-        return await self._parts.consent.ask_about_tools(self.find_name(server))
+        return await self._runtime.consent.ask_about_tools(self.find_name(server))
 
     def approved(self, server: str) -> Approved:
         """What was approved under a name. Raises: as `server`."""
-        return self._parts.lookup.find_approved(server)
+        return self._runtime.lookup.find_approved(server)
 
     def approve(self, server: str, held: HeldTools) -> None:
         """Approve tools as they were shown. Raises: as `server`; FileError."""
-        self._parts.permissions.pins.approve(self.approved(server), held)
-        self._parts.lookup.invalidate(self.server(server).name)
+        self._runtime.permissions.pins.approve(self.approved(server), held)
+        self._runtime.lookup.invalidate(self.server(server).name)
 
     def switch_pinning(self, server: str, *, off: bool) -> None:
         """Turn pinning off for a server, or on again. Raises: as `server`; FileError."""
-        self._parts.permissions.pins.switch(self.approved(server), off=off)
-        self._parts.lookup.invalidate()
+        self._runtime.permissions.pins.switch(self.approved(server), off=off)
+        self._runtime.lookup.invalidate()
 
     # --- watching -------------------------------------------------------------------------------------------------
 
     @property
     def watches(self) -> tuple[Watch, ...]:
         """Everything that is watched now; see `subscribe` and `poll`."""
-        return self._parts.watches.all
+        return self._runtime.watches.all
 
     async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
         """Announce through `events` when a resource changes; it is permitted as `read` is, now and each time.
 
         Raises: as `server`; Denied; ConfigError; ServerError.
         """
-        return await self._parts.own.subscribe(server, uri, reason=reason)
+        return await self._runtime.own.subscribe(server, uri, reason=reason)
 
     async def poll(
         self,
@@ -547,12 +547,12 @@ class Host:
 
         Raises: ConfigError; as `call`.
         """
-        poll = self._parts.own.poll
+        poll = self._runtime.own.poll
         return await poll(server, uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason)
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; return whether there was one."""
-        return await self._parts.own.unsubscribe(id, server=server, target=target)
+        return await self._runtime.own.unsubscribe(id, server=server, target=target)
 
     # --- changing it ----------------------------------------------------------------------------------------------
 
@@ -561,21 +561,21 @@ class Host:
 
         Raises: ConfigError if `servers` is invalid.
         """
-        await self._parts.apply(servers)
+        await self._runtime.apply(servers)
 
     def bring(self, servers: Mapping[str, Approved]) -> AbstractAsyncContextManager[tuple[str, ...]]:
         """Add servers for one agent, and end them with it. No conversation has their tools but those that name them.
 
         Gives their names. One whose name is taken by another server is left out.
         """
-        return self._parts.bring(servers)
+        return self._runtime.bring(servers)
 
     async def reload(self, server: str | None = None) -> None:
         """Read the configuration again; with a name, only restart that server. Raises: as `server`."""
         if server is None:
-            await self._parts.reload()
+            await self._runtime.reload()
         else:
-            self._parts.shared.secrets.forget()
+            self._runtime.shared.secrets.forget()
             await self.server(server).restart()
 
     async def login(
@@ -595,7 +595,7 @@ class Host:
 
         return await log_in(
             await self.admit(server),
-            self._parts.shared,
+            self._runtime.shared,
             scopes=tuple(scopes),
             client_metadata_url=self.settings["clientMetadataUrl"] or "",
             browser=browser,
@@ -606,7 +606,7 @@ class Host:
         """Revoke the login of a server, and remove it. Raises: as `server`; ConfigError."""
         from mooring.host.logins import log_out
 
-        return await log_out(await self.admit(server), self._parts.shared)
+        return await log_out(await self.admit(server), self._runtime.shared)
 
     def forget(self, server: str) -> None:
         """Forget what a server offered: it lists it again, if it is connected now, else when it is.
@@ -614,8 +614,8 @@ class Host:
         Raises: as `server`.
         """
         found = self.server(server)
-        self._parts.fleet.forget(found)
-        self._parts.lookup.invalidate(found.name)
+        self._runtime.fleet.forget(found)
+        self._runtime.lookup.invalidate(found.name)
 
 
 class _StandIn:
@@ -628,5 +628,5 @@ class _StandIn:
         raise ConfigError(self._message)
 
 
-def _make_stand_in(message: str) -> Assembly:
-    return cast(Assembly, _StandIn(message))
+def _make_stand_in(message: str) -> HostRuntime:
+    return cast(HostRuntime, _StandIn(message))

@@ -17,7 +17,7 @@ from mooring.conversation.resource_tools import ResourceLinks
 from mooring.core.protocol.content import Block, Other, ResourceLink
 from mooring.core.protocol.raw import PARTS, read_parts
 from mooring.core.protocol.result import FilledPrompt, Result
-from mooring.host.shown import qualify_address, split_address
+from mooring.host.exposed_names import qualify_address, split_address
 
 _SEAL_BYTES: Final = 15
 _SEAL: Final = "~"

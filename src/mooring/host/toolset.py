@@ -16,7 +16,7 @@ from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Mode, Rule
 from mooring.core.protocol.limits import UNHURRIED
 from mooring.errors import ConfigError
-from mooring.host.assembly import Assembly
+from mooring.host.runtime import HostRuntime
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.settings import Settings
 from mooring.tools.results.outcome import Media
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def make_conversation(
-    parts: Assembly,
+    runtime: HostRuntime,
     *,
     ask: Ask | None,
     mode: Mode | None,
@@ -51,12 +51,12 @@ def make_conversation(
     tell: EventListener | None,
 ) -> Conversation:
     """See `Host.conversation`. Raises: ConfigError if an option is invalid, or a name is taken."""
-    settings = parts.settings
+    settings = runtime.settings
     options = ToolOptions(
         own=own,
         provider=_check_provider(provider),
         budget=_find_budget(budget, settings, own),
-        always=(*_list_always_loaded(parts), *always),
+        always=(*_list_always_loaded(runtime), *always),
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
         within=within,
@@ -68,20 +68,20 @@ def make_conversation(
         background_after=None,
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
-    permissions = _share_permissions(parts, part_of, ask, rules) or parts.permissions.begin(ask, mode, rules)
-    return _open_conversation(parts, permissions, ask, options, frozenset(guests), more, tell)
+    permissions = _share_permissions(runtime, part_of, ask, rules) or runtime.permissions.begin(ask, mode, rules)
+    return _open_conversation(runtime, permissions, ask, options, frozenset(guests), more, tell)
 
 
 def _share_permissions(
-    parts: Assembly, part_of: Conversation | None, ask: Ask | None, rules: Iterable[Rule]
+    runtime: HostRuntime, part_of: Conversation | None, ask: Ask | None, rules: Iterable[Rule]
 ) -> ConversationPermissions | None:
     """The permissions of a part of a conversation: its rules and its answers, with an `ask` of their own."""
-    permissions = None if part_of is None else parts.conversations[part_of]()
+    permissions = None if part_of is None else runtime.conversations[part_of]()
     return None if permissions is None else permissions.share(ask, rules)
 
 
 def _open_conversation(
-    parts: Assembly,
+    runtime: HostRuntime,
     permissions: ConversationPermissions,
     ask: Ask | None,
     options: ToolOptions,
@@ -91,30 +91,30 @@ def _open_conversation(
 ) -> Conversation:
     # A call that may go on in the background is not ended by silence.
     timeout = None if options.background_after is None else UNHURRIED
-    lookup = parts.lookup
+    lookup = runtime.lookup
     conversation = Conversation(
-        parts.make_requests(permissions, ask or parts.shared.ask, timeout),
+        runtime.make_requests(permissions, ask or runtime.shared.ask, timeout),
         lookup,
-        parts.feed.listen,
-        parts.guests.list_visible(lambda: lookup.tools, guests),
-        ResultStore(parts.results),
+        runtime.feed.listen,
+        runtime.guests.list_visible(lambda: lookup.tools, guests),
+        ResultStore(runtime.results),
         options,
         more=more,
         tell=tell or _tell_nobody,
-        selections=parts.selections,
-        is_hidden=lambda server: parts.guests.is_hidden(server, guests),
+        selections=runtime.selections,
+        is_hidden=lambda server: runtime.guests.is_hidden(server, guests),
     )
-    parts.conversations[conversation] = ref(permissions)
+    runtime.conversations[conversation] = ref(permissions)
     if options.follow:
-        parts.fleet.seek_missing()
+        runtime.fleet.seek_missing()
     return conversation
 
 
-def _list_always_loaded(parts: Assembly) -> list[str]:
+def _list_always_loaded(runtime: HostRuntime) -> list[str]:
     """Globs over the tools that are always shown, by the servers' entries or by the settings."""
-    servers = parts.fleet.servers.items()
+    servers = runtime.fleet.servers.items()
     whole = [glob_for_server(name) for name, server in servers if server.config.always_load]
-    return [*whole, *parts.settings["alwaysLoad"]]
+    return [*whole, *runtime.settings["alwaysLoad"]]
 
 
 def _check_provider(provider: "Provider | None") -> "Provider | None":

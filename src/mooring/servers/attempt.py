@@ -15,7 +15,7 @@ from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import LogMessage, Progress, Result
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.tool import Offer
 from mooring.core.text.secret import redact, redact_data, redact_error
 from mooring.errors import ConfigError, HttpError, NeedsLogin, ServerError
@@ -114,7 +114,7 @@ def _redact_hello(session: Session, secrets: Sequence[str]) -> None:
     hello = msgspec.to_builtins(session.hello)
     clean = redact_data(hello, secrets)
     if clean != hello:
-        session.hello = msgspec.convert(clean, Hello)
+        session.hello = msgspec.convert(clean, ServerInfo)
 
 
 def suggest_login(error: ServerError, endpoint: Endpoint) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct, json
 
-from mooring.core.conversation.call import Definition, ToolName
+from mooring.core.conversation.call import ToolDefinition, ToolName
 from mooring.core.protocol.tool import Tool
 from mooring.errors import ProtocolError
 from mooring.tools.schema.naming import TOOL_NAMES, choose_names
@@ -58,7 +58,7 @@ class ProviderTools:
         """The tool that a name means which the provider was given."""
         return self._meant.get(shown, shown)
 
-    def define(self, name: str, tool: Tool, server: str | None = None) -> Definition:
+    def define(self, name: str, tool: Tool, server: str | None = None) -> ToolDefinition:
         """A tool as a model is shown it. The schema is the caller's own, to change as they like."""
         if self._provider is None:
             return _define(name, tool, server, tool.description or tool.title or "", read_schema(tool))
@@ -105,12 +105,12 @@ def read_schema(tool: Tool) -> dict[str, Any]:
 
 def _define(
     name: str, tool: Tool, server: str | None, description: str, schema: dict[str, Any], strict: bool = False
-) -> Definition:
+) -> ToolDefinition:
     try:
         output_schema = tool.result_schema
     except ProtocolError:
         output_schema = None
-    return Definition(
+    return ToolDefinition(
         ToolName(name), description, schema, server, tool.name, tool.title, tool.annotations, output_schema, strict
     )
 

@@ -25,7 +25,7 @@ from tests.support import Home
 from mooring.chat.responder import ChatOptions
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import PROGRAMS, ProgramName, ServersWay
-from mooring.core.conversation.call import ConversationEvent, Definition
+from mooring.core.conversation.call import ConversationEvent, ToolDefinition
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Permission, Question
 from mooring.core.conversation.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent
 from mooring.core.conversation.verdict import CommandPermissions
@@ -76,10 +76,10 @@ class Person:
     def show_turn_event(self, event: TurnEvent) -> None:
         self.events.append(event)
 
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
+    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:
         raise AssertionError("an agent picks its tools itself")
 
-    async def fill(self, tool: Definition) -> Mapping[str, Any] | None:
+    async def fill(self, tool: ToolDefinition) -> Mapping[str, Any] | None:
         raise AssertionError("an agent fills in its tools itself")
 
 

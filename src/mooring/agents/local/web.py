@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.page import FetchedPage, PageFetcher, parse_web_address
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.result import Result
@@ -210,7 +210,7 @@ class WebSearchTool(LocalTool):
         return outcome.result or Result(outcome.parts, outcome.is_error)
 
 
-def _make_arguments(tool: Definition, arguments: WebSearchArguments) -> Mapping[str, Any]:
+def _make_arguments(tool: ToolDefinition, arguments: WebSearchArguments) -> Mapping[str, Any]:
     properties = tool.schema.get("properties")
     known = properties if isinstance(properties, Mapping) else {}
     name = _find_query_name(tool, known)
@@ -220,7 +220,7 @@ def _make_arguments(tool: Definition, arguments: WebSearchArguments) -> Mapping[
     return {name: words}
 
 
-def _find_query_name(tool: Definition, properties: Mapping[str, Any]) -> str:
+def _find_query_name(tool: ToolDefinition, properties: Mapping[str, Any]) -> str:
     """The argument that takes the words: by its name, or because there is no other that has to be given."""
     named = [name for name in _QUERY_NAMES if name in properties]
     if named:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from pydantic_ai import messages as library
 from pydantic_ai.models import ModelRequestParameters
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.tools import ToolDefinition as LibraryTool
 
 from mooring.agents.history import (
     CallBlock,
@@ -23,7 +23,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import ModelRequest
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.display.text import describe_base64_size
@@ -60,8 +60,8 @@ def make_parameters(
     )
 
 
-def _make_tool(definition: Definition, adapt_schema: Callable[[Mapping[str, Any]], dict[str, Any]]) -> ToolDefinition:
-    return ToolDefinition(
+def _make_tool(definition: ToolDefinition, adapt_schema: Callable[[Mapping[str, Any]], dict[str, Any]]) -> LibraryTool:
+    return LibraryTool(
         name=definition.name,
         description=definition.description,
         parameters_json_schema=adapt_schema(definition.schema),

@@ -11,7 +11,6 @@ from msgspec import Struct, to_builtins
 
 from mooring.agents.streak import CallStreak, ask_once, mention_repetition, normalize_arguments
 from mooring.backends.bridge.decisions import CallDecision, CallDecisions
-from mooring.backends.bridge.grants import CallGrants
 from mooring.backends.bridge.names import LONGEST, AgentNames, find_written_tool
 from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
 from mooring.backends.bridge.own_tools import ActReport, OwnTools
@@ -29,10 +28,11 @@ from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.server_info import Implementation
 from mooring.display.text import count_noun, safe
 from mooring.errors import Denied, MooringError
+from mooring.host.gateway_server import BEAT_SECONDS, GatewayServer, keep_waiting
 from mooring.host.handover import HandedServers
 from mooring.host.host import Host
 from mooring.host.options import Policy
-from mooring.host.served_server import BEAT_SECONDS, ServedServer, keep_waiting
+from mooring.host.preapprovals import Preapprovals
 from mooring.permissions.policy import find_strictest
 from mooring.serve.caller import ServeOptions
 from mooring.serve.upstream import ClientSide
@@ -154,7 +154,7 @@ class AgentBridge:
         self._site = site
         self._program = program
         self._names = AgentNames(program.reserved)
-        self._grants = CallGrants()
+        self._preapprovals = Preapprovals()
         self._streak = CallStreak()
         self._decisions = CallDecisions()
         self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard, program, host.settings)
@@ -238,8 +238,8 @@ class AgentBridge:
         program = Implementation("mooring", version("mooring"))
         return ServeOptions(partial(self._open_client, server), program, limits)
 
-    def _open_client(self, server: str, client: ClientSide) -> ServedServer:
-        return self._handed.serve(client, server, self._grants)
+    def _open_client(self, server: str, client: ClientSide) -> GatewayServer:
+        return self._handed.serve(client, server, self._preapprovals)
 
     async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
         """The approved, enabled servers in full, with their secrets, and those that no agent can reach: the native way.
@@ -389,7 +389,7 @@ class AgentBridge:
         made = count_noun(times - 1, "time")
         denied = Denied(f"{name} was not called again: it was called {made} in a row with the same input.")
         if isinstance(tool, McpTool):
-            self._grants.refuse(tool.server, tool.tool, arguments or {}, denied)
+            self._preapprovals.refuse(tool.server, tool.tool, arguments or {}, denied)
         raise denied
 
     async def _needs_permission(
@@ -412,10 +412,10 @@ class AgentBridge:
             entry = await self._requests.calls.find((tool.server, tool.tool))
             call, verdict = await self._requests.calls.permit(entry, arguments)
         except Denied as error:
-            self._grants.refuse(tool.server, tool.tool, arguments, error)
+            self._preapprovals.refuse(tool.server, tool.tool, arguments, error)
             raise
         if self._site is not None:
-            self._grants.grant(tool.server, tool.tool, arguments, verdict)
+            self._preapprovals.grant(tool.server, tool.tool, arguments, verdict)
         else:
             # The agent calls it by itself, so what it says about it is all there is to record.
             self._record.begin(call_id, call, verdict)
@@ -448,5 +448,5 @@ class AgentBridge:
     def _end_turn(self) -> None:
         self._streak = CallStreak()
         self._decisions.clear()
-        self._grants.drop()
+        self._preapprovals.drop()
         self._record.end()

@@ -11,7 +11,7 @@ from mooring.core.conversation.call import (
     CallId,
     CallPending,
     CallState,
-    Invocation,
+    ToolCall,
     ToolName,
 )
 from mooring.core.conversation.outcome import CallRefusal, Outcome, Part
@@ -50,7 +50,7 @@ class AgentReporter:
         self._main = TurnReporter(session, backend, turn=turn)
         self._subs: dict[str, TurnReporter] = {}
         self._emit: EmitTurnEvent | None = None
-        self._started: dict[str, tuple[TurnReporter, Invocation]] = {}
+        self._started: dict[str, tuple[TurnReporter, ToolCall]] = {}
         self._denied: dict[str, Denied] = {}
 
     @property
@@ -200,7 +200,7 @@ class AgentReporter:
         if id in self._started:
             return
         reporter = self._find(parent)
-        invocation = Invocation(CallId(id), ToolName(name), arguments, server, tool)
+        invocation = ToolCall(CallId(id), ToolName(name), arguments, server, tool)
         self._started[id] = (reporter, invocation)
         reporter.tell_call(CallChanged(invocation, CallPending()))
 

@@ -24,8 +24,8 @@ from mooring.core.conversation.call import (
     CallFailed,
     CallProcessing,
     ConversationEvent,
-    Definition,
-    Invocation,
+    ToolCall,
+    ToolDefinition,
     WatchNews,
 )
 from mooring.core.conversation.outcome import Outcome
@@ -328,7 +328,7 @@ class Chat:
 
     # --- the person is the model ----------------------------------------------------------------------------------
 
-    async def choose(self, found: Sequence[Definition]) -> Definition | str | None:
+    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:
         pairs = self.conversation.registry.pairs
         rows = []
         for number, tool in enumerate(found, 1):
@@ -339,7 +339,7 @@ class Chat:
             typed = await self._terminal.read_line("Which? A number or a name; Enter for none: ", complete=completions)
         return self._pick(found, typed.strip())
 
-    def _pick(self, found: Sequence[Definition], typed: str) -> Definition | str | None:
+    def _pick(self, found: Sequence[ToolDefinition], typed: str) -> ToolDefinition | str | None:
         if typed.startswith("/"):
             raise _TypedInstead(typed)
         position = parse_position(typed, len(found))
@@ -350,7 +350,7 @@ class Chat:
         # The raw name of two servers' tools tells nothing: it is searched for like any other words.
         return named[0] if len(named) == 1 else typed or None
 
-    async def fill(self, tool: Definition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+    async def fill(self, tool: ToolDefinition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
         pairs = self.conversation.registry.pairs
         server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
         return await self.fill_form(name_tool(tool.name, pairs), server, tool.schema, given)
@@ -433,7 +433,7 @@ class Chat:
             case CallChanged():
                 pass
 
-    def _show_call(self, invocation: Invocation | ToolFinished, outcome: Outcome) -> None:
+    def _show_call(self, invocation: ToolCall | ToolFinished, outcome: Outcome) -> None:
         if outcome.for_person:
             self.warn(outcome.for_person)  # it was not called: nothing came back
             return

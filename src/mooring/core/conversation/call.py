@@ -21,7 +21,7 @@ CallId = NewType("CallId", str)
 CallStateName: TypeAlias = Literal["pending", "processing", "done", "error"]
 
 
-class Definition(Struct, frozen=True):
+class ToolDefinition(Struct, frozen=True):
     """A tool as a model is shown it.
 
     The description and the schema are the server's own, unless they had to be adapted to a provider.
@@ -51,7 +51,7 @@ class Definition(Struct, frozen=True):
         return plain
 
 
-class Invocation(Struct, frozen=True):
+class ToolCall(Struct, frozen=True):
     """A tool to call and its arguments, as a model asked for them."""
 
     id: CallId
@@ -106,7 +106,7 @@ def name_state(state: CallState) -> CallStateName:
 class CallChanged(Struct, frozen=True, tag=True):
     """The state of a call changed."""
 
-    request: Invocation
+    request: ToolCall
     state: CallState
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mooring.core.conversation.status_word import StatusWord
 from mooring.core.definitions.approved import Standing
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 
 
 class Disabled(Struct, frozen=True, tag=True):
@@ -50,7 +50,7 @@ class Connected(Struct, frozen=True, tag=True):
     """Ready for requests."""
 
     word: ClassVar[StatusWord] = "connected"
-    hello: Hello
+    hello: ServerInfo
     since: float
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, json, to_builtins
 from msgspec.structs import replace
 
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Outcome, Part
 from mooring.core.conversation.question import Question
 from mooring.core.conversation.verdict import Verdict
@@ -274,16 +274,16 @@ class TurnTools(Protocol):
     """The tools of one conversation. A registry is one; every call is checked and logged."""
 
     @property
-    def definitions(self) -> tuple[Definition, ...]:
+    def definitions(self) -> tuple[ToolDefinition, ...]:
         """What a model is shown now; a search adds to it."""
 
-    def find(self, name: str) -> Definition | None:
+    def find(self, name: str) -> ToolDefinition | None:
         """The tool that a name, or `server.tool`, means."""
 
-    def search(self, words: str, limit: int = 5) -> tuple[Definition, ...]:
+    def search(self, words: str, limit: int = 5) -> tuple[ToolDefinition, ...]:
         """The tools that fit a request, best first."""
 
-    def show(self, name: str) -> Definition:
+    def show(self, name: str) -> ToolDefinition:
         """Have a tool among the definitions from now on: what a model was never shown, it can't call."""
 
     def may(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Verdict:

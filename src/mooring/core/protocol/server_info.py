@@ -14,7 +14,7 @@ class Implementation(Struct, frozen=True, rename="camel"):
     website_url: str | None = None
 
 
-class Hello(Struct, frozen=True, rename="camel"):
+class ServerInfo(Struct, frozen=True, rename="camel"):
     """The revision agreed on, who the server is, what it can do, and its instructions for use."""
 
     protocol_version: str
@@ -24,7 +24,7 @@ class Hello(Struct, frozen=True, rename="camel"):
 
     def __repr__(self) -> str:
         info = self.server_info
-        return f"<Hello of {info.name!r} {info.version!r}, {self.protocol_version}>"
+        return f"<ServerInfo of {info.name!r} {info.version!r}, {self.protocol_version}>"
 
     def offers(self, *path: str) -> bool:
         """Whether the capability at the end of `path` is declared, as in `offers("resources", "subscribe")`."""

@@ -6,7 +6,7 @@ from msgspec import DecodeError, Raw, Struct, field
 
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.raw import ABSENT, read
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.units import OFFER_LIFE
 from mooring.errors import ProtocolError
 
@@ -145,7 +145,7 @@ BELIEVED = 3600.0
 class Offer(Struct, frozen=True, kw_only=True):
     """What a server said about itself and listed; a list is `None` if nobody has asked for it yet."""
 
-    hello: Hello
+    hello: ServerInfo
     era: EraName
     at: float
     """When its tools were listed, in seconds since 1970."""

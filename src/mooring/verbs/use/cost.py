@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, json
 
 from mooring.conversation.deferral import DEFAULT_CONTEXT
-from mooring.core.conversation.call import Definition
+from mooring.core.conversation.call import ToolDefinition
 from mooring.host.host import Host
 from mooring.tools.catalog.cost import estimate_tokens, estimate_tools
 from mooring.verbs.use.deadline import Deadline
@@ -92,21 +92,21 @@ async def _count_shares(host: Host, only: str | None) -> tuple[tuple[Share, ...]
 
 
 def _group_by_server(
-    tools: Iterable[Definition], pairs: Mapping[str, tuple[str, str]]
-) -> dict[str | None, list[Definition]]:
+    tools: Iterable[ToolDefinition], pairs: Mapping[str, tuple[str, str]]
+) -> dict[str | None, list[ToolDefinition]]:
     """The tools of each server; `None` stands for Mooring itself, whose tools belong to no server."""
-    groups: dict[str | None, list[Definition]] = {}
+    groups: dict[str | None, list[ToolDefinition]] = {}
     for tool in tools:
         server = pairs[tool.name][0] if tool.name in pairs else None
         groups.setdefault(server, []).append(tool)
     return groups
 
 
-def _make_share(name: str, tools: list[Definition], always_shown: list[Definition]) -> Share:
+def _make_share(name: str, tools: list[ToolDefinition], always_shown: list[ToolDefinition]) -> Share:
     return Share(name, len(tools), _count_tokens(tools), _count_tokens(always_shown))
 
 
-def _count_tokens(tools: list[Definition]) -> int:
+def _count_tokens(tools: list[ToolDefinition]) -> int:
     return sum(
         estimate_tokens(tool.name) + estimate_tokens(tool.description) + estimate_tokens(json.encode(tool.schema))
         for tool in tools

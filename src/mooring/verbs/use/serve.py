@@ -16,9 +16,9 @@ from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.server_info import Implementation
 from mooring.errors import ConfigError
+from mooring.host.exposed_names import NameStyle
+from mooring.host.gateway import open_client
 from mooring.host.host import Host
-from mooring.host.served import open_client
-from mooring.host.shown import NameStyle
 from mooring.process.programs import raise_open_files
 from mooring.serve.caller import VISIT_PATIENCE, ServeOptions
 from mooring.serve.stdio import serve_stdio

@@ -8,7 +8,7 @@ from msgspec.json import Decoder
 
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.raw import read_as
-from mooring.core.protocol.server_info import Hello, Implementation
+from mooring.core.protocol.server_info import Implementation, ServerInfo
 from mooring.core.protocol.tool import Listing, Tool
 from mooring.errors import HandshakeError, RpcError
 from mooring.wire.rpc.peer import Ask, Peer
@@ -16,7 +16,7 @@ from mooring.wire.rpc.peer import Ask, Peer
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions of this era, newest first; the first is the one we ask for."""
 
-_hello_decoder = Decoder(Hello)
+_hello_decoder = Decoder(ServerInfo)
 
 
 class Handshake:
@@ -28,7 +28,7 @@ class Handshake:
         self._program = program
         self._capabilities = capabilities
 
-    async def open(self, peer: Peer, until: float) -> Hello:
+    async def open(self, peer: Peer, until: float) -> ServerInfo:
         """Initialize the connection. Raises: HandshakeError, and what `Peer.request` raises."""
         try:
             hello = await peer.request("initialize", self._params(), _read_hello, until=until, stage="handshake")
@@ -51,7 +51,7 @@ class Handshake:
         return {"protocolVersion": VERSIONS[0], "capabilities": self._capabilities, "clientInfo": program}
 
 
-def _read_hello(server: str, about: str, answer: Raw) -> Hello:
+def _read_hello(server: str, about: str, answer: Raw) -> ServerInfo:
     try:
         hello = read_as(_hello_decoder, answer)
     except DecodeError as error:

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.limits import Limits
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.errors import ConnectError, HandshakeError, NeedsLogin, ServerDied, ServerError, TimedOut
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Transport
@@ -34,7 +34,7 @@ from mooring.wire.session.session import Era, Session, make_peer
 from mooring.wire.session.stateless import NotStateless, Stateless
 from mooring.wire.session.tasks import Tasks
 
-_Agreement: TypeAlias = "asyncio.Task[tuple[Era, Hello]]"
+_Agreement: TypeAlias = "asyncio.Task[tuple[Era, ServerInfo]]"
 Start: TypeAlias = Callable[[], Awaitable[Transport]]
 """Makes a new connection; the one made before is closed by then."""
 
@@ -85,7 +85,7 @@ class Negotiation:
         except _NeedsNewConnection:
             raise refusal from None
 
-    async def _attempt(self, agree: "Callable[[Peer, Stateless], Awaitable[tuple[Era, Hello]]]") -> Session:
+    async def _attempt(self, agree: "Callable[[Peer, Stateless], Awaitable[tuple[Era, ServerInfo]]]") -> Session:
         """Open a session on a new connection; `agree` finds out the era."""
         stateless = Stateless(self._client)
         transport = await self._connect()
@@ -101,7 +101,7 @@ class Negotiation:
         self._client.report_stage("connect")
         return transport
 
-    async def _open_session(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, Hello]]) -> Session:
+    async def _open_session(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, ServerInfo]]) -> Session:
         opened = False  # whatever happens before it is set, a cancellation included, closes the connection
         try:
             era, hello = await agreed
@@ -115,14 +115,14 @@ class Negotiation:
                 await peer.close()
         return session
 
-    async def _handshake(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+    async def _handshake(self, peer: Peer, stateless: Stateless) -> tuple[Era, ServerInfo]:
         era = Handshake(self._client.program, self._client.capabilities)
         return era, await era.open(peer, self._until)
 
-    async def _ask(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+    async def _ask(self, peer: Peer, stateless: Stateless) -> tuple[Era, ServerInfo]:
         return stateless, await stateless.open(peer, self._until)
 
-    async def _detect(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+    async def _detect(self, peer: Peer, stateless: Stateless) -> tuple[Era, ServerInfo]:
         probe = self._loop.create_task(self._ask(peer, stateless))
         try:
             # With a short deadline, most of it must be left for the handshake.
@@ -133,7 +133,7 @@ class Negotiation:
         finally:
             await _cancel(probe)
 
-    async def _try_handshake(self, peer: Peer, stateless: Stateless) -> tuple[Era, Hello]:
+    async def _try_handshake(self, peer: Peer, stateless: Stateless) -> tuple[Era, ServerInfo]:
         shake = self._loop.create_task(self._handshake(peer, stateless))
         try:
             # Most servers know it, many are slow to start, and the oldest die of the question: it can wait.
@@ -149,7 +149,7 @@ class Negotiation:
         """A third of the seconds that are left."""
         return (self._until - self._loop.time()) / 3
 
-    async def _follow_up(self, peer: Peer, stateless: Stateless, probe: _Agreement) -> tuple[Era, Hello]:
+    async def _follow_up(self, peer: Peer, stateless: Stateless, probe: _Agreement) -> tuple[Era, ServerInfo]:
         """The server has reacted in time: do what its reaction calls for."""
         try:
             return await probe
@@ -162,7 +162,7 @@ class Negotiation:
             # Any other error: servers disagree on the code for an unknown method, so none is relied on.
             return await self._handshake(peer, stateless)
 
-    async def _race(self, shake: _Agreement, probe: _Agreement) -> tuple[Era, Hello]:
+    async def _race(self, shake: _Agreement, probe: _Agreement) -> tuple[Era, ServerInfo]:
         """The server is slow, or ignores methods that it does not know: it has been asked both."""
         try:
             await asyncio.wait({shake, probe}, return_when=asyncio.FIRST_COMPLETED)

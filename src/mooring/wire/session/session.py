@@ -14,7 +14,7 @@ from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits, Timeout, make_timeout
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata, make_extras
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading, Result
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.skill import EXTENSION, ServerSkill
 from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
 from mooring.errors import ConfigError, ProtocolError, RpcError, ServerError
@@ -48,7 +48,7 @@ class Era(Protocol):
 
     name: EraName
 
-    async def open(self, peer: Peer, until: float) -> Hello:
+    async def open(self, peer: Peer, until: float) -> ServerInfo:
         """Agree on a revision by `until`, a time of the event loop's clock."""
 
     def requester(self, peer: Peer) -> Ask:
@@ -104,7 +104,7 @@ class Session:
     Each method raises: RpcError, TimedOut, ServerDied, Closed, ProtocolError, Clogged, BadArguments.
     """
 
-    def __init__(self, peer: Peer, era: Era, hello: Hello, tasks: Tasks) -> None:
+    def __init__(self, peer: Peer, era: Era, hello: ServerInfo, tasks: Tasks) -> None:
         self.server = peer.server
         self.hello = hello
         self.transport: Literal["http", "sse"] | None = None

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Timeout
 from mooring.core.protocol.raw import ABSENT, PARTS, read_as, read_parts
-from mooring.core.protocol.server_info import Hello, Implementation
+from mooring.core.protocol.server_info import Implementation, ServerInfo
 from mooring.core.protocol.tool import Listing, Rejected, Tool
 from mooring.errors import HandshakeError, ProtocolError, RpcError, ServerError, Stage, TimedOut
 from mooring.wire.rpc.inbound import FindAnswers, Responder
@@ -102,7 +102,7 @@ class Stateless:
         """The notifications that this era itself listens to."""
         return {STATUS: self._tasks.on_status, **self._subscription.notes}
 
-    async def open(self, peer: Peer, until: float) -> Hello:
+    async def open(self, peer: Peer, until: float) -> ServerInfo:
         """Discover the server. Raises: NotStateless, HandshakeError, and what `Peer.request` raises."""
         self._peer = peer
         try:
@@ -342,14 +342,14 @@ def _client_meta(client: Client) -> dict[str, Any]:
     return meta
 
 
-def _read_hello(raw: Raw) -> Hello:
+def _read_hello(raw: Raw) -> ServerInfo:
     try:
         found = read_as(_discovered, raw)
     except DecodeError as error:
         raise NotStateless from error
     for version in VERSIONS:
         if version in found.supported_versions:
-            return Hello(version, found.capabilities, _server_info(raw), found.instructions)
+            return ServerInfo(version, found.capabilities, _server_info(raw), found.instructions)
     raise NotStateless
 
 

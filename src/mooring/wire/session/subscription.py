@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Raw
 
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.errors import RpcError, ServerError, TimedOut
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session import answers
@@ -42,7 +42,7 @@ class Subscription:
     def notes(self) -> dict[str, NotificationListener]:
         return {_ACKNOWLEDGED: self._on_acknowledged}
 
-    def begin(self, peer: Peer, hello: Hello) -> None:
+    def begin(self, peer: Peer, hello: ServerInfo) -> None:
         """Subscribe to changes of the lists that the server offers to report, if the client listens to them."""
         self._peer = peer
         peer.call_at_end(self._end)

@@ -12,7 +12,7 @@ GrantKey: TypeAlias = tuple[str, str, bytes]
 """A server, a tool, and the arguments as they are written in exactly one way."""
 
 
-class CallGrants:
+class Preapprovals:
     """The decisions of one turn of one conversation. Nothing of them outlives the turn."""
 
     def __init__(self) -> None:
@@ -31,8 +31,8 @@ class CallGrants:
         """Refuse calls of a tool with these arguments, in the same words."""
         self._refused[make_key(server, tool, arguments)] = denied
 
-    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> Verdict | None:
-        """See `Permits.take`."""
+    def use(self, server: str, tool: str, arguments: Mapping[str, Any]) -> Verdict | None:
+        """What permitted this call before, if anything did; that is used up. Raises: Denied if it was refused."""
         if not self._granted and not self._refused:
             # Most calls of an agent that does not ask: no key need be made.
             return None

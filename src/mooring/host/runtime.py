@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mooring.tools.search.meaning import Meaning
 
 
-class Assembly:
+class HostRuntime:
     """Everything that one host is made of. Most of it exists only once `open` has returned."""
 
     def __init__(self, options: HostOptions) -> None:

@@ -7,19 +7,19 @@ not asked: it could answer by itself.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mooring.conversation.requests import Requests
 from mooring.core.conversation.event import Event, Reloaded
 from mooring.core.conversation.question import Answer, Ask, Question
-from mooring.core.conversation.verdict import Verdict
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Timeout
 from mooring.core.protocol.request_metadata import RequestMetadata
 from mooring.core.protocol.result import Progress, Result
-from mooring.host.assembly import Assembly
+from mooring.host.gateway import GatewayClient
 from mooring.host.links import FoundAddress, OwnLinks
-from mooring.host.served import ServedClient
+from mooring.host.preapprovals import Preapprovals
+from mooring.host.runtime import HostRuntime
 from mooring.serve.upstream import ClientSide
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -33,26 +33,21 @@ _report_waiting: ContextVar[Callable[[Progress], None] | None] = ContextVar("rep
 """Reports progress of the call that the current task works on."""
 
 
-class Permits(Protocol):
-    """What was decided about calls before they are made."""
-
-    def take(self, server: str, tool: str, arguments: Mapping[str, Any]) -> Verdict | None:
-        """What permitted this call before, if anything did; that is used up. Raises: Denied if it was refused."""
-
-
-class ServedServer(ServedClient):
+class GatewayServer(GatewayClient):
     """One server behind one path. `mooring.serve.upstream.Upstream` explains what each method does."""
 
-    def __init__(self, parts: Assembly, client: ClientSide, requests: Requests, server: str, permits: Permits) -> None:
+    def __init__(
+        self, runtime: HostRuntime, client: ClientSide, requests: Requests, server: str, preapprovals: Preapprovals
+    ) -> None:
         """`requests` are those of the person's conversation, which outlives this client."""
         self._server = server
-        self._permits = permits
-        super().__init__(parts, client, requests, OwnLinks(), names="raw")
+        self._preapprovals = preapprovals
+        super().__init__(runtime, client, requests, OwnLinks(), names="raw")
 
     @property
     def _servers(self) -> list[Server]:
         # Disabled or removed meanwhile, it offers nothing; it may come back.
-        found = self._parts.lookup.servers.get(self._server)
+        found = self._runtime.lookup.servers.get(self._server)
         return [] if found is None else [found]
 
     @property
@@ -69,11 +64,11 @@ class ServedServer(ServedClient):
     def _list_entries(self) -> Iterable[CatalogEntry]:
         if not self._servers:
             return ()
-        return self._parts.lookup.tools_by_server.get(self._server, {}).values()
+        return self._runtime.lookup.tools_by_server.get(self._server, {}).values()
 
     async def _find_tool(self, name: str) -> CatalogEntry:
         # Raises what is wrong with the server, if it may not be used any more.
-        self._parts.lookup.server(self._server)
+        self._runtime.lookup.server(self._server)
         return await super()._find_tool(name)
 
     async def _call(
@@ -83,13 +78,13 @@ class ServedServer(ServedClient):
         extras: RequestMetadata,
         on_progress: Callable[[Progress], None],
     ) -> Result:
-        approved = self._permits.take(entry.server, entry.tool, arguments) or False
+        approved = self._preapprovals.use(entry.server, entry.tool, arguments) or False
         _report_waiting.set(on_progress)
-        limit = _allow_for_questions(self._parts.lookup.server(entry.server).limits.call)
+        limit = _allow_for_questions(self._runtime.lookup.server(entry.server).limits.call)
         return await self._requests.calls.call(entry, arguments, limit, on_progress, None, approved, extras)
 
     async def _find_address(self, uri: str) -> FoundAddress:
-        server = self._parts.lookup.server(self._server).name
+        server = self._runtime.lookup.server(self._server).name
         return FoundAddress(server, uri, self._links.has(server, uri))
 
     def _find_logins(self) -> dict[str, Server]:

@@ -23,17 +23,17 @@ from mooring.core.protocol.result import Progress, Result
 from mooring.core.protocol.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.display.text import safe
 from mooring.errors import Denied, MooringError, NeedsLogin, RpcError, UnknownTool
-from mooring.host.assembly import Assembly
 from mooring.host.client_logins import ClientLogins
+from mooring.host.exposed_names import NameStyle, ShownAddresses, name_pairs, name_prompts, qualify_address
 from mooring.host.first_starts import LATELY
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
 from mooring.host.links import FoundAddress, ServedLinks
 from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
-from mooring.host.making_tasks import listen_to_tasks, makes_tasks
 from mooring.host.options import Policy, check_rules, find_mode
+from mooring.host.runtime import HostRuntime
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
-from mooring.host.shown import NameStyle, ShownAddresses, name_pairs, name_prompts, qualify_address
+from mooring.host.task_support import listen_to_tasks, makes_tasks
 from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
 from mooring.servers.items import Item
 from mooring.servers.questions import Answerer
@@ -64,7 +64,7 @@ def open_client(
     search: bool = False,
     browser: bool = True,
     seal_key: bytes | None = None,
-) -> "ServedClient":
+) -> "GatewayClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `Host.conversation`; to be
     closed.
 
@@ -73,24 +73,24 @@ def open_client(
     stateless era: those with the same key can use them after a restart too.
     """
     # Not a method of the host: programs that only use servers need not know of clients.
-    parts = host._parts
-    permissions = parts.permissions.begin(client.ask, find_mode(policy), check_rules(rules))
+    runtime = host._runtime
+    permissions = runtime.permissions.begin(client.ask, find_mode(policy), check_rules(rules))
 
     def find_answerer() -> Answerer:
         """Who answers servers in the course of the current request."""
         return Answerer(client.find_asker(), client.find_roots())
 
-    requests = parts.make_requests(permissions, client.ask, find_answerer=find_answerer)
+    requests = runtime.make_requests(permissions, client.ask, find_answerer=find_answerer)
     links = ServedLinks((seal_key or token_bytes()) if client.era == "stateless" else None)
-    return ServedClient(parts, client, requests, links, names=names, search=search, browser=browser)
+    return GatewayClient(runtime, client, requests, links, names=names, search=search, browser=browser)
 
 
-class ServedClient:
+class GatewayClient:
     """The servers behind one client. `mooring.serve.upstream.Upstream` explains what each method does."""
 
     def __init__(
         self,
-        parts: Assembly,
+        runtime: HostRuntime,
         client: ClientSide,
         requests: Requests,
         links: ServedLinks,
@@ -100,12 +100,12 @@ class ServedClient:
         browser: bool = True,
     ) -> None:
         """With `search`, the client is shown two tools instead of all: see `search_tools`."""
-        self._parts = parts
+        self._runtime = runtime
         self._client = client
         self._names: NameStyle = names
         self._is_searching = search
         self._requests = requests
-        self._logins = ClientLogins(parts, client, browser=browser)
+        self._logins = ClientLogins(runtime, client, browser=browser)
         self._shown_logins: frozenset[str] = frozenset()
         """The tools that log in, as they were last listed."""
         self._links = links
@@ -116,8 +116,8 @@ class ServedClient:
         """As they were last listed; `None` before, and once they have changed."""
         self._templates: ShownAddresses | None = None
         self._subscribed: dict[str, Callable[[], None]] = {}
-        parts.meet_client(client.era)
-        parts.fleet.seek_missing()
+        runtime.meet_client(client.era)
+        runtime.fleet.seek_missing()
         self._follower = asyncio.get_running_loop().create_task(self._follow(), name="mooring client")
 
     async def close(self) -> None:
@@ -135,7 +135,7 @@ class ServedClient:
     async def find_instructions(self) -> str:
         servers = self._servers
         if len(servers) == 1:
-            await self._parts.fleet.ready(servers, SHORT_PATIENCE, trusted=LATELY, era=self._client.era)
+            await self._runtime.fleet.ready(servers, SHORT_PATIENCE, trusted=LATELY, era=self._client.era)
         known = {server.name: server.instructions for server in servers if self._may_tell(server)}
         if len(servers) == 1 and self._names == "raw":
             # Then this stands for that one server, in all that it says.
@@ -144,19 +144,19 @@ class ServedClient:
 
     def _may_tell(self, server: Server) -> bool:
         """Whether a server says something about how to use it, and all that it offers is what was approved."""
-        said, pins = server.instructions, self._parts.permissions.pins
+        said, pins = server.instructions, self._runtime.permissions.pins
         return bool(said.strip()) and not pins.find_held(server.approved, server.tools, said)
 
     @property
     def _servers(self) -> list[Server]:
-        lookup = self._parts.lookup
+        lookup = self._runtime.lookup
         return [lookup.server(name) for name in lookup.own_names]
 
     # --- tools ----------------------------------------------------------------------------------------------------
 
     async def list_tools(self) -> Sequence[Tool]:
         if self._is_searching:
-            return make_search_tools(", ".join(map(safe, self._parts.lookup.own_names)))
+            return make_search_tools(", ".join(map(safe, self._runtime.lookup.own_names)))
         await self._wait_for_tools()
         shown, logins = self._find_tools(), self._find_logins()
         self._shown_logins = frozenset(logins)
@@ -176,7 +176,7 @@ class ServedClient:
 
     def _find_execution(self, entry: CatalogEntry) -> Execution | None:
         """Whether a client may call a tool as a task. None has to: what must be a task is waited for otherwise."""
-        return _MAY_BE_TASK if makes_tasks(self._parts.lookup.server(entry.server), entry.definition) else None
+        return _MAY_BE_TASK if makes_tasks(self._runtime.lookup.server(entry.server), entry.definition) else None
 
     async def call_tool(
         self,
@@ -194,7 +194,7 @@ class ServedClient:
             return await self._log_in(server)
         entry = await self._find_tool(name)
         if terms.on_task is not None:
-            listen_to_tasks(self._parts.lookup.server(entry.server), terms.on_task)
+            listen_to_tasks(self._runtime.lookup.server(entry.server), terms.on_task)
         result = await self._call(entry, arguments, self._make_extras(terms), on_progress)
         return self._links.show_result(entry.server, result, _read_raw(result))
 
@@ -226,19 +226,19 @@ class ServedClient:
         async def search() -> Result:
             await self._wait_for_tools()
             names = {(entry.server, entry.tool): name for name, entry in self._find_tools().items()}
-            found = self._parts.lookup.catalog.search(query, limit)
+            found = self._runtime.lookup.catalog.search(query, limit)
             return describe_found({names[entry.server, entry.tool]: entry for entry in found})
 
         return _read_raw(await self._requests.calls.call_own_tool(SEARCH, arguments, search))
 
     async def _wait_for_tools(self) -> None:
         """Wait for servers whose tools are unknown: many clients ask for the list only once."""
-        seconds: float = self._parts.settings["serverWait"]
-        await self._parts.fleet.ready(self._servers, seconds, trusted=LATELY, era=self._client.era)
+        seconds: float = self._runtime.settings["serverWait"]
+        await self._runtime.fleet.ready(self._servers, seconds, trusted=LATELY, era=self._client.era)
 
     def _find_tools(self) -> dict[str, CatalogEntry]:
         """The tools by the names that this client is shown."""
-        version = self._parts.lookup.catalog.version
+        version = self._runtime.lookup.catalog.version
         if version is not self._tools_version:
             entries = {(entry.server, entry.tool): entry for entry in self._list_entries()}
             full = {pair: entry.name for pair, entry in entries.items()}
@@ -249,7 +249,7 @@ class ServedClient:
 
     def _list_entries(self) -> Iterable[CatalogEntry]:
         """The tools of all servers that this client is shown."""
-        return self._parts.lookup.tools
+        return self._runtime.lookup.tools
 
     # --- resources ------------------------------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ class ServedClient:
             # Behind an address of ours, a part that changed has none that the client knows.
             report(changed if is_plain else uri)
 
-        release = await self._parts.subscriptions.add(server, found.uri, report_changed, self._era)
+        release = await self._runtime.subscriptions.add(server, found.uri, report_changed, self._era)
         if uri in self._subscribed:
             # The client asked twice at the same time.
             release()
@@ -298,7 +298,7 @@ class ServedClient:
 
     async def _find_address(self, uri: str) -> FoundAddress:
         """The server that has a resource. Raises: RpcError if no server has it, or more than one."""
-        names = self._parts.lookup.own_names
+        names = self._runtime.lookup.own_names
         if found := self._links.find(uri, names):
             return found
         if len(names) == 1:
@@ -381,7 +381,7 @@ class ServedClient:
             return await work(False)
         except NeedsLogin as error:
             # Nothing was done: a server demands a login before it looks at a request.
-            await self._logins.log_in(self._parts.lookup.server(server), error)
+            await self._logins.log_in(self._runtime.lookup.server(server), error)
         return await work(True)
 
     def _find_logins(self) -> dict[str, Server]:
@@ -396,7 +396,7 @@ class ServedClient:
         async def work() -> Result:
             if (error := find_login_error(server)) is not None:
                 await self._logins.log_in(server, error)
-            await self._parts.fleet.ready([server], PATIENCE)
+            await self._runtime.fleet.ready([server], PATIENCE)
             return make_login_result(server)
 
         return _read_raw(await self._requests.calls.do_for_server(server, LOG_IN, work))
@@ -412,18 +412,18 @@ class ServedClient:
     # --- what happens unasked -------------------------------------------------------------------------------------
 
     async def follow_logs(self, asker: Ask, level: str, listener: LogListener) -> None:
-        routes = self._parts.shared.log_routes
+        routes = self._runtime.shared.log_routes
         before = routes.level
         routes.add(asker, level, listener)
         if routes.level != before:
             await asyncio.gather(*(_set_level(server) for server in self._servers))
 
     def unfollow_logs(self, asker: Ask) -> None:
-        self._parts.shared.log_routes.remove(asker)
+        self._runtime.shared.log_routes.remove(asker)
 
     async def _follow(self) -> None:
         """Tell the client what changed, for as long as it is there."""
-        async for event in self._parts.feed.listen():
+        async for event in self._runtime.feed.listen():
             if not self._concerns(event):
                 continue
             for kind in _find_changed_lists(event):
@@ -434,7 +434,7 @@ class ServedClient:
                 self._announce_logins()
             if isinstance(event, StatusChanged) and isinstance(event.status, Connected):
                 with suppress(MooringError):
-                    await _set_level(self._parts.lookup.server(event.server))
+                    await _set_level(self._runtime.lookup.server(event.server))
 
     def _concerns(self, event: Event) -> bool:
         """Whether an event is about anything that this client is shown."""
