@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from mooring.cli.app import run
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.inventory.load import Inventory, load
 from warm import MOORING as MOORING
 from warm import RECORD_OPENED, WATCHED, run_mooring, start_mooring
@@ -79,8 +79,8 @@ class Home:
         return {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "GITHUB_TOKEN": "canary-environment"}
 
     @property
-    def where(self) -> Where:
-        return Where(str(self.home), self.env, "linux", str(self.folder / "system"))
+    def where(self) -> Paths:
+        return Paths(str(self.home), self.env, "linux", str(self.folder / "system"))
 
     def write(self, path: str, content: str | bytes | Any) -> Path:
         target = self.folder / path
@@ -93,8 +93,8 @@ class Home:
         """Make these the person's own servers."""
         self.write("home/.mcp.json", {"mcpServers": servers})
 
-    def request(self, **changes: Any) -> Viewpoint:
-        return msgspec.structs.replace(Viewpoint(self.where, str(self.cwd)), **changes)
+    def request(self, **changes: Any) -> Workspace:
+        return msgspec.structs.replace(Workspace(self.where, str(self.cwd)), **changes)
 
     def inventory(self, *, remember: bool = True, **changes: Any) -> Inventory:
         return load(self.request(**changes), remember=remember)

@@ -24,7 +24,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "Loaded", "LogMessage", "Logged", "Login", "LoginFailed", "LoginResult", "LoginTimedOut", "LogoutResult",
         "Media", "Message", "MissingValue", "Model", "ModelError", "ModelMessage", "ModelOverloaded", "ModelRequest",
         "ModelTool", "MooringError", "NameTaken", "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted",
-        "NotApproved", "Origin", "Other", "Outcome", "ParseError", "Part", "Permission", "PersonMessage",
+        "NotApproved", "Origin", "Other", "Outcome", "ParseError", "Part", "Paths", "Permission", "PersonMessage",
         "PlanChanged", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
         "QuestionAnswered", "QuestionAsked", "Reading", "RejectedServer", "Reloaded", "RepeatedCall", "ReplyEvent",
         "ReplyFinished", "ReplyText", "ReplyThinking", "Resource", "ResourceContents", "ResourceLink",
@@ -34,9 +34,9 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "TextBlock", "TextPiece", "ThinkingBlock", "ThinkingPiece", "TimedOut", "Timeout", "Todo", "TokenUsage",
         "TokensUsed", "TooLarge", "Tool", "ToolCall", "ToolDefinition", "ToolFinished", "ToolScope", "ToolSelection",
         "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed", "TurnInput", "TurnStarted",
-        "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict", "Viewpoint", "Visit",
-        "Watch", "WatchNews", "WatchUpdate", "Where", "Yes", "agent", "connect", "discover", "discover_and_load",
-        "open", "tool",
+        "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict", "Visit", "Watch",
+        "WatchNews", "WatchUpdate", "Workspace", "Yes", "agent", "connect", "discover", "discover_and_load", "open",
+        "tool",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 

@@ -9,14 +9,14 @@ from common import as_config
 from turns import INSTRUCTIONS, MODEL, Place, Turn, serve_turns
 
 import mooring
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 
 
 @asynccontextmanager
 async def converse(place: Place) -> AsyncIterator[Callable[[], Turn]]:
     with TemporaryDirectory() as home:
         env = {"HOME": home, "PATH": os.environ["PATH"], "OPENAI_BASE_URL": place.model_url, "OPENAI_API_KEY": "none"}
-        request = Viewpoint(here(env), home)
+        request = Workspace(here(env), home)
         servers = as_config([place.server])
         async with (
             mooring.open(request=request, policy="allow", servers=servers) as host,

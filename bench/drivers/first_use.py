@@ -6,13 +6,13 @@ import sys
 from tempfile import TemporaryDirectory
 
 import mooring
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 
 
 async def main(server: str, servers: int, tools: str) -> None:
     entries = {f"server-{number}": {"command": server, "args": [tools, "0", str(number)]} for number in range(servers)}
     with TemporaryDirectory() as home:
-        request = Viewpoint(here({"HOME": home, "PATH": os.environ["PATH"]}), home)
+        request = Workspace(here({"HOME": home, "PATH": os.environ["PATH"]}), home)
         async with mooring.open(request=request, policy="allow", servers=entries) as host:
             for name in entries:
                 await host.call(f"{name}.echo", {"text": "hello"})

@@ -10,14 +10,14 @@ from typing import Any
 from common import Call, Command, Library, as_config, children, serve
 
 import mooring
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 from mooring.host.host import Host
 
 
 @asynccontextmanager
 async def opened(servers: Mapping[str, Any]) -> AsyncIterator[Host]:
     with TemporaryDirectory() as home:
-        request = Viewpoint(here({"HOME": home, "PATH": os.environ["PATH"]}), home)
+        request = Workspace(here({"HOME": home, "PATH": os.environ["PATH"]}), home)
         async with mooring.open(request=request, policy="allow", servers=servers) as host:
             assert await host.ready() == {}
             yield host

@@ -159,8 +159,8 @@ if TYPE_CHECKING:
         Stdio,
     )
     from mooring.core.definitions.paths import (
-        Viewpoint,
-        Where,
+        Paths,
+        Workspace,
     )
     from mooring.core.definitions.problem import (
         Problem,
@@ -394,6 +394,7 @@ __all__ = [
     "Outcome",
     "ParseError",
     "Part",
+    "Paths",
     "Permission",
     "PersonMessage",
     "PlanChanged",
@@ -472,12 +473,11 @@ __all__ = [
     "Unresolved",
     "Updated",
     "Verdict",
-    "Viewpoint",
     "Visit",
     "Watch",
     "WatchNews",
     "WatchUpdate",
-    "Where",
+    "Workspace",
     "Yes",
     "agent",
     "connect",
@@ -522,7 +522,7 @@ _NAMES = {
         "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved"
     ),
     "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
-    "core.definitions.paths": "Viewpoint Where",
+    "core.definitions.paths": "Paths Workspace",
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",
     "host.options": "Policy",
@@ -558,6 +558,8 @@ _RENAMED = {
     "Hello": "ServerInfo",
     "Invocation": "ToolCall",
     "Registry": "Conversation",
+    "Viewpoint": "Workspace",
+    "Where": "Paths",
 }
 """Old names, each with its new one: they work for one release, with a warning."""
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.core.conversation.backend_name import BACKENDS, SERVERS_WAYS
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.core.text.secret import is_secret_value
@@ -324,7 +324,7 @@ UNUSED = ("hooks", "sandbox")
 """What people copy from the settings of other tools. It means nothing here, and nothing in it is ever run."""
 
 
-def load(where: Where, root: str | None) -> Settings:
+def load(where: Paths, root: str | None) -> Settings:
     """The settings in force: managed before the person's own, before the project's. Never raises."""
     problems: list[Problem] = []
     doubts: list[str] = []
@@ -342,7 +342,7 @@ def load(where: Where, root: str | None) -> Settings:
     return Settings(values, tuple(problems), tuple(layers), tuple(doubts), tuple(path for _, path in places))
 
 
-def find_project_folders(where: Where, cwd: str) -> list[str]:
+def find_project_folders(where: Paths, cwd: str) -> list[str]:
     """The folders of a project, from `cwd` up to the nearest that holds `.git`; `cwd` alone where none does.
 
     A repository above that belongs to another user of the machine is not the project, because its files would be
@@ -353,7 +353,7 @@ def find_project_folders(where: Where, cwd: str) -> list[str]:
     return [cwd] if is_foreign and not _is_trusted_folder(where, folders[-1]) else folders
 
 
-def _is_trusted_folder(where: Where, folder: str) -> bool:
+def _is_trusted_folder(where: Paths, folder: str) -> bool:
     """Whether a setting names this very folder. Links in what it names are not followed: others may have made them."""
     home = os.path.realpath(where.home)
     named = load(where, None)["trustedFolders"]
@@ -361,13 +361,13 @@ def _is_trusted_folder(where: Where, folder: str) -> bool:
     return os.path.realpath(folder) in map(os.path.normpath, paths)
 
 
-def update_settings(where: Where, path: str, change: Callable[[bytes], bytes]) -> None:
+def update_settings(where: Paths, path: str, change: Callable[[bytes], bytes]) -> None:
     """Change the person's settings; what an editor saves at the same moment is not lost. Raises: FileError."""
     files.read_own(path)  # others who can write to it would have a say
     files.update(path, change, f"{where.state}/locks")
 
 
-def _find_layers(where: Where, root: str | None) -> list[tuple[Level, str]]:
+def _find_layers(where: Paths, root: str | None) -> list[tuple[Level, str]]:
     """The files, lowest first."""
     project: list[tuple[Level, str]] = [("project", f"{root}/.mooring/settings.json")] if root else []
     return [

@@ -38,14 +38,14 @@ from mooring.agents.thread import AgentThread
 from mooring.core.conversation.call import CallChanged, CallProcessing, ToolCall
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.turn import TokenUsage, TurnInput
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Text
 from support import Swift
 
 FOLDER = sys.argv[1]
 SAID, RAN = f"{FOLDER}/said", f"{FOLDER}/ran"
-WHERE = Where(f"{FOLDER}/home", {})
+WHERE = Paths(f"{FOLDER}/home", {})
 KILLED, DONE = -signal.SIGKILL, 0
 MOST_WRITES = 2_000
 

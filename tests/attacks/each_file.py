@@ -13,7 +13,7 @@ from tests.attacks.table import Attack, Tally, Victim
 import mooring
 from mooring.agents.commands.find import CommandFiles, find_used_command
 from mooring.core.conversation.verdict import Rule
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.protocol.content import Text
 from mooring.errors import MooringError
 from mooring.verbs.agent.mentions import expand_mentions
@@ -186,8 +186,8 @@ async def _attach_denied_files(victim: Victim, tally: Tally) -> None:
     victim.write(victim.home / ".claude" / "skills" / "leak" / "SKILL.md", f"---\ndescription: x\n---\n{CANARY}")
     victim.write(victim.home / ".claude" / "skills" / "fine" / "SKILL.md", f"---\ndescription: x\n---\n{HARMLESS}")
     rules = [Rule("Read", "deny", pattern) for pattern in (*DENIED, "~/.claude/skills/leak/**")]
-    where = Where(str(victim.home), victim.env, "linux", str(victim.system))
-    viewpoint = Viewpoint(where, str(victim.project))
+    where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
+    viewpoint = Workspace(where, str(victim.project))
     async with mooring.open(request=viewpoint, servers={}, rules=rules) as host, host.conversation() as registry:
         for typed in ("@.env", '@"./.env"', "@sub/../.env", "@link", "@secrets/key.txt", "@secrets", "/leak"):
             got = await _send(host, registry, typed)

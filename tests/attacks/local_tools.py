@@ -17,7 +17,7 @@ import mooring
 from mooring.agents.local.toolbox import local_tools
 from mooring.core.conversation.question import Answer, No, Question
 from mooring.core.conversation.verdict import Rule
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 
 CANARY = "canary-key-of-the-person"
 SECONDS = 60.0
@@ -59,8 +59,8 @@ async def say_no(_: Question) -> Answer:
 @contextlib.asynccontextmanager
 async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterator[mooring.Conversation]:
     """A conversation with the tools for this machine, and a person who says no to everything."""
-    where = Where(str(victim.home), victim.env, "linux", str(victim.system))
-    viewpoint = Viewpoint(where, str(victim.project))
+    where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
+    viewpoint = Workspace(where, str(victim.project))
     async with mooring.open(request=viewpoint, servers={}) as host:
         tools = local_tools(where, str(victim.project), host.guard, ask=say_no, settings=host.settings)
         async with host.conversation(ask=say_no, rules=rules, more=tools, **options) as registry:

@@ -17,7 +17,7 @@ from tests.attacks.table import Attack, Tally
 import mooring
 from mooring.auth.fetch import Fetcher
 from mooring.auth.oauth.exchange import get_json, post_form
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.errors import LoginFailed, MooringError
 from mooring.testing import Issuer, Site, log_in
 
@@ -257,11 +257,11 @@ async def _try_login(
         await host.login("web", timeout=5)
 
 
-def make_viewpoint(folder: Path) -> Viewpoint:
+def make_viewpoint(folder: Path) -> Workspace:
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     folder.mkdir(parents=True, exist_ok=True)
     home = str(folder)
-    return Viewpoint(Where(home, {"HOME": home, "PATH": "/usr/bin:/bin"}, "linux", f"{home}/system"), home)
+    return Workspace(Paths(home, {"HOME": home, "PATH": "/usr/bin:/bin"}, "linux", f"{home}/system"), home)
 
 
 async def _expect_failure(work: Awaitable[None]) -> bool:

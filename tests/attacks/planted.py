@@ -19,7 +19,7 @@ from mooring.agents.commands.find import CommandFiles
 from mooring.agents.files.find import find_agents
 from mooring.agents.instructions.collect import collect_instructions
 from mooring.core.conversation.verdict import Rule
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.errors import MooringError
 
 ANYTHING = tuple(Rule(tool, "allow") for tool in ("Write", "Edit", "NotebookEdit", "Read"))
@@ -165,8 +165,8 @@ def _send_in_chat(victim: Victim, prompt: str) -> str:
 
 
 def _collect(victim: Victim) -> str:
-    where = Where(str(victim.home), victim.env, "linux", str(victim.system))
-    found: Any = collect_instructions(Viewpoint(where, str(victim.project)))
+    where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
+    found: Any = collect_instructions(Workspace(where, str(victim.project)))
     return "\n".join(file.text for file in found.files)
 
 
@@ -179,7 +179,7 @@ def take_a_name_of_somebody_else(folder: Path, tally: Tally) -> None:
     victim.write(victim.home / ".claude" / "commands" / "review.md", "of-person")
     victim.write(victim.home / ".claude" / "agents" / "explore.md", "---\nname: explore\n---\nof-person")
     victim.write(victim.project / ".claude" / "agents" / "explore.md", "---\nname: explore\n---\nof-project")
-    viewpoint = Viewpoint(Where(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
+    viewpoint = Workspace(Paths(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
     for path in (
         ".claude/commands/user/review.md",
         ".opencode/command/user:review.md",

@@ -16,7 +16,7 @@ from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
 from mooring.core.conversation.verdict import ProposedCall, Rule
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.text.glob import Glob
 from mooring.errors import MooringError
 from mooring.inventory.approval import decide, list_questions
@@ -55,8 +55,8 @@ class Servant:
         return marks
 
 
-def _view(victim: Victim) -> Viewpoint:
-    return Viewpoint(Where(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
+def _view(victim: Victim) -> Workspace:
+    return Workspace(Paths(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
 
 
 def _configure(victim: Victim, servers: dict[str, Any], **settings: Any) -> None:

@@ -34,7 +34,7 @@ from mooring.backends.own_tools import OWN_TOOLS
 from mooring.core.conversation.backend_name import ProgramName
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from mooring.core.conversation.verdict import Rule
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.errors import MooringError
 
 PATCHES = 2_000
@@ -57,8 +57,8 @@ async def _open_bridge(
     victim: Victim, program: ProgramName = "opencode", ask: Ask = _say_no, servers: Any = None, **options: Any
 ) -> AsyncIterator[AgentBridge]:
     """A conversation with a program, in the middle of a turn, and a person who says no unless told otherwise."""
-    where = Where(str(victim.home), victim.env, "linux", str(victim.system))
-    viewpoint = Viewpoint(where, str(victim.project))
+    where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
+    viewpoint = Workspace(where, str(victim.project))
     reporter = AgentReporter("session", program)
     async with (
         mooring.open(request=viewpoint, servers=servers or {}) as host,

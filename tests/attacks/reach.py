@@ -15,7 +15,7 @@ import mooring
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.event import ToolsChanged
 from mooring.core.conversation.question import Allow, Answer, Question
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.host.host import Host
 
 ACTOR: Final = str(Path(__file__).parent.parent / "flow" / "actor.py")
@@ -72,8 +72,8 @@ def set_rules(victim: Victim, *rules: dict[str, str], **more: Any) -> None:
 
 @asynccontextmanager
 async def opened(victim: Victim, **options: Any) -> AsyncIterator[Host]:
-    where = Where(str(victim.home), victim.env, "linux", str(victim.system))
-    async with mooring.open(request=Viewpoint(where, str(victim.project)), **options) as host:
+    where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
+    async with mooring.open(request=Workspace(where, str(victim.project)), **options) as host:
         yield host
 
 

@@ -404,12 +404,12 @@ def _is_called_unasked(victim: Victim) -> bool:
 
 def _decisions_for(victim: Victim, server: object) -> dict[str, object]:
     """A record that approves a server of the project, as the person would have made it."""
-    from mooring.core.definitions.paths import Viewpoint, Where
+    from mooring.core.definitions.paths import Paths, Workspace
     from mooring.inventory.load import load
     from mooring.permissions.trust import digest
 
     victim.write(victim.project / ".mcp.json", {"mcpServers": {"theirs": server}})
-    found = load(Viewpoint(Where(str(victim.home), {}), str(victim.project)), remember=False)
+    found = load(Workspace(Paths(str(victim.home), {}), str(victim.project)), remember=False)
     config = found.find("theirs").definition.config
     decision = {"project": found.root, "name": "theirs", "digest": digest(config), "verdict": "approved"}
     return {"version": 1, "decisions": [decision]}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Template, literal
 from mooring.discovery.dialect import CLAUDE
 from mooring.discovery.edit import put_entry, remove_entry, round_times, write_entry
@@ -34,7 +34,7 @@ def template(text: str) -> Template:
 
 def find_places() -> Iterator[tuple[Format, Place]]:
     """The files of every format that are written on a machine where nothing was moved."""
-    where = Where("/home", {}, "linux", "/")
+    where = Paths("/home", {}, "linux", "/")
     for format in WRITERS:
         assert format.writes
         yield from [(format, place) for place in format.writes.user if locate(place, where)][:1]

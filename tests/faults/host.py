@@ -15,7 +15,7 @@ from aiohttp import web
 from tests.faults.table import NONCE, Meter, Row, bound, fails
 
 import mooring
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 from mooring.host.host import Host
 from mooring.testing.site import ReceivedRequest, Site, event, said
 
@@ -27,7 +27,7 @@ MIB = 1024 * 1024
 async def opened(meter: Meter, servers: dict[str, Any] | None = None, **options: Any) -> AsyncIterator[Host]:
     """A host in a home of its own, with what is configured there or these servers."""
     with tempfile.TemporaryDirectory() as folder:
-        request = Viewpoint(here({**os.environ, "HOME": folder, NONCE: meter.nonce}), folder)
+        request = Workspace(here({**os.environ, "HOME": folder, NONCE: meter.nonce}), folder)
         async with mooring.open(request=request, policy="allow", servers=servers, **options) as host:
             meter.start()
             yield host
@@ -152,7 +152,7 @@ async def moved_words(meter: Meter) -> str:
         for turn in range(3):
             words.append(words.pop(0))
             _configure(folder, f"Runs a command.\nAllowed commands: {', '.join(words)}")
-            request = Viewpoint(here({**os.environ, "HOME": folder, NONCE: meter.nonce}), folder)
+            request = Workspace(here({**os.environ, "HOME": folder, NONCE: meter.nonce}), folder)
             async with mooring.open(request=request, policy="allow") as host:
                 await host.ready(refresh=True)
                 await host.call("shell.whoami")

@@ -23,7 +23,7 @@ import mooring
 from mooring.core.conversation.event import Event, StatusChanged
 from mooring.core.conversation.question import No
 from mooring.core.conversation.status import Connecting
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 from mooring.errors import HeldBack
 from mooring.host.host import Host
 
@@ -44,7 +44,7 @@ class Person:
         (self.home / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
 
     def open(self, **options: Any) -> Host:
-        return mooring.open(request=Viewpoint(here(self.env), str(self.home)), policy="allow", **options)
+        return mooring.open(request=Workspace(here(self.env), str(self.home)), policy="allow", **options)
 
     async def run(self, *words: str) -> str:
         """What a command prints, which must succeed."""

@@ -13,6 +13,8 @@ from support import Home
         ("Hello", "ServerInfo"),
         ("Invocation", "ToolCall"),
         ("Registry", "Conversation"),
+        ("Viewpoint", "Workspace"),
+        ("Where", "Paths"),
     ],
 )
 def test_an_old_name_is_the_new_one(old: str, new: str) -> None:

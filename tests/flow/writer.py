@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import mooring
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 
 SERVER = str(Path(__file__).parents[1] / "soak/server.py")
 
@@ -23,8 +23,8 @@ def servers(who: str, number: int, tools: int) -> dict[str, Any]:
     }
 
 
-def request(home: str) -> Viewpoint:
-    return Viewpoint(here({"HOME": home, "PATH": "/usr/bin:/bin"}), home)
+def request(home: str) -> Workspace:
+    return Workspace(here({"HOME": home, "PATH": "/usr/bin:/bin"}), home)
 
 
 async def main(home: str, who: str, tools: str, *stays: str) -> None:

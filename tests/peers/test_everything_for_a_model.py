@@ -10,7 +10,7 @@ from fleet import EVERYTHING
 
 import mooring
 from mooring.core.conversation.call import CallDone, CallProcessing
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.protocol.content import Image, Text
 
 LONG = "trigger-long-running-operation"
@@ -18,9 +18,9 @@ LONG = "trigger-long-running-operation"
 
 @asynccontextmanager
 async def conversation(home, **options):
-    where = Where(str(home), {"HOME": str(home), "PATH": "/usr/bin:/bin"})
+    where = Paths(str(home), {"HOME": str(home), "PATH": "/usr/bin:/bin"})
     servers = {"everything": {"command": EVERYTHING[0], "args": EVERYTHING[1:]}}
-    async with mooring.open(request=Viewpoint(where, str(home)), servers=servers, policy="allow") as host:
+    async with mooring.open(request=Workspace(where, str(home)), servers=servers, policy="allow") as host:
         assert await host.ready() == {}
         async with host.conversation(**options) as tools:
             yield tools

@@ -16,7 +16,7 @@ from install import mooring as mooring_command
 from processes import marked
 
 import mooring
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 from mooring.core.protocol.limits import Limits
 from mooring.errors import ServerDied, TimedOut
 
@@ -47,7 +47,7 @@ class Harbour:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def request(self, commands: dict[str, list[str]]) -> Viewpoint:
+    def request(self, commands: dict[str, list[str]]) -> Workspace:
         config = self._folder / f"config-{len(commands)}"
         file = config / "mooring/mcp.json"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class Harbour:
         file.write_text(json.dumps({"mcpServers": servers}))
         home = {"HOME": str(self._folder), "XDG_CONFIG_HOME": str(config)}
         others = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-        return Viewpoint(here({**others, **home}), str(self._folder))
+        return Workspace(here({**others, **home}), str(self._folder))
 
     def tools(self, commands: dict[str, list[str]]) -> "subprocess.CompletedProcess[str]":
         """What the command says of them, in a process of its own."""

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
 from mooring.core.protocol.raw import ABSENT
 from mooring.core.protocol.server_info import Implementation, ServerInfo
@@ -58,7 +58,7 @@ def name(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-def keep(where: Where, **offers: Offer) -> dict[bytes, Offer]:
+def keep(where: Paths, **offers: Offer) -> dict[bytes, Offer]:
     """Put offers on disk, each under a key of its own."""
     kept = {word.encode().ljust(32): each for word, each in offers.items()}
     writer = Cache(where)
@@ -68,20 +68,20 @@ def keep(where: Where, **offers: Offer) -> dict[bytes, Offer]:
     return kept
 
 
-def folder(where: Where) -> Path:
+def folder(where: Paths) -> Path:
     return Path(where.cache, "catalog")
 
 
-def file(where: Where, key: bytes) -> Path:
+def file(where: Paths, key: bytes) -> Path:
     return folder(where) / key.hex()
 
 
-def names(where: Where) -> list[bytes]:
+def names(where: Paths) -> list[bytes]:
     """The keys of everything that is on disk."""
     return sorted(bytes.fromhex(path.name).strip() for path in folder(where).iterdir())
 
 
-def works_anew(where: Where) -> bool:
+def works_anew(where: Paths) -> bool:
     """Whether a fresh catalog keeps what it is given."""
     new = keep(where, anew=offer("after"))
     return Cache(where).load(new) == new
@@ -145,7 +145,7 @@ offers = st.builds(
 def test_any_offer_comes_back_as_it_was_put(
     tmp_path_factory: pytest.TempPathFactory, known: dict[bytes, Offer]
 ) -> None:
-    where = Where(str(tmp_path_factory.mktemp("home")))
+    where = Paths(str(tmp_path_factory.mktemp("home")))
     writer = Cache(where)
     for key, each in known.items():
         writer.put(key, each)
@@ -304,7 +304,7 @@ def approved(connection: Stdio | Http = PROGRAM, **changes: Any) -> Approved:
     return Approved(replace(config, oauth=changes.pop("oauth", None)), **{"folder": "/project", **changes})
 
 
-def at(home: Home, **env: str) -> Where:
+def at(home: Home, **env: str) -> Paths:
     return replace(home.where, env={**ENV, **env})
 
 
@@ -383,7 +383,7 @@ def test_no_secret_of_a_definition_is_on_disk(home: Home) -> None:
 
 
 def test_another_person_has_other_keys(home: Home, tmp_path: Path) -> None:
-    assert Cache(home.where).key(approved(), at(home)) != Cache(Where(str(tmp_path / "b"))).key(approved(), at(home))
+    assert Cache(home.where).key(approved(), at(home)) != Cache(Paths(str(tmp_path / "b"))).key(approved(), at(home))
 
 
 @pytest.mark.parametrize("damage", ["short", "readable by others", "a link", "gone"])
@@ -640,7 +640,7 @@ for turn in range(rounds) if rounds else itertools.count():
 """
 
 
-def writer(where: Where, who: str, rounds: int) -> subprocess.Popen[str]:
+def writer(where: Paths, who: str, rounds: int) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", WRITER, where.home, who, str(rounds)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers import log
 from mooring.servers.log import LogEntry, ServerLog, file_name, follow, read
 from support import Home
@@ -27,7 +27,7 @@ def texts(entries: list[LogEntry]) -> list[str]:
     return [entry.text for entry in entries]
 
 
-def logs(where: Where) -> Path:
+def logs(where: Paths) -> Path:
     return Path(where.state, "logs")
 
 
@@ -47,7 +47,7 @@ def test_an_entry_is_a_line_with_its_time_level_and_text(home: Home) -> None:
 @settings(max_examples=60, deadline=None)
 @given(written=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
 def test_any_text_comes_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, written: list[str]) -> None:
-    where = Where(str(tmp_path_factory.mktemp("home")))
+    where = Paths(str(tmp_path_factory.mktemp("home")))
     kept = ServerLog(where)
     for text in written:
         kept.write("s", "info", text)
@@ -240,7 +240,7 @@ assert kept.dropped == 0
 """
 
 
-def written_by_three(where: Where, full: int) -> list[str]:
+def written_by_three(where: Paths, full: int) -> list[str]:
     words = [sys.executable, "-c", WRITER, where.home]
     children = [subprocess.Popen([*words, who, str(full)]) for who in "abc"]
     assert [child.wait(PATIENCE) for child in children] == [0, 0, 0]

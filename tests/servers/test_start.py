@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers.launch.environment import make_launch, search_path
 
 SECRETS = [
@@ -22,8 +22,8 @@ HARMLESS = [
 ]  # fmt: skip
 
 
-def where(*names: str) -> Where:
-    return Where("/home/me", {name: f"value of {name}" for name in names})
+def where(*names: str) -> Paths:
+    return Paths("/home/me", {name: f"value of {name}" for name in names})
 
 
 def test_a_persons_own_server_inherits_everything_but_what_looks_like_a_secret() -> None:
@@ -69,7 +69,7 @@ def test_no_folder_is_searched_twice() -> None:
 
 
 def test_an_address_with_a_password_in_it_is_a_secret_whatever_its_name() -> None:
-    given = Where(
+    given = Paths(
         "/home/me", {"UPSTREAM": "amqp://me:pw@host", "SITE": "https://host/x:y@z", "HTTPS_PROXY": "http://u:p@proxy"}
     )
     assert make_launch(["x"], given, "/", own=True).withheld == ("UPSTREAM",)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tests.soak.meter import GROWTH, NONCE, Meter, Reading, descriptors, missed, threads
 from tests.soak.parts import PARTS, Part
 
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 
 WARM_UPS = (0.1, 0.2, 0.3)
 """When, as parts of the whole, it is measured what is held: the most of these counts, for one may meet a quiet moment."""
@@ -61,7 +61,7 @@ async def soak(part: Part, amount: int, folder: str, meter: Meter) -> tuple[Read
     for name in [name for name in env if name.startswith("XDG_")]:
         del env[name]
     done, early, said = 0, list[Reading](), time.monotonic()
-    async with aclosing(part.work(Viewpoint(here(env), folder))) as work:
+    async with aclosing(part.work(Workspace(here(env), folder))) as work:
         async for more in work:
             done += more
             if len(early) < len(WARM_UPS) and done >= amount * WARM_UPS[len(early)]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tests.models import FakeModel, Hold, Say
 
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 
 LAUNCHER = """\
 import _signal, os, sys
@@ -166,7 +166,7 @@ async def open_interrupter() -> AsyncIterator[Interrupter]:
         yield Interrupter(folder, model)
 
 
-async def interrupts(_: Viewpoint) -> AsyncIterator[int]:
+async def interrupts(_: Workspace) -> AsyncIterator[int]:
     """Four commands at a time beside a process that never rests, each interrupted within its first second."""
     chance = random.Random()
     seen: Counter[str] = Counter()

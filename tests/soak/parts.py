@@ -25,7 +25,7 @@ from tests.soak.interrupts import interrupts
 import mooring
 from mooring.auth.store import SecretStore
 from mooring.core.conversation.event import ToolsChanged, Updated
-from mooring.core.definitions.paths import Viewpoint, Where, here
+from mooring.core.definitions.paths import Paths, Workspace, here
 from mooring.core.protocol.limits import Limits
 from mooring.core.text.breaker import FAILURE_WINDOW, MAX_FAILURES
 from mooring.host.host import Host
@@ -43,14 +43,14 @@ class Part(NamedTuple):
     name: str
     amount: int
     """How much of it a whole run does."""
-    work: Callable[[Viewpoint], AsyncIterator[int]]
+    work: Callable[[Workspace], AsyncIterator[int]]
 
 
 def server(tools: int = 3, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-S", str(Path(__file__).parent / "server.py"), str(tools)], **more}
 
 
-async def calls(request: Viewpoint) -> AsyncIterator[int]:
+async def calls(request: Workspace) -> AsyncIterator[int]:
     """One after another, and a hundred at a time."""
     async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}) as host:
         while True:
@@ -65,7 +65,7 @@ async def echo(host: Host) -> None:
     assert (await host.call("demo.echo", {"text": TEXT})).text == TEXT
 
 
-async def kills(request: Viewpoint) -> AsyncIterator[int]:
+async def kills(request: Workspace) -> AsyncIterator[int]:
     """Servers killed between two calls and under a call; now and then somebody says to forgive them."""
     names = [f"server{number}" for number in range(4)]
     async with mooring.open(
@@ -109,7 +109,7 @@ async def failed(call: "asyncio.Task[Any]") -> bool:
     return False
 
 
-async def breaks(request: Viewpoint) -> AsyncIterator[int]:
+async def breaks(request: Workspace) -> AsyncIterator[int]:
     """Calls over HTTP of which some break, at random and in every way: no healthy one is lost or crossed with another."""
     chance = random.Random(7)
     async with Site(session="one") as site:
@@ -158,7 +158,7 @@ async def broken_or_answered(host: Host, text: str, way: str) -> None:
     raise AssertionError(f"a call that ended in {way} has an answer")
 
 
-async def guards(request: Viewpoint) -> AsyncIterator[int]:
+async def guards(request: Workspace) -> AsyncIterator[int]:
     """The guard killed again and again, not faster than it is let: every server is back each time."""
     names = [f"server{number}" for number in range(4)]
     async with mooring.open(
@@ -183,7 +183,7 @@ def find_parent(child: int) -> int:
     return int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-async def changes(request: Viewpoint) -> AsyncIterator[int]:
+async def changes(request: Workspace) -> AsyncIterator[int]:
     """Lists that change without a pause: every one is told of, also to somebody who never looks."""
     limits = Limits(change_interval=0.0)
     async with mooring.open(request=request, policy="allow", servers={"server": server(20)}, limits=limits) as host:
@@ -202,7 +202,7 @@ async def told(events: AsyncIterator[Any], tool: str) -> None:
             return
 
 
-async def reloads(request: Viewpoint) -> AsyncIterator[int]:
+async def reloads(request: Workspace) -> AsyncIterator[int]:
     """Servers that come, go, change and stay, given by a program to one host and written into a file for another."""
     file = Path(request.where.config) / "mcp.json"
     file.parent.mkdir(parents=True)
@@ -241,7 +241,7 @@ def write(file: Path, number: int) -> None:
     file.write_text(json.dumps({"mcpServers": turn(number)}))
 
 
-async def polling(request: Viewpoint) -> AsyncIterator[int]:
+async def polling(request: Workspace) -> AsyncIterator[int]:
     """Tools and resources looked at, minute after minute of a clock that runs fast; a change in each minute is told."""
     clock = Clock()
     async with mooring.open(request=request, policy="allow", servers={"demo": DEMO}, sleep=clock.sleep) as host:
@@ -266,7 +266,7 @@ async def updated(events: AsyncIterator[Any], watches: set[str]) -> None:
         watches = watches - ({event.watch} if isinstance(event, Updated) else set())
 
 
-async def writers(request: Viewpoint) -> AsyncIterator[int]:
+async def writers(request: Workspace) -> AsyncIterator[int]:
     """Eight processes that write to the same records, each killed at a random moment: nothing that was told is lost."""
     chance = random.Random(18)
     while True:
@@ -295,7 +295,7 @@ async def write_until_killed(env: dict[str, str], worker: str, delay: float) -> 
     return (first + rest).decode().split()
 
 
-async def check_records(where: Where, told: frozenset[str]) -> None:
+async def check_records(where: Paths, told: frozenset[str]) -> None:
     project_rules, damage = rules.load_project_rules(where, writer.PROJECT)
     approvals, other_damage = trust.load(where)
     overlay, more_damage = load_overlay(where)

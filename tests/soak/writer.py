@@ -7,7 +7,7 @@ from itertools import count
 
 from mooring.auth.store import SecretStore
 from mooring.core.conversation.verdict import ProposedCall, Verdict
-from mooring.core.definitions.paths import Where, here
+from mooring.core.definitions.paths import Paths, here
 from mooring.inventory.overlay import save_switch
 from mooring.permissions import pins, rules, trust
 from mooring.permissions.audit import AuditLog
@@ -16,7 +16,7 @@ PROJECT = "/project"
 KEY = pins.PinKey("user", "demo", "digest")
 
 
-async def write_until_killed(where: Where, worker: str) -> None:
+async def write_until_killed(where: Paths, worker: str) -> None:
     store, log = SecretStore(where), AuditLog(where, worker)
     for number in count():
         name = f"{worker}-{number}"

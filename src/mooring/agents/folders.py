@@ -6,7 +6,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.discovery.format import locate, user_file
 from mooring.errors import FileError
@@ -41,7 +41,7 @@ class FoundFolder(Struct, Generic[R], frozen=True):
     """For a project's, its root without links."""
 
 
-def find_folders(viewpoint: Viewpoint, rows: Sequence[R]) -> Iterator[FoundFolder[R]]:
+def find_folders(viewpoint: Workspace, rows: Sequence[R]) -> Iterator[FoundFolder[R]]:
     """The folders that are there, highest first: the project's, nearer ones before farther ones, then the person's."""
     located = [(row, locate(user_file(row.user), viewpoint.where)) for row in rows if row.user]
     if viewpoint.project:
@@ -52,7 +52,7 @@ def find_folders(viewpoint: Viewpoint, rows: Sequence[R]) -> Iterator[FoundFolde
             yield FoundFolder(row, path, "user")
 
 
-def _find_project_folders(viewpoint: Viewpoint, rows: Sequence[R], own: set[str]) -> Iterator[FoundFolder[R]]:
+def _find_project_folders(viewpoint: Workspace, rows: Sequence[R], own: set[str]) -> Iterator[FoundFolder[R]]:
     above = find_project_folders(viewpoint.where, viewpoint.cwd)
     fence = os.path.realpath(above[-1])
     for row in rows:

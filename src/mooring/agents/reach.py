@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.agents.local.guarded import GuardedFiles, list_hidden_folders
-from mooring.core.definitions.paths import Viewpoint, is_below
+from mooring.core.definitions.paths import Workspace, is_below
 from mooring.settings import find_project_folders
 
 
@@ -59,14 +59,14 @@ class Reach(Struct, frozen=True):
         return root if is_repository and not is_below(self.home, root) else None
 
 
-def make_reach(viewpoint: Viewpoint) -> Reach:
+def make_reach(viewpoint: Workspace) -> Reach:
     """What texts may name from this folder. Looks at the disk."""
     where = viewpoint.where
     project = os.path.realpath(find_project_folders(where, os.path.realpath(viewpoint.cwd))[-1])
     return Reach(project, os.path.realpath(where.home), GuardedFiles(where))
 
 
-def resolve_named(viewpoint: Viewpoint, folder: str, named: str) -> tuple[str, str] | None:
+def resolve_named(viewpoint: Workspace, folder: str, named: str) -> tuple[str, str] | None:
     """The file or folder that a text in a folder names: its path with links and without; `None` if there is none."""
     path = f"{viewpoint.where.home}{named[1:]}" if named.startswith("~/") else os.path.join(folder, named)
     try:

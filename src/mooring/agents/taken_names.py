@@ -8,7 +8,7 @@ from mooring.agents.commands.find import FoundCommands
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents
 from mooring.core.definitions.approved import NamedKind, TakenName
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.permissions import trust
 from mooring.settings import find_project_folders
 
@@ -16,7 +16,7 @@ from mooring.settings import find_project_folders
 class TakenNames:
     """What a project took, by the person's record of approvals at this moment. Looks at the disk; make one per look."""
 
-    def __init__(self, viewpoint: Viewpoint) -> None:
+    def __init__(self, viewpoint: Workspace) -> None:
         self._viewpoint = viewpoint
 
     def find_agent(self, found: FoundAgents, definition: AgentDefinition) -> TakenName | None:

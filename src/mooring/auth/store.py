@@ -20,7 +20,7 @@ from mooring import files
 from mooring.auth.records import SecretIndex, SecretKind, SecretValues, StoredSecret, StoreKind
 from mooring.auth.run_in_thread import run_in_thread
 from mooring.auth.system_keyring import NoKeyring, SystemKeyring, find_keyring
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.units import MIB
 from mooring.display.text import suggest_new_record
 from mooring.errors import ConfigError, FileError, StoreUnavailable
@@ -59,7 +59,7 @@ class SecretStore:
     file of the store cannot be used. Both leave everything as it was.
     """
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: Paths) -> None:
         self._folder = f"{where.state}/secrets"
         self._index_path = _find_index(where)
         self._values_path = values_path(where)
@@ -243,17 +243,17 @@ class SecretStore:
             return self._keyring
 
 
-def read_stored(where: Where) -> tuple[StoredSecret, ...]:
+def read_stored(where: Paths) -> tuple[StoredSecret, ...]:
     """What is stored, without values: neither a keyring nor the file with values is asked. Raises: FileError."""
     return _read_index(_find_index(where)).entries
 
 
-def values_path(where: Where) -> str:
+def values_path(where: Paths) -> str:
     """The file with the values that no keyring has."""
     return f"{where.state}/secrets/values.json"
 
 
-def _find_index(where: Where) -> str:
+def _find_index(where: Paths) -> str:
     return f"{where.state}/secrets/index.json"
 
 

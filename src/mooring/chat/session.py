@@ -21,7 +21,7 @@ from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.status import Failed, Status
 from mooring.core.conversation.turn import ServerStatus, TurnInput
 from mooring.core.conversation.verdict import CommandPermissions, Mode
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.content import Block, Text
 from mooring.core.protocol.result import FilledPrompt, Result
 from mooring.core.protocol.tool import Prompt
@@ -80,7 +80,7 @@ class ChatSession:
 
     def __init__(
         self,
-        viewpoint: Viewpoint,
+        viewpoint: Workspace,
         permissions: CommandPermissions,
         face: Face,
         guard: Guard | None = None,

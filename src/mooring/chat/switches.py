@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from mooring.core.conversation.status import Disabled, Status
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.errors import ConfigError, MooringError, ServerDisabled
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 
@@ -12,7 +12,7 @@ from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 class ServerSwitches:
     """Which servers one chat switched on and off. They are in effect once the configuration is read again."""
 
-    def __init__(self, viewpoint: Viewpoint) -> None:
+    def __init__(self, viewpoint: Workspace) -> None:
         self._viewpoint = viewpoint
         self._on: frozenset[str] = frozenset()
         self._off: frozenset[str] = frozenset()

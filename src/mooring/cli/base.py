@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import click
 import msgspec
 
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 from mooring.display.text import columns, width, wrap_words
 from mooring.errors import ConfigError, MooringError
 
@@ -68,9 +68,9 @@ class Globals(msgspec.Struct):
 
         return load_servers_of_agent(self.request(), agent)
 
-    def request(self) -> Viewpoint:
+    def request(self) -> Workspace:
         """What to look at: the machine, the folder and the files. Raises: ConfigError."""
-        return Viewpoint(here(os.environ), self._find_folder(), self.project, self.demo, self.configs)
+        return Workspace(here(os.environ), self._find_folder(), self.project, self.demo, self.configs)
 
     def _find_folder(self) -> str:
         try:

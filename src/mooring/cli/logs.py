@@ -8,7 +8,7 @@ import msgspec
 
 from mooring.cli.base import Globals
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe
 from mooring.servers.log import LogEntry, follow, read
 from mooring.verbs.use.logs import find_logged_server
@@ -28,7 +28,7 @@ def run(options: Globals, name: str, following: bool, lines: int) -> None:
         click.echo(f"{safe(server)} has written nothing yet.", err=True)
 
 
-async def _follow(options: Globals, where: Where, server: str, lines: int) -> None:
+async def _follow(options: Globals, where: Paths, server: str, lines: int) -> None:
     async for entry in follow(where, server, lines):
         _print(options, entry)
         # A program that reads along gets each line when it is written, not when a buffer is full.

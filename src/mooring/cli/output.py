@@ -6,7 +6,7 @@ import click
 
 from mooring import files
 from mooring.cli.base import Globals
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
 from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
@@ -33,7 +33,7 @@ def save_output(options: Globals, path: str, data: bytes, kind: str) -> None:
         click.echo(f"Wrote {safe(path)} ({safe(kind)}, {len(data):,} bytes)", err=True)
 
 
-def show_text(text: str, where: Where) -> None:
+def show_text(text: str, where: Paths) -> None:
     """Print a text on a terminal: nothing in it can steer it, and a long one is folded."""
     # Bytes are counted only if the characters, of at least one byte each, might fit.
     is_short = text.count("\n") < SHOWN_LINES and len(text) <= SHOWN_BYTES and len(text.encode()) <= SHOWN_BYTES
@@ -43,7 +43,7 @@ def show_text(text: str, where: Where) -> None:
         _show_ends(text, where)
 
 
-def _show_ends(text: str, where: Where) -> None:
+def _show_ends(text: str, where: Paths) -> None:
     # Loaded here: most results are short, and a call should start fast.
     from mooring.display.lines import describe_excerpt
     from mooring.tools.results.deliver import cut_texts

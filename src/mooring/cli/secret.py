@@ -6,7 +6,7 @@ from mooring.auth.records import StoredSecret
 from mooring.auth.store import MAX_VALUE
 from mooring.cli.base import Globals, are_terminals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe
 from mooring.errors import ConfigError
 from mooring.verbs.config.secrets import (
@@ -37,7 +37,7 @@ def run_set(options: Globals, name: str, more: tuple[str, ...]) -> None:
         say(describe_stored(stored, where))
 
 
-async def _read_and_store(where: Where, name: str) -> StoredSecret:
+async def _read_and_store(where: Paths, name: str) -> StoredSecret:
     value = await _ask_for_value(name) if are_terminals(sys.stdin) else _read_piped_value()
     return await store_secret(where, name, value)
 

@@ -23,7 +23,7 @@ from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
 from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.core.conversation.outcome import Part
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.content import Text
 from mooring.display.text import count_noun, describe_base64_size, safe, safe_text, short_path
 from mooring.verbs.agent.sessions import (
@@ -64,7 +64,7 @@ def _make_head(is_all: bool) -> tuple[str, ...]:
     return "ID", "LAST USED", "TURNS", "COST", "BACKEND", "MODEL", *folder, "FIRST WORDS"
 
 
-def _make_cells(session: SessionSummary, where: Where, is_all: bool) -> tuple[str, ...]:
+def _make_cells(session: SessionSummary, where: Paths, is_all: bool) -> tuple[str, ...]:
     used = f"{format_local(session.used)}, open" if session.open_in is not None else format_local(session.used)
     folder = (short_path(session.folder, where.home),) if is_all else ()
     cost = describe_cost(session.cost)

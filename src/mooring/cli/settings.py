@@ -9,7 +9,7 @@ import click
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.approved import ForeignServers
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.text.secret import HIDDEN
 from mooring.core.text.suggestions import nearest
 from mooring.discovery.scan import make_context
@@ -60,7 +60,7 @@ def _check_key(key: str | None) -> None:
         raise ConfigError(f"{key} is not a setting. {guess}")
 
 
-def _add(request: Viewpoint, key: str | None, value: str) -> None:
+def _add(request: Workspace, key: str | None, value: str) -> None:
     from mooring.verbs.config.change_setting import add_to_setting  # few runs change anything
 
     _check_key(key)
@@ -69,7 +69,7 @@ def _add(request: Viewpoint, key: str | None, value: str) -> None:
     add_to_setting(request.where, key, value)
 
 
-def _find_root(request: Viewpoint) -> str | None:
+def _find_root(request: Workspace) -> str | None:
     """The project whose settings apply, unless `--no-project` leaves them out."""
     if not request.project:
         return None
@@ -86,20 +86,20 @@ def _find_foreign(options: Globals, root: str | None) -> ForeignServers:
     return find_foreign(admitted.wanted, admitted.aliases)
 
 
-def _load_policy(settings: Settings, request: Viewpoint, root: str | None, foreign: ForeignServers) -> "Policy":
+def _load_policy(settings: Settings, request: Workspace, root: str | None, foreign: ForeignServers) -> "Policy":
     from mooring.permissions.rules import load_policy  # completion loads this module too, and needs no rules
 
     return load_policy(settings, request.where, root, foreign=foreign)
 
 
-def _print_rules(policy: "Policy", request: Viewpoint) -> None:
+def _print_rules(policy: "Policy", request: Workspace) -> None:
     from mooring.verbs.config.rules import describe_rules
 
     for line in describe_rules(policy, request.where):
         say(line)
 
 
-def _find_store(request: Viewpoint) -> "StoreInfo":
+def _find_store(request: Workspace) -> "StoreInfo":
 
     from mooring.verbs.config.secrets import describe_store
 

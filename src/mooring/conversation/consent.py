@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.question import Ask, ChangedTool, ChangedTools, Yes
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.errors import HeldBack, NotApproved, ServerError
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.tool_pins import ToolPins
@@ -24,7 +24,7 @@ class Consent:
     def __init__(
         self,
         ask: Ask | None,
-        viewpoint: Viewpoint,
+        viewpoint: Workspace,
         lookup: Lookup,
         pins: ToolPins,
         reread: Callable[[], Awaitable[None]],

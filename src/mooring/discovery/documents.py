@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.discovery import format as shapes
@@ -198,7 +198,7 @@ def _read_bytes(place: Place, path: str) -> bytes | None:
     return files.read_own(path, place.limit) if is_ours else files.read(path, place.limit)
 
 
-def _split_several(paths: str, where: Where) -> Iterable[str]:
+def _split_several(paths: str, where: Paths) -> Iterable[str]:
     """The files that a variable lists as `$PATH` does. The last wins: Goose layers GOOSE_ADDITIONAL_CONFIG_FILES so."""
     separator = ";" if where.platform == "win32" else ":"
     return [path for path in reversed(paths.split(separator)) if os.path.isabs(path)]
@@ -214,14 +214,14 @@ def _extract(data: bytes, extract: Callable[[bytes], Any]) -> Document:
     raise ParseError(reason)
 
 
-def _find_personal(where: Where, formats: Sequence[Format]) -> frozenset[str]:
+def _find_personal(where: Paths, formats: Sequence[Format]) -> frozenset[str]:
     """The paths that are the person's own: never a project's, even for someone who works in their home folder."""
     real_home = os.path.realpath(where.home)
     paths = _personal_paths(where, formats)
     return frozenset(_resolve_home(path, where.home, real_home) for path in paths if path)
 
 
-def _personal_paths(where: Where, formats: Sequence[Format]) -> Iterator[str | None]:
+def _personal_paths(where: Paths, formats: Sequence[Format]) -> Iterator[str | None]:
     unmoved = replace(where, env={})
     for place in chain.from_iterable(format.places for format in formats):
         if place.scope != "user" or place.folders:

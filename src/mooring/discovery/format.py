@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.core.definitions.config import Origin, Scope, Transport
-from mooring.core.definitions.paths import Platform, Where
+from mooring.core.definitions.paths import Paths, Platform
 from mooring.core.definitions.template import SecretPart
 from mooring.core.protocol.units import MIB
 from mooring.discovery.dialect import CLAUDE, Dialect, Inputs
@@ -32,7 +32,7 @@ class Place(Struct, frozen=True):
 
     The path of a project's file is relative; the file is looked for in each folder from the current one up to the
     project's root. Other paths begin with `~`, `{app}`, `{xdg}`, `{data}`, `{local}`, `{programdata}` or `{mooring}`
-    (see `Where`), `{system}` for the machine's own files, `{each}` for folders that another file names, or
+    (see `Paths`), `{system}` for the machine's own files, `{each}` for folders that another file names, or
     `${VARIABLE:-fallback}`; one variable may also be inside the path. A place whose variable is unset and has no
     fallback does not exist. Any path may hold one `*`.
     """
@@ -160,7 +160,7 @@ _MARKS = {
 }
 
 
-def locate(place: Place, where: Where) -> str | None:
+def locate(place: Place, where: Paths) -> str | None:
     """The absolute path, or pattern, of a place outside a project on this machine; `None` if it does not exist."""
     if place.literal:
         return place.path
@@ -181,7 +181,7 @@ def locate(place: Place, where: Where) -> str | None:
     return path if _is_absolute(path) else None
 
 
-def _expand_mark(path: str, where: Where) -> str:
+def _expand_mark(path: str, where: Paths) -> str:
     mark, _, rest = path[1:].partition("}")
     if mark not in _MARKS:
         return ""
@@ -484,7 +484,7 @@ class Format(Struct, frozen=True, kw_only=True):
 class ScanContext(Struct, frozen=True):
     """Where a scan looks from: the machine, the current folder, and the folders up to the project's root."""
 
-    where: Where
+    where: Paths
     cwd: str
     folders: tuple[str, ...]
     """Nearest first; the last is the project's root. Empty if projects are left out."""

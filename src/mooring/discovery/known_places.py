@@ -6,7 +6,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.format import Format, Obeyed, Place, Switch, locate, user_file
 from mooring.discovery.formats import FORMATS
 
@@ -16,7 +16,7 @@ def list_project_places() -> frozenset[str]:
     return frozenset(place.path.removeprefix("./") for place in _list_places() if place.walked)
 
 
-def list_user_places(where: Where) -> frozenset[str]:
+def list_user_places(where: Paths) -> frozenset[str]:
     """The absolute paths of the person's and the machine's files; each may hold one `*`."""
     # A variable may move a file away from its usual path, where another program may still find it.
     unmoved = replace(where, env={})
@@ -32,7 +32,7 @@ def list_obeyed(tool: str | None = None) -> Iterator[Obeyed]:
             yield from format.obeys
 
 
-def locate_obeyed(obeyed: Obeyed, where: Where) -> Iterator[str]:
+def locate_obeyed(obeyed: Obeyed, where: Paths) -> Iterator[str]:
     """The absolute paths of the person's file or folder, also where it would be without variables that move it."""
     for machine in (where, replace(where, env={})) if obeyed.user else ():
         path = locate(user_file(obeyed.user), machine)
@@ -40,7 +40,7 @@ def locate_obeyed(obeyed: Obeyed, where: Where) -> Iterator[str]:
             yield path
 
 
-def _locate_all(place: Place, where: Where) -> list[str]:
+def _locate_all(place: Place, where: Paths) -> list[str]:
     path = locate(place, where)
     if path is None:
         return []

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.definitions.config import Broken, Origin, Scope, ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.suggestions import nearest, suggest_key
 from mooring.discovery import entry as entries
@@ -65,7 +65,7 @@ class Scan(Struct, frozen=True):
     """Everywhere a file was looked for, found or not: whatever changes there may change what is configured."""
 
 
-def make_context(where: Where, cwd: str, with_project: bool = True) -> ScanContext:
+def make_context(where: Paths, cwd: str, with_project: bool = True) -> ScanContext:
     """The folders to search from `cwd`: up to the nearest that holds `.git`, else `cwd` alone."""
     if not with_project:
         return ScanContext(where, cwd, ())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.format import locate, user_file
 
 
@@ -151,7 +151,7 @@ UNASKED: tuple[UnaskedStart, ...] = (
 are not among them; that a folder was trusted is recorded by the tool, and found there."""
 
 
-def find_present_tools(where: Where) -> Iterator[UnaskedStart]:
+def find_present_tools(where: Paths) -> Iterator[UnaskedStart]:
     """Those of the tools that are on this machine: by their folders, or by their programs on PATH."""
     path = where.env.get("PATH", "")
     for tool in UNASKED:
@@ -160,6 +160,6 @@ def find_present_tools(where: Where) -> Iterator[UnaskedStart]:
             yield tool
 
 
-def _exists(folder: str, where: Where) -> bool:
+def _exists(folder: str, where: Paths) -> bool:
     located = locate(user_file(folder), where)
     return located is not None and os.path.exists(located)

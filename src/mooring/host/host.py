@@ -19,7 +19,7 @@ from mooring.core.conversation.status import Status
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import Timeout, find_seconds
 from mooring.core.protocol.request_metadata import NO_METADATA, make_extras
@@ -124,7 +124,7 @@ class Host:
         return self._runtime.settings
 
     @property
-    def where(self) -> Where:
+    def where(self) -> Paths:
         """The folders that it uses."""
         return self._runtime.options.request.where
 
@@ -179,7 +179,7 @@ class Host:
         return join_instructions(texts)
 
     @property
-    def viewpoint(self) -> Viewpoint:
+    def viewpoint(self) -> Workspace:
         """The machine and the folder that it was opened for."""
         return self._runtime.options.request
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from mooring.core.conversation.question import Ask, check_ask
 from mooring.core.conversation.verdict import Rule
-from mooring.core.definitions.paths import Viewpoint, here
+from mooring.core.definitions.paths import Workspace, here
 from mooring.core.protocol.limits import Limits, Timeout, make_timeout
 from mooring.errors import MooringError
 from mooring.host.host import Host
@@ -37,7 +37,7 @@ def open(
     reload: bool = False,
     remember: bool = True,
     guard: Guard | None = None,
-    request: Viewpoint | None = None,
+    request: Workspace | None = None,
     sleep: Callable[[float], Awaitable[None]] | None = None,
 ) -> Host:
     """Every server configured for a folder, by default the current one, as one host. Use it with `async with`:
@@ -75,7 +75,7 @@ def open(
     find_mode(policy)  # raises now, and not when the host is opened
     return Host(
         HostOptions(
-            request=request or Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir)),
+            request=request or Workspace(here(os.environ), os.path.abspath(cwd or os.curdir)),
             servers=servers,
             ask=ask and check_ask(ask),
             policy=policy,
@@ -110,7 +110,7 @@ async def discover_and_load(
     policy: Policy | None = None,
     rules: Iterable[Rule] = (),
     timeout: float | Timeout | None = None,
-    request: Viewpoint | None = None,
+    request: Workspace | None = None,
 ) -> AsyncIterator[Loaded]:
     """Open a host and connect every server whose tools are unknown, in one step; for programs without a person.
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.core.conversation.question import Ask, Question
 from mooring.core.conversation.verdict import BYPASSED, Mode, Rule
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.text.clock import Sleep
@@ -57,7 +57,7 @@ def _ignore_warning(server: str, lack: str) -> None:
 class HostOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `mooring.open`, which explains them, and a few that only our own commands set."""
 
-    request: Viewpoint
+    request: Workspace
     servers: GivenServers | None = None
     ask: Ask | None = None
     policy: Policy | None = None

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring.core.conversation.status import Disabled, Failed, RejectedServer, Status, Unapproved
 from mooring.core.definitions.approved import Approved, ForeignServers
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.errors import ApprovalState, ConfigError, MooringError, NotApproved, ServerDisabled
 from mooring.permissions import trust
@@ -157,7 +157,7 @@ def keep_unreadable(admitted: Admitted, running: Mapping[str, Approved]) -> Admi
     return replace(admitted, wanted=wanted)
 
 
-def build_loader(request: Viewpoint, servers: GivenServers | None) -> Callable[[], Admitted]:
+def build_loader(request: Workspace, servers: GivenServers | None) -> Callable[[], Admitted]:
     """The function that finds out what may be started, each time anew; servers passed in stay the same.
 
     Raises:
@@ -194,13 +194,13 @@ def _name_objects(servers: Any) -> Mapping[str, Any] | Any:
     return named
 
 
-def _load_configured(request: Viewpoint) -> Admitted:
+def _load_configured(request: Workspace) -> Admitted:
     from mooring.inventory.load import load  # not needed by a host with servers passed in as values
 
     return admit(load(request))
 
 
-def _load_given(servers: Mapping[str, Any], request: Viewpoint) -> Admitted:
+def _load_given(servers: Mapping[str, Any], request: Workspace) -> Admitted:
     from mooring.inventory.load import load_given
 
     return admit(load_given(servers, request))

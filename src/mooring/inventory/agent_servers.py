@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.definitions.config import Scope
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.choose import choose
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, Sheet
@@ -35,7 +35,7 @@ class AgentServerFile(Struct, frozen=True):
     path: str
 
 
-def load_agent_servers(file: AgentServerFile, request: Viewpoint) -> Inventory:
+def load_agent_servers(file: AgentServerFile, request: Workspace) -> Inventory:
     """An inventory of these servers alone. Those of a project's file are approved as any other of the project's are.
 
     Raises: ConfigError if they can't be understood at all. One bad entry is a problem.

@@ -21,7 +21,7 @@ from mooring.core.definitions.config import (
     Stdio,
     list_templates,
 )
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Template, written_text
 from mooring.core.text.secret import HIDDEN, hide_in_url, shorten_in_arguments, shorten_token
 from mooring.discovery.choose import Choice
@@ -176,7 +176,7 @@ class ApprovalQuestion(Struct, frozen=True, kw_only=True, rename="camel"):
     warning: str = UNCHECKED
 
 
-def list_questions(inventory: Inventory, names: Iterable[str], where: Where) -> tuple[ApprovalQuestion, ...]:
+def list_questions(inventory: Inventory, names: Iterable[str], where: Paths) -> tuple[ApprovalQuestion, ...]:
     """The questions about these names; without names, about every project server that is not decided yet.
 
     Raises:
@@ -213,7 +213,7 @@ def apply_rules(question: ApprovalQuestion, apply: bool) -> ApprovalQuestion:
     return replace(question, applied_rules=question.rules if apply else ())
 
 
-def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where, approve: bool) -> tuple[str, ...]:
+def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Paths, approve: bool) -> tuple[str, ...]:
     """Record the answer to the questions that were shown, and return the names of their servers.
 
     A yes also records which rules apply: those of `apply_rules`, or else those that were applied before.
@@ -226,7 +226,7 @@ def decide(inventory: Inventory, asked: Iterable[ApprovalQuestion], where: Where
     return tuple(decision.name for decision in decisions)
 
 
-def reset(inventory: Inventory, names: Sequence[str], where: Where) -> tuple[str, ...]:
+def reset(inventory: Inventory, names: Sequence[str], where: Paths) -> tuple[str, ...]:
     """Forget what was decided about these servers of the project, and return those about which something was.
 
     Raises:
@@ -275,7 +275,7 @@ def _find_project_definition(inventory: Inventory, name: str) -> RankedDefinitio
     return definition
 
 
-def _make_question(inventory: Inventory, definition: RankedDefinition, where: Where) -> ApprovalQuestion:
+def _make_question(inventory: Inventory, definition: RankedDefinition, where: Paths) -> ApprovalQuestion:
     config = definition.config
     assert isinstance(config, ServerConfig)  # unusable definitions were left out or refused above
     # The search path that a start would use: approval and start must arrive at the same executable.
@@ -343,7 +343,7 @@ def _list_digests(question: ApprovalQuestion) -> Iterator[str]:
 # --- what was decided before ---------------------------------------------------------------------------------
 
 
-def _find_difference(approved: Approved, inventory: Inventory, where: Where) -> str:
+def _find_difference(approved: Approved, inventory: Inventory, where: Paths) -> str:
     """Why an approval no longer counts, to be read after the server's name; empty if it does."""
     try:
         check_approval(approved, where, inventory.settings["env"])
@@ -475,7 +475,7 @@ def _find_rules(inventory: Inventory, name: str) -> Iterator[AllowRule]:
         yield from (AllowRule(rule.tool, rule.pattern) for rule in rules if _allows(rule, name))
 
 
-def _find_active_rules(inventory: Inventory, name: str, where: Where) -> Iterator[str]:
+def _find_active_rules(inventory: Inventory, name: str, where: Paths) -> Iterator[str]:
     """The person's answers for this project that allow tools of a server of that name, as written."""
     level, _ = load_project_rules(where, inventory.root)
     yield from (rule.tool for rule in level.rules if _allows(rule, name))

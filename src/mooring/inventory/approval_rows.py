@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from mooring.core.conversation.question import ApplyRules, Approval, Ask, Yes
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
 from mooring.inventory.approval import ApprovalQuestion, Effect, SteeringVariable, apply_rules, decide
 from mooring.inventory.load import Inventory
@@ -155,7 +155,7 @@ def _describe_target(target: str | None) -> str:
     return safe(target)
 
 
-async def ask_approval(ask: Ask, inventory: Inventory, question: ApprovalQuestion, where: Where) -> bool:
+async def ask_approval(ask: Ask, inventory: Inventory, question: ApprovalQuestion, where: Paths) -> bool:
     """Ask whether a server may be started, and after a yes about the person's rules; whether it may.
 
     Raises: what `ask` raises; FileError if the answers cannot be recorded.

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.definitions.approved import AllowRule, Standing
 from mooring.core.definitions.config import Broken, InProcess, Origin, ServerConfig, Stdio, list_templates
-from mooring.core.definitions.paths import Viewpoint, Where, here
+from mooring.core.definitions.paths import Paths, Workspace, here
 from mooring.core.definitions.problem import Problem
 from mooring.core.definitions.template import Template, TextPart, VariablePart, literal
 from mooring.core.text.suggestions import find_server
@@ -103,10 +103,10 @@ def discover(cwd: "str | None" = None) -> "Inventory":
     Raises:
         ConfigError: the person's home folder is not known.
     """
-    return load(Viewpoint(here(os.environ), os.path.abspath(cwd or os.curdir)))
+    return load(Workspace(here(os.environ), os.path.abspath(cwd or os.curdir)))
 
 
-def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, bytes] | None = None) -> Inventory:
+def load(request: Workspace, *, remember: bool = True, drafts: Mapping[str, bytes] | None = None) -> Inventory:
     """Read everything and decide. Starts nothing, expands nothing, opens nothing but configuration files.
 
     With `remember`, approvals that another tool recorded are bound to the definition as it is now. With `drafts`, it is
@@ -147,7 +147,7 @@ def load(request: Viewpoint, *, remember: bool = True, drafts: Mapping[str, byte
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
 
 
-def _name_foreign_root(request: Viewpoint, root: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
+def _name_foreign_root(request: Workspace, root: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
     """What a repository of another user above this folder means: it is not the project, unless a setting names it."""
     repository = files.repository_folders(request.cwd)[-1]
     owner = files.find_foreign_owner(request.cwd, repository)
@@ -160,11 +160,11 @@ def _name_foreign_root(request: Viewpoint, root: str, approvals: trust.ApprovalR
     yield Problem(repository, message, f"{IF_TRUSTED}{command}")
 
 
-def _list_records(where: Where) -> tuple[str, ...]:
+def _list_records(where: Paths) -> tuple[str, ...]:
     return trust.record_path(where), overlay_path(where)
 
 
-def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Viewpoint) -> Inventory:
+def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Workspace) -> Inventory:
     """Servers that a program passes in, in the shape of `mcpServers` or as values, instead of everything configured.
 
     Raises:
@@ -184,7 +184,7 @@ def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Vie
 
 
 def _parse_given(
-    servers: Mapping[str, Any], request: Viewpoint
+    servers: Mapping[str, Any], request: Workspace
 ) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
     format, document = _find_shape(servers)
     key = format.key[0]
@@ -227,7 +227,7 @@ def _make_config(name: str, server: Any) -> ServerConfig:
 
 
 def _parse_entries(
-    format: Format, given: Mapping[str, Any], request: Viewpoint
+    format: Format, given: Mapping[str, Any], request: Workspace
 ) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
     place = Place("cli", "servers", literal=True)
     # Through JSON and a file's format, so that a program's servers are read by the same rules as a file's.
@@ -260,7 +260,7 @@ def _enabled_formats(settings: Settings) -> Iterable[Format]:
     return (format for format in FORMATS if sources.get(format.tool, True))
 
 
-def _command_line_formats(request: Viewpoint) -> Iterable[Format]:
+def _command_line_formats(request: Workspace) -> Iterable[Format]:
     for path in request.configs:
         absolute = os.path.abspath(os.path.join(request.cwd, path))
         _check_named_file(absolute, path)
@@ -280,7 +280,7 @@ def _check_named_file(path: str, written: str) -> None:
         raise ConfigError(f"{written}: the file {error.reason} (line {error.line or 1}).") from None
 
 
-def _demo_definitions(request: Viewpoint) -> Iterable[RankedDefinition]:
+def _demo_definitions(request: Workspace) -> Iterable[RankedDefinition]:
     if not request.demo:
         return
     # -I: neither the current folder nor PYTHONPATH can put another program in its place.
@@ -290,7 +290,7 @@ def _demo_definitions(request: Viewpoint) -> Iterable[RankedDefinition]:
 
 
 def _adopt_approvals(
-    where: Where, root: str, approvals: trust.ApprovalRecord, found: Scan, settings: Settings
+    where: Paths, root: str, approvals: trust.ApprovalRecord, found: Scan, settings: Settings
 ) -> tuple[trust.ApprovalRecord, Problem | None]:
     """Bind approvals that a definition's own tool recorded to the definition as it is when first seen.
 
@@ -310,7 +310,7 @@ def _adopt_approvals(
         return approvals, Problem(error.path, message, "make the file writable, or approve here", level="warning")
 
 
-def _make_adopted(where: Where, root: str, config: ServerConfig, settings: Settings) -> trust.Decision:
+def _make_adopted(where: Paths, root: str, config: ServerConfig, settings: Settings) -> trust.Decision:
     # Lazy: only the first listing after an approval in another tool gets here.
     from mooring.servers.launch.environment import default_search_path
     from mooring.servers.launch.target import resolve_target

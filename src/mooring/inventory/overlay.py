@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.discovery.scan import RankedDefinition
@@ -33,7 +33,7 @@ class Overlay(Struct, frozen=True):
         return {**self.user, **self.projects.get(project, {})}
 
 
-def load_overlay(where: Where) -> tuple[Overlay | None, Problem | None]:
+def load_overlay(where: Paths) -> tuple[Overlay | None, Problem | None]:
     """What is on record, or `None` and a problem if that cannot be read: then every server is off.
 
     Which ones the person disabled is unknown, and none of those may start because a byte on a disk changed.
@@ -46,12 +46,12 @@ def load_overlay(where: Where) -> tuple[Overlay | None, Problem | None]:
         return None, Problem(path, message, error.fix or suggest_new_record(path))
 
 
-def check_overlay(where: Where) -> None:
+def check_overlay(where: Paths) -> None:
     """Check that switches can be saved: a record that cannot be read is never written over. Raises: FileError."""
     _read_for_update(overlay_path(where))
 
 
-def is_overlay_damaged(where: Where) -> bool:
+def is_overlay_damaged(where: Paths) -> bool:
     """Whether there is a record that nobody can read; one of a newer version is not damaged."""
     try:
         _read(overlay_path(where))
@@ -60,7 +60,7 @@ def is_overlay_damaged(where: Where) -> bool:
     return False
 
 
-def save_switch(where: Where, name: str, on: bool, project: str, *, everywhere: bool) -> None:
+def save_switch(where: Paths, name: str, on: bool, project: str, *, everywhere: bool) -> None:
     """Switch a server on or off in a project, or everywhere, which includes this project. Raises: FileError."""
     path = overlay_path(where)
     with files.locked(path):
@@ -74,7 +74,7 @@ def save_switch(where: Where, name: str, on: bool, project: str, *, everywhere: 
         _write(path, overlay)
 
 
-def forget_switch(where: Where, name: str, project: str) -> None:
+def forget_switch(where: Paths, name: str, project: str) -> None:
     """Let a server be as its file says again, everywhere and in a project. Raises: FileError."""
     path = overlay_path(where)
     with files.locked(path):
@@ -94,7 +94,7 @@ def apply_overlay(
     return tuple(_switch_off(each, DISABLED_BY) if each.name in names else each for each in definitions)
 
 
-def overlay_path(where: Where) -> str:
+def overlay_path(where: Paths) -> str:
     """The file in which the switches are kept."""
     return f"{where.state}/overlay.json"
 

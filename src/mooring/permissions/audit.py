@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.conversation.verdict import ProposedCall, Verdict
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.units import MIB
@@ -101,7 +101,7 @@ class AuditLog:
 
     def __init__(
         self,
-        where: Where,
+        where: Paths,
         session: str,
         *,
         required: bool = False,
@@ -353,7 +353,7 @@ def new_session_id() -> str:
     return os.urandom(6).hex()
 
 
-def log_path(where: Where) -> str:
+def log_path(where: Paths) -> str:
     """The file that grows."""
     return f"{where.state}/audit.jsonl"
 
@@ -361,7 +361,7 @@ def log_path(where: Where) -> str:
 class LogReading:
     """What can be read of the log, oldest first; after that, `skipped` lines and `problems` say what cannot."""
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: Paths) -> None:
         self._path = log_path(where)
         self.skipped = 0
         self.problems: list[Problem] = []
@@ -398,7 +398,7 @@ class LogReading:
 
 
 def read_log(
-    where: Where,
+    where: Paths,
     *,
     server: str | None = None,
     tool: str | None = None,

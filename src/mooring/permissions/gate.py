@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mooring.core.conversation.question import Allow, AnswerScope, Ask, No, Permission, Yes
 from mooring.core.conversation.verdict import Level, ProposedCall, Rule, ServerName, Verdict
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
@@ -47,7 +47,7 @@ class SaveAnswer(Protocol):
     def __call__(self, server: ServerName, tool: str, location: RuleLocation, pattern: str = "") -> None: ...
 
 
-def answer_saver(where: Where, project: str | None) -> SaveAnswer:
+def answer_saver(where: Paths, project: str | None) -> SaveAnswer:
     """Saves answers in the person's own files."""
 
     def save(server: ServerName, tool: str, location: RuleLocation, pattern: str = "") -> None:

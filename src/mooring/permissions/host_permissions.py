@@ -8,7 +8,7 @@ from msgspec import Struct
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import BYPASSED, Mode, Rule
 from mooring.core.definitions.approved import ForeignServers
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.permissions import rules
 from mooring.permissions.audit import AuditLog, new_session_id
@@ -31,7 +31,7 @@ class HostPermissions:
 
     def __init__(
         self,
-        where: Where,
+        where: Paths,
         settings: Settings,
         project: str | None,
         *,

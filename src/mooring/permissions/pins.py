@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.tool import Tool
 from mooring.core.protocol.tool_meaning import canonicalize, find_lines, find_meaning, simplify
@@ -152,7 +152,7 @@ def _means_the_same(pinned: PinnedTool, text: str) -> bool:
     return meaning == (pinned.meaning or (_digest_text(find_meaning(pinned.text)) if pinned.text else ""))
 
 
-def check_tools(where: Where, approved: Approved, tools: Iterable[Tool]) -> tuple[HeldTools, Problem | None]:
+def check_tools(where: Paths, approved: Approved, tools: Iterable[Tool]) -> tuple[HeldTools, Problem | None]:
     """Which of a server's tools are not as approved, according to the record; writes nothing."""
     key = make_key(approved)
     if key is None:
@@ -161,7 +161,7 @@ def check_tools(where: Where, approved: Approved, tools: Iterable[Tool]) -> tupl
     return compare(pin, tools), problem
 
 
-def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
+def load(where: Paths, key: PinKey) -> tuple[Pin | None, Problem | None]:
     """The tools as they were approved, `None` if they never were.
 
     A record that cannot be read is a problem, and holds every tool back until they are approved again.
@@ -178,7 +178,7 @@ def load(where: Where, key: PinKey) -> tuple[Pin | None, Problem | None]:
     return pin, None
 
 
-def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool], instructions: str = "") -> Pin:
+def pin_tools(where: Paths, key: PinKey, tools: Iterable[Tool], instructions: str = "") -> Pin:
     """Pin these tools and instructions, unless the server's tools are pinned already: then nothing changes.
 
     Raises:
@@ -195,7 +195,7 @@ def pin_tools(where: Where, key: PinKey, tools: Iterable[Tool], instructions: st
         )
 
 
-def adopt_instructions(where: Where, key: PinKey, instructions: str) -> Pin | None:
+def adopt_instructions(where: Paths, key: PinKey, instructions: str) -> Pin | None:
     """Add what a server says about itself to a pin that has nothing of that; the pin as it is then.
 
     Raises:
@@ -212,7 +212,7 @@ def adopt_instructions(where: Where, key: PinKey, instructions: str) -> Pin | No
         return pin
 
 
-def switch(where: Where, key: PinKey, *, off: bool) -> Pin | None:
+def switch(where: Paths, key: PinKey, *, off: bool) -> Pin | None:
     """Turn pinning off for a server, or on again; then its tools are pinned again with the next call that is allowed.
 
     Raises:
@@ -227,7 +227,7 @@ def switch(where: Where, key: PinKey, *, off: bool) -> Pin | None:
         return None
 
 
-def approve(where: Where, key: PinKey, changes: Iterable[ToolChange], instructions: ToolChange | None = None) -> Pin:
+def approve(where: Paths, key: PinKey, changes: Iterable[ToolChange], instructions: ToolChange | None = None) -> Pin:
     """Pin the tools and instructions as they were shown, even if the server describes them differently by now.
 
     A record that cannot be read is replaced: all tools were held back, so all of them were shown.
@@ -244,7 +244,7 @@ def approve(where: Where, key: PinKey, changes: Iterable[ToolChange], instructio
         return _write(path, pin, {change.tool: change.new for change in changes})
 
 
-def find_folder(where: Where) -> str:
+def find_folder(where: Paths) -> str:
     """The folder with the records of all servers."""
     return f"{where.state}/pins"
 
@@ -252,7 +252,7 @@ def find_folder(where: Where) -> str:
 # --- the record -----------------------------------------------------------------------------------------------------
 
 
-def _record_path(where: Where, key: PinKey) -> str:
+def _record_path(where: Paths, key: PinKey) -> str:
     # Not the digest of the definition: a new definition of a name replaces the record of the old one.
     name = _digest_text("\0".join((key.scope, key.server)))[:32]
     return f"{find_folder(where)}/{name}.json"

@@ -20,7 +20,7 @@ from msgspec import Struct
 from mooring import files
 from mooring.core.conversation.verdict import BYPASSED, LOCAL_TOOLS, Level, Mode, Rule, ServerName
 from mooring.core.definitions.approved import ForeignServers
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.core.text.glob import is_literal
@@ -50,7 +50,7 @@ class ProjectRules(Struct, frozen=True):
 
 def load_policy(
     settings: Settings,
-    where: Where,
+    where: Paths,
     project: str | None,
     mode: Mode | None = None,
     session_rules: Iterable[Rule] = (),
@@ -85,7 +85,7 @@ def _find_trusted(settings: Settings, foreign: Collection[str]) -> Iterable[str]
     return names if setting.level == "managed" else [name for name in names if name not in foreign]
 
 
-def find_problems(settings: Settings, where: Where, project: str | None) -> tuple[Problem, ...]:
+def find_problems(settings: Settings, where: Paths, project: str | None) -> tuple[Problem, ...]:
     """What is wrong with rules that can be read, and with the record of those for projects."""
     problems = load_policy(settings, where, project).problems
     damage = None if project is None else load_project_rules(where, project)[1]
@@ -103,7 +103,7 @@ def choose_mode(settings: Settings, wanted: Mode | None) -> Mode:
     return min(wanted, configured, key=MODES.index)
 
 
-def load_project_rules(where: Where, project: str) -> tuple[RuleLevel, Problem | None]:
+def load_project_rules(where: Paths, project: str) -> tuple[RuleLevel, Problem | None]:
     """The person's rules for a project; a record that cannot be read is empty, and is a problem."""
     path = record_path(where)
     try:
@@ -140,7 +140,7 @@ def find_insertion_point(rules: Iterable[Rule], server: ServerName, tool: str) -
 
 
 def save_allow(
-    where: Where, project: str | None, server: ServerName, tool: str, location: RuleLocation, pattern: str = ""
+    where: Paths, project: str | None, server: ServerName, tool: str, location: RuleLocation, pattern: str = ""
 ) -> None:
     """Allow a tool from now on, in the person's settings or in this project; with a pattern, that and no more.
 
@@ -163,7 +163,7 @@ class WithdrawnRule(Struct, frozen=True):
     path: str
 
 
-def withdraw_allow(where: Where, project: str | None, tool: str) -> tuple[WithdrawnRule, ...]:
+def withdraw_allow(where: Paths, project: str | None, tool: str) -> tuple[WithdrawnRule, ...]:
     """Remove the rules that "always" answers about a tool left behind, in the person's settings and in this project.
 
     `tool` is `SERVER.TOOL`, a local tool, or the rule as it is shown. Rules that allow more than this one tool stay.
@@ -195,7 +195,7 @@ def _is_about(rule: Rule, tool: str) -> bool:
     return is_same and is_answer(rule)
 
 
-def _remove_for_project(where: Where, project: str, tool: str) -> list[Rule]:
+def _remove_for_project(where: Paths, project: str, tool: str) -> list[Rule]:
     path = record_path(where)
     key = identify_project(project)
     # Without such a rule, nothing is locked and nothing written.
@@ -208,7 +208,7 @@ def _remove_for_project(where: Where, project: str, tool: str) -> list[Rule]:
     return [rule for rule in rules if _is_about(rule, tool)]
 
 
-def _remove_from_settings(where: Where, path: str, tool: str) -> list[Rule]:
+def _remove_from_settings(where: Paths, path: str, tool: str) -> list[Rule]:
     if files.read_own(path) is None:
         return []
     from mooring.syntax.edit import edit_bytes  # only when an answer is withdrawn
@@ -238,7 +238,7 @@ def _remove_rules(text: str, tool: str, removed: list[Rule]) -> str:
     return text
 
 
-def _save_for_project(where: Where, project: str, server: ServerName, tool: str, pattern: str) -> None:
+def _save_for_project(where: Paths, project: str, server: ServerName, tool: str, pattern: str) -> None:
     path = record_path(where)
     key = identify_project(project)
     with files.locked(path):
@@ -255,7 +255,7 @@ def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -
     write_own_record(path, updated)
 
 
-def _save_in_settings(where: Where, server: ServerName, tool: str, pattern: str) -> None:
+def _save_in_settings(where: Paths, server: ServerName, tool: str, pattern: str) -> None:
     from mooring.syntax.edit import edit_bytes  # only when an answer is kept
 
     path = f"{where.config}/settings.json"
@@ -291,7 +291,7 @@ def _parse_rules(text: str) -> list[Rule]:
         raise ParseError("has rules that cannot be read") from None
 
 
-def record_path(where: Where) -> str:
+def record_path(where: Paths) -> str:
     """The file in which a person's rules for projects are kept."""
     return f"{where.state}/rules.json"
 

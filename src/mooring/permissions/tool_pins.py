@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.tool import Tool
 from mooring.errors import FileError
@@ -16,7 +16,7 @@ from mooring.permissions.pins import HeldTools, Pin, PinKey
 class ToolPins:
     """Holds back tools that are not as they were approved."""
 
-    def __init__(self, where: Where, on_problem: Callable[[Problem], None]) -> None:
+    def __init__(self, where: Paths, on_problem: Callable[[Problem], None]) -> None:
         self._where = where
         self._on_problem = on_problem
         self._pins: dict[PinKey, Pin | None] = {}

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.definitions.approved import AllowRule, NamedKind, Standing, is_in_force
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.display.text import suggest_new_record
@@ -183,7 +183,7 @@ def digest(config: ServerConfig) -> str:
     return sha256(json.dumps(msgspec.to_builtins(meaning), sort_keys=True).encode()).hexdigest()
 
 
-def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
+def load(where: Paths) -> tuple[ApprovalRecord, Problem | None]:
     """The decisions on record; a file that cannot be read is empty, and is a problem."""
     path = record_path(where)
     try:
@@ -193,7 +193,7 @@ def load(where: Where) -> tuple[ApprovalRecord, Problem | None]:
         return ApprovalRecord(), Problem(path, message, error.fix or suggest_new_record(path))
 
 
-def record(where: Where, decisions: Iterable[Decision], seconds: float = LOCK_SECONDS) -> ApprovalRecord:
+def record(where: Paths, decisions: Iterable[Decision], seconds: float = LOCK_SECONDS) -> ApprovalRecord:
     """Record decisions, each replacing an earlier one about the same definition in the same project.
 
     A rejection also withdraws every earlier approval of that name, whatever its definition was.
@@ -210,7 +210,7 @@ def record(where: Where, decisions: Iterable[Decision], seconds: float = LOCK_SE
     return updated
 
 
-def reset(where: Where, project: str, names: Sequence[str]) -> None:
+def reset(where: Paths, project: str, names: Sequence[str]) -> None:
     """Forget every decision about these names in a project: nobody has approved or rejected them.
 
     Raises:
@@ -224,7 +224,7 @@ def reset(where: Where, project: str, names: Sequence[str]) -> None:
         _write(path, replace(record, decisions=kept, reset=tuple(dict.fromkeys((*record.reset, *forgotten)))))
 
 
-def approve_names(where: Where, approved: Iterable[NameApproval]) -> None:
+def approve_names(where: Paths, approved: Iterable[NameApproval]) -> None:
     """Record that projects' files may have these names as they are now.
 
     Raises:
@@ -242,7 +242,7 @@ def approve_names(where: Where, approved: Iterable[NameApproval]) -> None:
         _write(path, replace(record, names=names))
 
 
-def reset_names(where: Where, project: str, kind: NamedKind, name: str) -> bool:
+def reset_names(where: Paths, project: str, kind: NamedKind, name: str) -> bool:
     """Forget that a project's file may have a name, whatever it said; whether there was anything to forget.
 
     Raises:
@@ -261,7 +261,7 @@ def _write(path: str, record: ApprovalRecord) -> None:
     write_own_record(path, record)
 
 
-def record_path(where: Where) -> str:
+def record_path(where: Paths) -> str:
     """The file in which a person's decisions are kept."""
     return f"{where.state}/approvals.json"
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.failure import Failure
 from mooring.core.protocol.tool import Offer
 from mooring.core.protocol.units import MIB, OFFER_LIFE
@@ -51,7 +51,7 @@ class Cache:
     `load`, `put` and `forget` are for an event loop, `flush` and `close` for a thread beside it.
     """
 
-    def __init__(self, where: Where, *, most: int = MOST) -> None:
+    def __init__(self, where: Paths, *, most: int = MOST) -> None:
         self._folder = find_folder(where)
         self._most = most
         self._where = where
@@ -64,11 +64,11 @@ class Cache:
 
     # --- under what something is kept -------------------------------------------------------------------------------
 
-    def key(self, approved: Approved, where: Where, *, credential: str = "") -> bytes:
+    def key(self, approved: Approved, where: Paths, *, credential: str = "") -> bytes:
         """Under what an offer is kept: all that decides what is started or reached, and as whom."""
         return make_key(self._own_secret(), approved, where, credential)
 
-    def own_key(self, approved: Approved, where: Where) -> bytes:
+    def own_key(self, approved: Approved, where: Paths) -> bytes:
         """The key of a server of a host; made once for each."""
         made = self._keys.get(approved.name)
         if made is None or made[0] is not approved:
@@ -89,7 +89,7 @@ class Cache:
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def load_offers(self, approved: Iterable[Approved], where: Where) -> dict[str, Offer]:
+    def load_offers(self, approved: Iterable[Approved], where: Paths) -> dict[str, Offer]:
         """What is known of these servers, by name; see `load`."""
         # Two definitions that differ in their filters alone have one key: one program offers the same to both.
         keys = {each.name: self.own_key(each, where) for each in approved}
@@ -101,7 +101,7 @@ class Cache:
         now = time.time()
         return {key: offer for key, offer in self._load(keys, Offer).items() if offer.usable(now)}
 
-    def load_failures(self, approved: Iterable[Approved], where: Where) -> dict[str, Failure]:
+    def load_failures(self, approved: Iterable[Approved], where: Paths) -> dict[str, Failure]:
         """Why each of these servers could not be connected the last time, by name."""
         keys = {each.name: self._failure_key(self.own_key(each, where)) for each in approved}
         failures = self._load(frozenset(keys.values()), Failure)
@@ -171,7 +171,7 @@ class Cache:
         files.trim_folder(self._folder, self._most, OFFER_LIFE, keep="")
 
 
-def recall(servers: Iterable[Approved], where: Where) -> dict[str, Offer]:
+def recall(servers: Iterable[Approved], where: Paths) -> dict[str, Offer]:
     """What these servers offered last, by name; looking for it leaves nothing on disk that was not there."""
     if not os.path.isdir(find_folder(where)):
         return {}

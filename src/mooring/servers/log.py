@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.units import MIB
 from mooring.errors import FileError
 
@@ -47,7 +47,7 @@ class LogEntry(Struct, frozen=True):
 class ServerLog:
     """Records what servers write. It raises nothing: what cannot be recorded is counted in `dropped`."""
 
-    def __init__(self, where: Where, *, full: int = MAX_FILE_SIZE) -> None:
+    def __init__(self, where: Paths, *, full: int = MAX_FILE_SIZE) -> None:
         self.dropped = 0
         self._where = where
         self._full = full
@@ -74,18 +74,18 @@ class ServerLog:
         return self._files[server]
 
 
-def log_path(where: Where, server: str) -> str:
+def log_path(where: Paths, server: str) -> str:
     """The file with a server's newest entries; the older ones are in the same with `.1`."""
     return f"{_folder(where)}/{file_name(server)}.log"
 
 
-def read(where: Where, server: str, lines: int = DEFAULT_LINES) -> list[LogEntry]:
+def read(where: Paths, server: str, lines: int = DEFAULT_LINES) -> list[LogEntry]:
     """The last entries of a server, oldest first."""
     with _Reader(log_path(where, server)) as reader:
         return _last_entries(reader, lines)
 
 
-async def follow(where: Where, server: str, lines: int = DEFAULT_LINES) -> AsyncIterator[LogEntry]:
+async def follow(where: Paths, server: str, lines: int = DEFAULT_LINES) -> AsyncIterator[LogEntry]:
     """The last entries of a server, then each as it is written, for as long as somebody listens."""
     import asyncio
 
@@ -120,7 +120,7 @@ def file_name(server: str) -> str:
     return f"{readable}+{sha256(server.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
-def _folder(where: Where) -> str:
+def _folder(where: Paths) -> str:
     return f"{where.state}/logs"
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import ServerConfig, Stdio, list_templates
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import InputPart, KnownPart, SecretPart, Template, TextPart, VariablePart
 from mooring.core.protocol.failure import Failure
 from mooring.core.protocol.units import MIB, OFFER_LIFE
@@ -62,7 +62,7 @@ class Remembered(Struct, frozen=True):
     failure: Failure | None = None
 
 
-def look_up(servers: Iterable[Approved], where: Where) -> dict[str, Remembered]:
+def look_up(servers: Iterable[Approved], where: Paths) -> dict[str, Remembered]:
     """What is on record of these servers, by name, without reading their offers in full; leaves nothing on disk."""
     folder = find_folder(where)
     try:
@@ -87,7 +87,7 @@ def look_up(servers: Iterable[Approved], where: Where) -> dict[str, Remembered]:
     return found
 
 
-def find_folder(where: Where) -> str:
+def find_folder(where: Paths) -> str:
     """The folder of the catalog."""
     return f"{where.cache}/catalog"
 
@@ -95,7 +95,7 @@ def find_folder(where: Where) -> str:
 # --- what something is kept under ---------------------------------------------------------------------------
 
 
-def make_key(secret: bytes, approved: Approved, where: Where, credential: str = "") -> bytes:
+def make_key(secret: bytes, approved: Approved, where: Paths, credential: str = "") -> bytes:
     """Under what an offer is kept: all that decides what is started or reached, and as whom."""
     return _digest(secret, b"key", _encode(_meaning(approved, where, credential)))
 
@@ -114,7 +114,7 @@ def _encode(meaning: dict[str, Any]) -> bytes:
         return json.dumps(meaning, sort_keys=True).encode()
 
 
-def _meaning(approved: Approved, where: Where, credential: str) -> dict[str, Any]:
+def _meaning(approved: Approved, where: Paths, credential: str) -> dict[str, Any]:
     config = approved.config
     return {
         "connection": msgspec.to_builtins(config.connection),
@@ -181,7 +181,7 @@ def _variable_names(config: ServerConfig) -> set[str]:
     return names
 
 
-def load_secret(where: Where) -> bytes:
+def load_secret(where: Paths) -> bytes:
     """The key of the catalog, made by the first process that needs it.
 
     Raises: FileError, OSError if it cannot be stored.

@@ -10,7 +10,7 @@ from mooring.auth.store import SecretStore
 from mooring.core.conversation.event import Event, Logged
 from mooring.core.conversation.question import Ask, Question
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure
 from mooring.core.protocol.limits import Limits
@@ -61,7 +61,7 @@ def _random() -> float:
 class ServerDefaults(Struct, frozen=True, kw_only=True):
     """What holds for every server of a host where its own definition says nothing else."""
 
-    where: Where
+    where: Paths
     limits: Limits = Limits()
     env: Mapping[str, str] = {}
     """What the person's settings add to the environment of everything that is started."""

@@ -10,7 +10,7 @@ from mooring.agents.commands.command_file import list_folders
 from mooring.agents.files.walk import list_agent_folders
 from mooring.agents.instructions.collect import list_places
 from mooring.agents.local.guarded import GuardedFiles
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.format import Obeyed
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.known_places import list_obeyed, locate_obeyed
@@ -47,7 +47,7 @@ def test_whatever_a_loader_reads_is_guarded(home: Home) -> None:
     for path in _list_rows(home):
         relative = os.path.relpath(path, home.folder)
         home.write(relative if path.endswith(".md") else f"{relative}/x.md", "x")
-    viewpoint = Viewpoint(home.where, str(home.project))
+    viewpoint = Workspace(home.where, str(home.project))
     read = [folder.path for folder in (*list_agent_folders(viewpoint), *list_folders(viewpoint))]
     read += [place.path for place in list_places(viewpoint)]
     guarded = GuardedFiles(home.where)
@@ -57,7 +57,7 @@ def test_whatever_a_loader_reads_is_guarded(home: Home) -> None:
 
 
 def test_the_loaders_read_what_the_rows_say_and_nothing_else(home: Home) -> None:
-    viewpoint = Viewpoint(home.where, str(home.project))
+    viewpoint = Workspace(home.where, str(home.project))
     loaded: set[str] = set()
     for tool, kind in LOADED:
         rows = [obeyed for obeyed in list_obeyed(tool) if obeyed.kind == kind]
@@ -81,7 +81,7 @@ async def test_no_mode_and_no_rule_writes_to_what_agents_obey(home: Home, mode: 
         await desk.text("Write", file_path=".github/workflows/x.yml", content="x")
 
 
-def _read_alone(home: Home, viewpoint: Viewpoint, path: str) -> list[str]:
+def _read_alone(home: Home, viewpoint: Workspace, path: str) -> list[str]:
     """What the loaders read if only this one is there."""
     written = home.write(os.path.relpath(path, home.folder) + ("" if path.endswith(".md") else "/x.md"), "x")
     found = [folder.path for folder in (*list_agent_folders(viewpoint), *list_folders(viewpoint))]

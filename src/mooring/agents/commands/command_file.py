@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.agents.folders import FolderScope, find_folders
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.known_places import list_obeyed
 from mooring.errors import FileError, ParseError
 from mooring.files.no_follow import read_exact
@@ -55,7 +55,7 @@ class CommandFolder(Struct, frozen=True):
     """The folder of the project that it was looked for in."""
 
 
-def list_folders(viewpoint: Viewpoint) -> Iterator[CommandFolder]:
+def list_folders(viewpoint: Workspace) -> Iterator[CommandFolder]:
     """The folders that are there, highest first."""
     for found in find_folders(viewpoint, tuple(_list_rows())):
         yield CommandFolder(found.path, found.scope, found.row.tool, found.row.layout, found.base)

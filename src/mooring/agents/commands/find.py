@@ -10,7 +10,7 @@ from msgspec import Struct
 from mooring.agents.commands.command_file import CommandFolder, WrittenCommand, list_folders, name_command, read_command
 from mooring.agents.folders import UnchangedFiles, WalkBounds, stamp_file, walk_files
 from mooring.agents.reach import Reach, make_reach
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.errors import FileError, ParseError
 
@@ -58,7 +58,7 @@ class FoundCommands(Struct, frozen=True):
 class CommandFiles:
     """Looks for commands again and again; a file that has not changed is not read again."""
 
-    def __init__(self, viewpoint: Viewpoint) -> None:
+    def __init__(self, viewpoint: Workspace) -> None:
         self.viewpoint = viewpoint
         self._unchanged = UnchangedFiles[WrittenCommand | Problem]()
 

@@ -13,7 +13,7 @@ from mooring.agents.files.read import LARGEST, ReadAgent, read_agent
 from mooring.agents.files.selecting import ToolDraft, read_tools
 from mooring.agents.files.walk import AgentPath, list_agent_files, list_agent_folders
 from mooring.agents.folders import FileStamp, UnchangedFiles, stamp_file
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.core.text.suggestions import nearest
@@ -84,7 +84,7 @@ class FoundAgents(Struct, frozen=True, dict=True):
 class AgentFiles:
     """Looks for agents again and again; a file that has not changed is not read again."""
 
-    def __init__(self, viewpoint: Viewpoint) -> None:
+    def __init__(self, viewpoint: Workspace) -> None:
         self._viewpoint = viewpoint
         self._unchanged = UnchangedFiles[ReadAgent]()
         self._stamps: object = None
@@ -121,7 +121,7 @@ class AgentFiles:
         return _choose([*definitions, *BUILTIN_AGENTS], problems)
 
 
-def find_agents(viewpoint: Viewpoint) -> FoundAgents:
+def find_agents(viewpoint: Workspace) -> FoundAgents:
     """The agents that can be used from a folder. Whoever asks again keeps an `AgentFiles`, which is cheaper."""
     return AgentFiles(viewpoint).find()
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.agents.definition import AgentFormat
 from mooring.agents.folders import FolderScope, WalkBounds, find_folders, walk_files
-from mooring.core.definitions.paths import Viewpoint, is_below
+from mooring.core.definitions.paths import Workspace, is_below
 from mooring.core.definitions.problem import Problem
 from mooring.discovery.known_places import list_obeyed
 
@@ -45,7 +45,7 @@ class AgentFolder(Struct, frozen=True, gc=False):
     """For a project's, its root without links: a link leads no further."""
 
 
-def list_agent_folders(viewpoint: Viewpoint) -> Iterator[AgentFolder]:
+def list_agent_folders(viewpoint: Workspace) -> Iterator[AgentFolder]:
     """The folders that are there, highest first."""
     for found in find_folders(viewpoint, tuple(_list_rows())):
         yield AgentFolder(found.path, found.scope, found.row.format, found.row.nested, found.fence)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mooring.agents.reach import Reach, make_reach, resolve_named
 from mooring.core.conversation.mention import find_mentions
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.discovery.format import Obeyed, locate, user_file
 from mooring.discovery.known_places import list_obeyed
@@ -40,7 +40,7 @@ class InstructionPlace(Struct, frozen=True):
     """The folder of the project that it was looked for in."""
 
 
-def list_places(viewpoint: Viewpoint) -> Iterator[InstructionPlace]:
+def list_places(viewpoint: Workspace) -> Iterator[InstructionPlace]:
     """The files that are there, the most general first: the person's, then those from the project's root down."""
     yield from _list_user(viewpoint.where)
     if not viewpoint.project:
@@ -52,13 +52,13 @@ def list_places(viewpoint: Viewpoint) -> Iterator[InstructionPlace]:
             yield InstructionPlace(path, "project", folder)
 
 
-def _list_user(where: Where) -> Iterator[InstructionPlace]:
+def _list_user(where: Paths) -> Iterator[InstructionPlace]:
     found = _list_there(_locate_all(_USER, where)) or _list_there(_locate_all(_USER_OTHERWISE, where))[:1]
     for path in found:
         yield InstructionPlace(path, "user")
 
 
-def _locate_all(tools: tuple[str, ...], where: Where) -> Iterator[str]:
+def _locate_all(tools: tuple[str, ...], where: Paths) -> Iterator[str]:
     located = (locate(user_file(row.user), where) for row in _list_rows(tools) if row.user)
     return (path for path in located if path is not None)
 
@@ -115,7 +115,7 @@ class FoundInstructions(Struct, frozen=True):
     """What was not followed, but may be if the person agrees."""
 
 
-def collect_instructions(viewpoint: Viewpoint, agreed: Collection[str] = ()) -> FoundInstructions:
+def collect_instructions(viewpoint: Workspace, agreed: Collection[str] = ()) -> FoundInstructions:
     """Read the instruction files that count in a folder. Looks at the disk; never raises.
 
     `agreed` are files, without links, to which a link may lead out of the project.
@@ -140,7 +140,7 @@ class _Importer(Struct, frozen=True):
 class _Collector:
     """The files read so far. Many repositories link CLAUDE.md to AGENTS.md, or have one import the other."""
 
-    def __init__(self, viewpoint: Viewpoint, agreed: Collection[str]) -> None:
+    def __init__(self, viewpoint: Workspace, agreed: Collection[str]) -> None:
         self.files: list[InstructionFile] = []
         self.problems: list[Problem] = []
         self.exits: list[LinkExit] = []
@@ -253,7 +253,7 @@ _PREFACE = (
 )
 
 
-def write_section(files: Sequence[InstructionFile], where: Where) -> str:
+def write_section(files: Sequence[InstructionFile], where: Paths) -> str:
     """The texts in their order, each marked with its file; empty if there are none."""
     sections = [_write_file(file, where) for file in files]
     room = MOST_OF_ALL
@@ -272,7 +272,7 @@ def write_section(files: Sequence[InstructionFile], where: Where) -> str:
     return "\n\n".join((_PREFACE, *reversed(kept), *note))
 
 
-def _write_file(file: InstructionFile, where: Where) -> str:
+def _write_file(file: InstructionFile, where: Paths) -> str:
     attributes = {"file": short_path(file.path, where.home), "scope": file.scope}
     if file.imported_by:
         attributes["imported-by"] = short_path(file.imported_by, where.home)

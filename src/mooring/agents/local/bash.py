@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from mooring.agents.local.background import BackgroundCommands
 from mooring.agents.local.command import RunningCommand, start_command
-from mooring.agents.local.workspace import Workspace, limit_grant
+from mooring.agents.local.project_files import ProjectFiles, limit_grant
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
@@ -46,7 +46,7 @@ class BashTool(LocalTool):
     max_tokens = MAX_CHARACTERS // _CHARACTERS_PER_TOKEN
 
     def __init__(
-        self, workspace: Workspace, guard: Starter, background: BackgroundCommands, env: Mapping[str, str]
+        self, workspace: ProjectFiles, guard: Starter, background: BackgroundCommands, env: Mapping[str, str]
     ) -> None:
         """`env` is what the person's settings add to the environment of everything that is started."""
         self._workspace = workspace

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from mooring import files
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError, GuardLost, SpawnError
 from mooring.process.child import LOST, Child
@@ -54,7 +54,7 @@ class RunningCommand:
         await self._child.close(0.0, TERM_GRACE)
 
 
-async def start_command(command: str, guard: Starter, where: Where, cwd: str, env: Mapping[str, str]) -> RunningCommand:
+async def start_command(command: str, guard: Starter, where: Paths, cwd: str, env: Mapping[str, str]) -> RunningCommand:
     """Start a command in a shell, with nothing to read and no terminal, so that it can wait for nobody.
 
     It gets the environment of a person's own server: theirs, without what looks like a secret.

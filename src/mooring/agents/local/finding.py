@@ -7,8 +7,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring.agents.local.permitted import PermittedFiles
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.local.walk import FoundFile, PathGlob, Walk
-from mooring.agents.local.workspace import Workspace
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
@@ -41,7 +41,7 @@ class SearchingTool(LocalTool):
     # Whoever denies `Read` of a folder means that nobody looks into it.
     aliases = ("Read",)
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: ProjectFiles) -> None:
         self.workspace = workspace
 
     def assess(self, arguments: Struct) -> LocalAccess:
@@ -104,7 +104,7 @@ class ListTool(SearchingTool):
         return text_result("\n".join(lines) or f"[{self.workspace.shorten(folder)} is empty.]")
 
 
-def check_folder(real: str, workspace: Workspace) -> list[FolderEntry]:
+def check_folder(real: str, workspace: ProjectFiles) -> list[FolderEntry]:
     """What is in a folder. Raises: FileError if there is none, or it is something else."""
     try:
         entries = list_exact(real)

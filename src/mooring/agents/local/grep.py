@@ -10,8 +10,8 @@ from msgspec import Meta, Struct, field, json
 
 from mooring.agents.local.finding import SearchingTool, check_folder
 from mooring.agents.local.permitted import PermittedFiles
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.local.walk import PathGlob, Walk
-from mooring.agents.local.workspace import Workspace
 from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
@@ -74,7 +74,7 @@ class GrepTool(SearchingTool):
     )
     parameters = GrepArguments
 
-    def __init__(self, workspace: Workspace, guard: Guard) -> None:
+    def __init__(self, workspace: ProjectFiles, guard: Guard) -> None:
         super().__init__(workspace)
         self._guard = guard
 

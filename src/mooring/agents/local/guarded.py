@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from mooring.core.definitions.paths import KERNEL_FOLDERS, Where, is_below
+from mooring.core.definitions.paths import KERNEL_FOLDERS, Paths, is_below
 from mooring.core.text.glob import Glob, literal
 from mooring.discovery.known_places import list_obeyed, list_project_places, list_user_places, locate_obeyed
 
@@ -48,7 +48,7 @@ _BELOW_CONFIG = ("autostart", "systemd", "environment.d", "fish", "git", "nvim",
 class GuardedFiles:
     """Which files of one machine are guarded. Nothing is looked up before the first question."""
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: Paths) -> None:
         self._where = where
 
     # --- reading --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.workspace import LocalPath, Workspace, compute_digest
+from mooring.agents.local.project_files import LocalPath, ProjectFiles, compute_digest
 from mooring.agents.local.writing import ChangingTool, encode_text
 from mooring.conversation.local_tool import LocalCall, LocalTool
 from mooring.core.conversation.verdict import LocalAccess
@@ -48,7 +48,7 @@ class NotebookReadTool(LocalTool):
     aliases = ("Read",)
     only_reads = True
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: ProjectFiles) -> None:
         self._workspace = workspace
 
     def assess(self, arguments: NotebookReadArguments) -> LocalAccess:

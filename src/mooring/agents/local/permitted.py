@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from mooring.agents.local.workspace import Workspace
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.conversation.local_tool import LocalCall
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.display.text import count_noun
@@ -19,7 +19,7 @@ MOST_LINKS = 10_000
 class PermittedFiles:
     """Asks about each file that one call comes across, and counts those that it leaves out."""
 
-    def __init__(self, workspace: Workspace, call: LocalCall) -> None:
+    def __init__(self, workspace: ProjectFiles, call: LocalCall) -> None:
         self._workspace = workspace
         self._may_open = call.may_open
         self._private = workspace.guarded.list_private()

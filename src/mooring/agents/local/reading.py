@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.workspace import MAX_FILE, Workspace
+from mooring.agents.local.project_files import MAX_FILE, ProjectFiles
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Image, find_picture_type
@@ -56,7 +56,7 @@ class ReadTool(LocalTool):
     parameters = ReadArguments
     only_reads = True
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: ProjectFiles) -> None:
         self._workspace = workspace
 
     def assess(self, arguments: ReadArguments) -> LocalAccess:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.find import CommandFiles, FoundCommands
 from mooring.agents.commands.template import CommandArguments, has_fields
-from mooring.agents.local.workspace import Workspace
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
@@ -47,7 +47,7 @@ class SkillTool(LocalTool):
     only_reads = True
     aliases = ("Read",)
 
-    def __init__(self, workspace: Workspace, files: CommandFiles, on_taken_name: OnTakenName) -> None:
+    def __init__(self, workspace: ProjectFiles, files: CommandFiles, on_taken_name: OnTakenName) -> None:
         self._workspace = workspace
         self._files = files
         self._on_taken_name = on_taken_name

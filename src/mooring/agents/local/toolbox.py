@@ -10,22 +10,22 @@ from mooring.agents.local.finding import GlobTool, ListTool
 from mooring.agents.local.grep import GrepTool
 from mooring.agents.local.notebook import NotebookEditTool, NotebookReadTool
 from mooring.agents.local.page import PageFetcher
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.local.reading import ReadTool
 from mooring.agents.local.skill import OnTakenName, SkillTool
 from mooring.agents.local.todo import OnPlan, TodoTool
 from mooring.agents.local.web import WebFetchTool, WebSearchTool
-from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import EditTool, WriteTool
 from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.question import Ask
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.process.programs import Guard
 from mooring.settings import Settings
 from mooring.wire.http.network import Network, Options
 
 
 def local_tools(
-    where: Where,
+    where: Paths,
     cwd: str,
     guard: Guard,
     *,
@@ -47,7 +47,7 @@ def local_tools(
     network = Options(**settings["network"]) if settings is not None else Options()
     search: str = (settings["webSearch"] or "") if settings is not None else ""
     writable: Sequence[str] = settings["writableFolders"] if settings is not None else ()
-    workspace = Workspace(where, cwd, writable)
+    workspace = ProjectFiles(where, cwd, writable)
     background = BackgroundCommands()
     return (
         ReadTool(workspace),

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from mooring.agents.local.workspace import MAX_FILE, LocalPath, Workspace
+from mooring.agents.local.project_files import MAX_FILE, LocalPath, ProjectFiles
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
@@ -38,7 +38,7 @@ class ChangingTool(LocalTool):
     Whether it can be made says what is in the file. So a rule about `Read` holds for each of these tools too.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: ProjectFiles) -> None:
         self.workspace = workspace
 
     def find_path(self, arguments: Struct) -> LocalPath:

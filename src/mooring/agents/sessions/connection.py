@@ -24,7 +24,7 @@ from mooring.agents.sessions.database import (
     open_database,
     sqlite_errors,
 )
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import FileError
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def find_connection(path: str) -> RecordConnection:
 
 
 @contextmanager
-def hold_record(where: Where) -> Iterator[None]:
+def hold_record(where: Paths) -> Iterator[None]:
     """Keep the connection to the record, once something opens it, until the end."""
     with find_connection(find_database(where)).hold():
         yield

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mooring import files
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
 
@@ -97,7 +97,7 @@ ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?,
 DROP_NOTES = "DELETE FROM entries WHERE session = ? AND number > ? AND kind IN (?, ?)"
 
 
-def find_database(where: Where) -> str:
+def find_database(where: Paths) -> str:
     """The path of the file that holds every session."""
     return where.record
 

@@ -33,7 +33,7 @@ from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.transcript import TranscriptEntry, make_transcript
 from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.conversation.turn import TokenUsage
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.suggestions import nearest
 from mooring.errors import ConfigError, FileError, ParseError
@@ -121,7 +121,7 @@ class SessionStore:
 
     def __init__(
         self,
-        where: Where,
+        where: Paths,
         *,
         secrets: Sequence[str] = (),
         on_problem: Callable[[Problem], None] = lambda problem: None,

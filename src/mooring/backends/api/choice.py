@@ -8,7 +8,7 @@ from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.keys import has_key
 from mooring.backends.api.listing import list_models
 from mooring.backends.api.providers import INSTALL, ModelProvider, find_url, is_installed, list_providers
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.text.suggestions import nearest
 from mooring.errors import NoModel
 from mooring.settings import Settings
@@ -38,7 +38,7 @@ class ModelChoice(Struct, frozen=True):
 
 async def find_choice(
     spec: str | None,
-    where: Where,
+    where: Paths,
     settings: Settings,
     agent_model: str | None = None,
     previous: str | None = None,
@@ -106,13 +106,13 @@ MOST_NAMED = 3
 _PERMANENT = "MOORING_MODEL and the setting `model` choose one for good."
 
 
-async def advise(where: Where, providers: Mapping[str, ModelProvider]) -> str:
+async def advise(where: Paths, providers: Mapping[str, ModelProvider]) -> str:
     """All that has to be done, in order: what to install, and which models can be used or how to get a key."""
     advice = await _advise_on_models(where, providers)
     return advice if is_installed() else f"Install what models need with `{INSTALL}`. {advice}"
 
 
-async def _advise_on_models(where: Where, providers: Mapping[str, ModelProvider]) -> str:
+async def _advise_on_models(where: Paths, providers: Mapping[str, ModelProvider]) -> str:
     """One sentence or two: models that the person has a key for, models on this machine, or how to get a key."""
     ready = [f"-m {row.word}:{row.example}" for row in providers.values() if row.needs_key and has_key(row, where)]
     ready += [f"-m {name}" for name in await _find_local(where, providers)]
@@ -125,7 +125,7 @@ async def _advise_on_models(where: Where, providers: Mapping[str, ModelProvider]
     )
 
 
-async def _find_local(where: Where, providers: Mapping[str, ModelProvider]) -> list[str]:
+async def _find_local(where: Paths, providers: Mapping[str, ModelProvider]) -> list[str]:
     """Models of an Ollama that runs on this machine."""
     ollama = providers["ollama"]
     url = find_url(ollama, where)

@@ -9,7 +9,7 @@ from mooring.agents.model import Model
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
 from mooring.backends.api.providers import INSTALL, ModelKind
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
 from mooring.settings import Settings
 
@@ -18,7 +18,7 @@ Connect: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
 
 async def choose_model(
     spec: str | None,
-    where: Where,
+    where: Paths,
     settings: Settings,
     agent_model: str | None = None,
     previous: str | None = None,

@@ -8,7 +8,7 @@ from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
 from mooring.backends.api.keys import ApiKey, find_key
 from mooring.backends.api.providers import ModelProvider, find_url
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
 from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address
@@ -49,7 +49,7 @@ class ModelEndpoint(Struct, frozen=True):
         return is_loopback(self.url)
 
 
-async def find_endpoint(choice: ModelChoice, where: Where, settings: Settings) -> ModelEndpoint:
+async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -> ModelEndpoint:
     """The endpoint of a chosen model.
 
     Raises:

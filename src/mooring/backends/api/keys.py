@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from mooring.auth.store import SecretStore, read_stored
 from mooring.backends.api.providers import ModelProvider
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import FileError
 
 
@@ -18,7 +18,7 @@ class ApiKey(Struct, frozen=True):
         return f"<ApiKey {self.name}>"
 
 
-async def find_key(provider: ModelProvider, where: Where) -> ApiKey | None:
+async def find_key(provider: ModelProvider, where: Paths) -> ApiKey | None:
     """The key of a provider, if the person has one. Raises: StoreUnavailable; FileError."""
     for name in provider.key_names:
         if value := where.env.get(name, "").strip():
@@ -31,13 +31,13 @@ async def find_key(provider: ModelProvider, where: Where) -> ApiKey | None:
     return None
 
 
-def has_key(provider: ModelProvider, where: Where) -> bool:
+def has_key(provider: ModelProvider, where: Paths) -> bool:
     """Whether the person has a key for a provider, without reading it: no keyring is asked."""
     names = provider.key_names
     return any(where.env.get(name, "").strip() for name in names) or not _list_stored(where).isdisjoint(names)
 
 
-def _list_stored(where: Where) -> frozenset[str]:
+def _list_stored(where: Paths) -> frozenset[str]:
     try:
         return frozenset(stored.name for stored in read_stored(where) if stored.kind == "secret")
     except FileError:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 
 ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
 """What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
@@ -89,7 +89,7 @@ def list_providers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelPro
     return providers | {word: _read_endpoint(word, entry) for word, entry in named.items()}
 
 
-def find_url(provider: ModelProvider, where: Where) -> str:
+def find_url(provider: ModelProvider, where: Paths) -> str:
     """The address of a provider: its own, or the one that a variable of the environment names."""
     for name in provider.url_names:
         if url := where.env.get(name, "").strip():

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct, json
 from msgspec.structs import replace
 
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.local.toolbox import local_tools
-from mooring.agents.local.workspace import Workspace
 from mooring.agents.local.writing import show_change
 from mooring.backends.bridge.patch import find_patched_files
 from mooring.backends.bridge.reach import find_glob_starts, is_plain_path, list_readings
@@ -22,7 +22,7 @@ from mooring.backends.bridge.statements import is_plain_sql
 from mooring.backends.own_tools.schema import ArgumentRole, OwnToolSchema, ProgramSchema
 from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.tool import Hints
 from mooring.errors import FileError
 from mooring.process.programs import Guard
@@ -95,9 +95,9 @@ class _Given(Struct, frozen=True):
 class OwnTools:
     """Assesses calls of one agent's own tools in one folder."""
 
-    def __init__(self, where: Where, cwd: str, guard: Guard, schema: ProgramSchema, settings: Settings) -> None:
+    def __init__(self, where: Paths, cwd: str, guard: Guard, schema: ProgramSchema, settings: Settings) -> None:
         self._schema = schema
-        self._workspace = Workspace(where, cwd, settings["writableFolders"])
+        self._workspace = ProjectFiles(where, cwd, settings["writableFolders"])
         tools = local_tools(where, cwd, guard, settings=settings)
         self._local: Mapping[str, LocalTool] = {tool.label: tool for tool in tools}
         self._assessors: Mapping[str, Callable[[_Given], Sequence[LocalAccess]]] = {

@@ -14,7 +14,7 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.opencode.agents import ASK_ALWAYS, EXPLORE, MAIN_AGENT, KnownTools, split_model, write_agent
 from mooring.backends.opencode.own_config import CONTENT, OwnNames, read_given
 from mooring.backends.opencode.shell import PermittedShell
-from mooring.core.definitions.paths import Where, here, is_below
+from mooring.core.definitions.paths import Paths, here, is_below
 from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
 from mooring.errors import ConfigError, FileError, ParseError
@@ -102,7 +102,7 @@ def find_model(options: BackendOptions) -> str | None:
     return options.model or (None if named is None else "/".join(named))
 
 
-def find_instruction_files(where: Where, cwd: str) -> list[str]:
+def find_instruction_files(where: Paths, cwd: str) -> list[str]:
     """The files that OpenCode would have read by itself if a repository's configuration were not switched off.
 
     Links that lead out of the project are left out: OpenCode would follow them.

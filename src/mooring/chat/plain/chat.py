@@ -33,7 +33,7 @@ from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import NeedsAuth, NeedsInput, Unapproved
 from mooring.core.conversation.turn import ToolFinished, TurnEvent, TurnInput
 from mooring.core.conversation.verdict import CommandPermissions
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.display.lines import (
     describe_conversation_event,
@@ -90,7 +90,7 @@ class Chat:
 
     def __init__(
         self,
-        viewpoint: Viewpoint,
+        viewpoint: Workspace,
         permissions: CommandPermissions,
         guard: Guard | None = None,
         options: ChatOptions | None = None,

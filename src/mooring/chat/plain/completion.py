@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.verbs.agent.named_files import list_paths
 
 _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
@@ -12,7 +12,7 @@ _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
 class LineCompleter:
     """Completes what is typed at the prompt of a chat."""
 
-    def __init__(self, lines: Sequence[str], resources: Sequence[str], viewpoint: Viewpoint) -> None:
+    def __init__(self, lines: Sequence[str], resources: Sequence[str], viewpoint: Workspace) -> None:
         """`resources` are as a person names them: `@server:uri`."""
         self._lines = lines
         self._resources = resources

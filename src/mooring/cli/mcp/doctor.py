@@ -13,7 +13,7 @@ from mooring.cli.base import (
     say,
 )
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
 from mooring.verbs.doctor.diagnose import diagnose
@@ -86,7 +86,7 @@ def _try(
         )
 
 
-def _find_store(where: Where) -> "StoreInfo":
+def _find_store(where: Paths) -> "StoreInfo":
 
     from mooring.verbs.config.secrets import describe_store
 

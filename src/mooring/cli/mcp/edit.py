@@ -20,7 +20,7 @@ from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker
 from mooring.core.conversation.question import Ask, ServerDetail, Yes
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, FileError, MooringError
@@ -126,7 +126,7 @@ def _wants_again(options: Globals, entry: EntryText, error: MooringError) -> boo
     return not _GIVE_UP.startswith(str(answer.content).lower() or _GIVE_UP)
 
 
-def _save(where: Where, entry: EntryText, text: str, error: MooringError) -> ConfigError:
+def _save(where: Paths, entry: EntryText, text: str, error: MooringError) -> ConfigError:
     """Keep what the person wrote, and say where."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     path = f"{where.state}/edits/{entry.located.name}-{stamp}-{os.getpid()}{entry.suffix}"

@@ -15,7 +15,7 @@ KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 """What is in them are views into the system, not files on a disk."""
 
 
-class Where(Struct, frozen=True):
+class Paths(Struct, frozen=True):
     """The person's folders, the platform and the environment, as given."""
 
     home: str
@@ -87,7 +87,7 @@ class Where(Struct, frozen=True):
         return value if posixpath.isabs(value) else f"{self.home}/{fallback}"
 
 
-def here(env: Mapping[str, str]) -> Where:
+def here(env: Mapping[str, str]) -> Paths:
     """This machine and this person.
 
     Raises:
@@ -98,13 +98,13 @@ def here(env: Mapping[str, str]) -> Where:
     if not os.path.isabs(home):
         raise ConfigError("Your home folder is not known; set HOME to its full path.")
     platform = sys.platform if sys.platform in ("darwin", "win32") else "linux"
-    return Where(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
+    return Paths(home.rstrip("/") or "/", dict(env), platform)  # type: ignore[arg-type]  # narrowed above
 
 
-class Viewpoint(Struct, frozen=True):
+class Workspace(Struct, frozen=True):
     """What to look at: the machine, the folder, and what the command line adds."""
 
-    where: Where
+    where: Paths
     cwd: str
     project: bool = True
     demo: bool = False

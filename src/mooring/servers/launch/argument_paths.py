@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from mooring.core.definitions.config import ServerConfig, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Template
 from mooring.servers.launch.expand import Expanded
 from mooring.servers.launch.fetch import resolve_path
@@ -28,7 +28,7 @@ class ArgumentPath(Struct, frozen=True):
     file: NamedFile
 
 
-def find_argument_paths(config: ServerConfig, folder: str, where: Where) -> tuple[ArgumentPath, ...]:
+def find_argument_paths(config: ServerConfig, folder: str, where: Paths) -> tuple[ArgumentPath, ...]:
     """The paths that are known before the start, each once; `folder` is the project's."""
     program = config.connection
     if not isinstance(program, Stdio):
@@ -44,7 +44,7 @@ def find_argument_paths(config: ServerConfig, folder: str, where: Where) -> tupl
     return tuple(found.values())
 
 
-def _fill(template: Template, where: Where, folder: str) -> str:
+def _fill(template: Template, where: Paths, folder: str) -> str:
     """What is known of a text now; empty if it has to be fetched, or holds a secret, which nobody is shown."""
     filled = fill_without_fetching(template, where, folder)
     return filled.text if isinstance(filled, Expanded) and not filled.secrets else ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe
 from mooring.errors import NotApproved
 from mooring.servers.launch.act import describe_act, list_unshown
@@ -12,7 +12,7 @@ from mooring.servers.launch.environment import default_search_path
 from mooring.servers.launch.target import UNRESOLVED, resolve_target
 
 
-def check_approval(approved: Approved, where: Where, env: Mapping[str, str]) -> None:
+def check_approval(approved: Approved, where: Paths, env: Mapping[str, str]) -> None:
     """See whether a definition still stands for what was approved; `env` is what settings add. Raises: NotApproved."""
     if approved.target is not None:
         path = default_search_path(where, env)
@@ -43,7 +43,7 @@ def _check_uses(approved: Approved) -> None:
         raise NotApproved(approved.name, reason)
 
 
-def _check_files(approved: Approved, where: Where) -> None:
+def _check_files(approved: Approved, where: Paths) -> None:
     """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
     # Lazy: a project's alone.
     from mooring.servers.launch.argument_paths import find_argument_paths

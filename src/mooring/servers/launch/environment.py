@@ -14,7 +14,7 @@ from time import monotonic
 
 from msgspec import Struct
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.text.secret import find_in_arguments, is_secret, list_secrets, redact
 from mooring.process.surroundings import ProgramSurroundings, drop_relative_folders, surround
 
@@ -61,7 +61,7 @@ class Launch(Struct, frozen=True):
 
 def make_launch(
     argv: Sequence[str],
-    where: Where,
+    where: Paths,
     cwd: str,
     *,
     own: bool,
@@ -120,7 +120,7 @@ FOLDERS_TRUSTED_FOR = 2.0
 """Seconds for which the folders that were found are not looked for again."""
 
 
-def default_search_path(where: Where, settings: Mapping[str, str]) -> str:
+def default_search_path(where: Paths, settings: Mapping[str, str]) -> str:
     """The search path of whatever is started and has no PATH of its own."""
     return search_path(settings.get("PATH") or where.env.get("PATH", os.defpath), where.home)
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Template
 from mooring.servers.launch.expand import Expanded
 from mooring.servers.launch.fetch import resolve_path
@@ -29,7 +29,7 @@ class StartNote(Struct, frozen=True):
     stops: bool = False
 
 
-def explain_isolation(approved: Approved, where: Where, path: str) -> StartNote | None:
+def explain_isolation(approved: Approved, where: Paths, path: str) -> StartNote | None:
     """What `isolate` would change; nothing is started, run or asked for to find out.
 
     `path` is the search path for definitions without a PATH of their own.
@@ -60,7 +60,7 @@ def _explain(argv: Sequence[str], folder: str, path: str) -> StartNote | None:
             return None
 
 
-def _fill(templates: Sequence[Template], approved: Approved, where: Where) -> list[str] | None:
+def _fill(templates: Sequence[Template], approved: Approved, where: Paths) -> list[str] | None:
     """The texts of the templates, unless one of them has to be fetched or has no value."""
     texts: list[str] = []
     for template in templates:

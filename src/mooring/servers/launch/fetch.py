@@ -8,7 +8,7 @@ from mooring import files
 from mooring.auth.store import SecretStore
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import CommandPart, InputPart, SecretPart, Template
 from mooring.display.text import safe
 from mooring.errors import FileError, NotApproved, ParseError
@@ -36,7 +36,7 @@ class ActFetcher:
     """
 
     def __init__(
-        self, act: Act, approved: Approved, where: Where, *, secrets: Secrets, store: SecretStore, run: RunCommand
+        self, act: Act, approved: Approved, where: Paths, *, secrets: Secrets, store: SecretStore, run: RunCommand
     ) -> None:
         self._uses = {use.key for use in act.uses}
         self._approved = approved

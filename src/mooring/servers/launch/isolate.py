@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Where, is_below
+from mooring.core.definitions.paths import Paths, is_below
 from mooring.errors import FileError, Unresolved
 from mooring.servers.launch.environment import Launch
 from mooring.servers.launch.runners import FolderRun, NpxRun, PythonRun, UvxRun, find_runner
 
 
-def isolate(launch: Launch, approved: Approved, where: Where) -> Launch:
+def isolate(launch: Launch, approved: Approved, where: Paths) -> Launch:
     """The same launch, without what its launcher would take from the project.
 
     Raises:
@@ -103,7 +103,7 @@ exec /bin/sh "$@"
 """
 
 
-def _isolate_npx(launch: Launch, unfetched: Sequence[str], approved: Approved, where: Where) -> Launch:
+def _isolate_npx(launch: Launch, unfetched: Sequence[str], approved: Approved, where: Paths) -> Launch:
     """Start npm in a folder of ours; the shell through which it starts the package's program goes to the project."""
     refused = find_refused_package(unfetched, launch.env["PATH"], launch.cwd)
     if refused is not None:
@@ -133,7 +133,7 @@ def _isolate_python(launch: Launch, run: PythonRun) -> tuple[str, ...]:
     return run.without_folder
 
 
-def _isolate_uvx(launch: Launch, run: UvxRun, where: Where) -> tuple[str, ...]:
+def _isolate_uvx(launch: Launch, run: UvxRun, where: Paths) -> tuple[str, ...]:
     argv = run.python.without_folder if run.python else launch.argv
     if run.has_config or not launch.env.keys().isdisjoint(("UV_CONFIG_FILE", "UV_NO_CONFIG")):
         return argv
@@ -146,7 +146,7 @@ def _isolate_uvx(launch: Launch, run: UvxRun, where: Where) -> tuple[str, ...]:
     return (*argv[: run.options_at], "--config-file", config, *argv[run.options_at :])
 
 
-def _make_uv_config(where: Where) -> str:
+def _make_uv_config(where: Paths) -> str:
     """An empty file, and not --no-config: that would ignore the version of Python that the person chose for uv, too."""
     path = f"{_make_folder(where, 'uv')}/uv.toml"
     _write_file(path, b"")
@@ -156,7 +156,7 @@ def _make_uv_config(where: Where) -> str:
 # --- everything else ----------------------------------------------------------------------------------------
 
 
-def _move_away(launch: Launch, approved: Approved, where: Where) -> Launch:
+def _move_away(launch: Launch, approved: Approved, where: Paths) -> Launch:
     """Start it in an empty folder. Each server has its own: what one leaves there must not become another's code."""
     from hashlib import sha256  # lazy: few servers get here
 
@@ -170,7 +170,7 @@ def _move_away(launch: Launch, approved: Approved, where: Where) -> Launch:
 # --- our folders --------------------------------------------------------------------------------------------
 
 
-def _make_folder(where: Where, name: str) -> str:
+def _make_folder(where: Paths, name: str) -> str:
     """A folder that nobody else can write to or move away."""
     folder = f"{where.state}/start/{name}"
     for made in (where.state, os.path.dirname(folder), folder):

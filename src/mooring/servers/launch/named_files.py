@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from mooring.core.definitions.config import ServerConfig, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers.launch.act import ENV_FILE_CONTENT, describe_act
 from mooring.servers.launch.expand import Expanded
 from mooring.servers.launch.fetch import read_value_file, resolve_path, value_file_folder
@@ -36,7 +36,7 @@ class NamedFile(Struct, frozen=True):
     """The variables in it that change what a program loads."""
 
 
-def find_named_files(config: ServerConfig, folder: str, where: Where) -> tuple[NamedFile, ...]:
+def find_named_files(config: ServerConfig, folder: str, where: Paths) -> tuple[NamedFile, ...]:
     """The files whose paths are known before the start; `folder` is the project's."""
     return tuple(_iterate_files(config, folder, where))
 
@@ -62,7 +62,7 @@ def describe_bound(named: Iterable[NamedFile]) -> str:
     return "; ".join(described)
 
 
-def _iterate_files(config: ServerConfig, folder: str, where: Where) -> Iterator[NamedFile]:
+def _iterate_files(config: ServerConfig, folder: str, where: Paths) -> Iterator[NamedFile]:
     for use in describe_act(config, own=False).uses:
         if use.kind == "file" and use.slot != ENV_FILE_CONTENT:
             path = resolve_path(use.what, value_file_folder(config, folder), where.home)

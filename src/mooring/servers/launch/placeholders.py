@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import (
     OWN_KEEPER,
     CommandPart,
@@ -41,7 +41,7 @@ class Placeholders:
     stops the start. Values that must not be shown are collected in `secrets`.
     """
 
-    def __init__(self, approved: Approved, where: Where, fetcher: ActFetcher) -> None:
+    def __init__(self, approved: Approved, where: Paths, fetcher: ActFetcher) -> None:
         self._approved = approved
         self._where = where
         self._fetcher = fetcher
@@ -253,7 +253,7 @@ def _apply_slot(key: str, template: Template) -> Template:
     return Template(template.text, tuple(parts))
 
 
-def fill_without_fetching(template: Template, where: Where, folder: str) -> Expanded | Gap | None:
+def fill_without_fetching(template: Template, where: Paths, folder: str) -> Expanded | Gap | None:
     """The text of a template if nothing has to be run, read or asked for it; otherwise `None`."""
     if any(isinstance(part, CommandPart | InputPart | FilePart | SecretPart) for part in template.parts):
         return None
@@ -285,7 +285,7 @@ def _use_variable(variable: VariablePart, found: str | None) -> PartValue:
             return Gap(f"needs the variable {safe(variable.name)}, which is not set", stops=unset == "error")
 
 
-def _look_up_place(known: KnownPart, where: Where, folder: str) -> str:
+def _look_up_place(known: KnownPart, where: Paths, folder: str) -> str:
     match known.place:
         case "workspace":
             return folder

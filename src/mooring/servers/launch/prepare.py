@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mooring.auth.store import SecretStore
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import LOGIN_SECRETS, Http, InProcess, OAuth, Stdio, find_input_variables
-from mooring.core.definitions.paths import Where, is_below
+from mooring.core.definitions.paths import Paths, is_below
 from mooring.core.definitions.template import Template, find_unset, is_bare_name
 from mooring.core.text.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.display.text import short_path
@@ -42,7 +42,7 @@ __all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "St
 class LaunchContext(Struct, frozen=True):
     """What a host has for all of its servers."""
 
-    where: Where
+    where: Paths
     guard: Starter
     secrets: Secrets
     store: SecretStore

@@ -11,7 +11,7 @@ from typing import Final
 
 from mooring import files
 from mooring.core.definitions.config import Connection, Http, InProcess, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Template
 from mooring.servers.launch.environment import search_path
 from mooring.servers.launch.expand import Expanded, Gap
@@ -45,7 +45,7 @@ _STEERING = "|".join(
 )
 
 
-def resolve_target(connection: Connection, folder: str, where: Where, path: str) -> str | None:
+def resolve_target(connection: Connection, folder: str, where: Paths, path: str) -> str | None:
     """The executable or the origin that would be started or reached now, or `UNRESOLVED`.
 
     `None` if only its start can know, because something has to be asked for, run or read. An approval and a start both
@@ -83,7 +83,7 @@ def url_origin(url: str) -> str | None:
     return f"{parts.scheme}://{host}" if host else None
 
 
-def _resolve_origin(url: Template, folder: str, where: Where) -> str | None:
+def _resolve_origin(url: Template, folder: str, where: Paths) -> str | None:
     match fill_without_fetching(url, where, folder):
         case Expanded(text, secrets):
             return _hide_secrets(url_origin(text) or _socket_origin(text), secrets)
@@ -99,7 +99,7 @@ def _socket_origin(url: str) -> str:
     return f"unix://{rest.partition('#')[0]}" if scheme == "unix" else "no host"
 
 
-def _resolve_program(stdio: Stdio, folder: str, where: Where, path: str) -> str | None:
+def _resolve_program(stdio: Stdio, folder: str, where: Paths, path: str) -> str | None:
     command = fill_without_fetching(stdio.command, where, folder)
     cwd = fill_without_fetching(stdio.cwd, where, folder) if stdio.cwd else Expanded("")
     own_path = stdio.env.get("PATH")

@@ -9,7 +9,7 @@ from mooring.agents.definition import AgentDefinition, AgentFormat, AgentOrigin
 from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.missing_tools import MissingTool, OfferedTools, describe_missing, find_missing_tools
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.secret import hide_in_arguments, hide_in_url
 from mooring.discovery.choose import Choice
@@ -73,7 +73,7 @@ class ShownAgent(ListedAgent, frozen=True, kw_only=True, rename="camel"):
     problems: tuple[Problem, ...]
 
 
-def list_agents(viewpoint: Viewpoint, inventory: Inventory) -> AgentListing:
+def list_agents(viewpoint: Workspace, inventory: Inventory) -> AgentListing:
     """All agents that can be used from a folder. Nothing is started."""
     found = find_agents(viewpoint)
     servers = _find_servers(viewpoint, inventory)
@@ -81,7 +81,7 @@ def list_agents(viewpoint: Viewpoint, inventory: Inventory) -> AgentListing:
     return AgentListing(1, tuple(agents), found.problems, list_taken_names(viewpoint, found))
 
 
-def show_agent(viewpoint: Viewpoint, inventory: Inventory, name: str) -> ShownAgent:
+def show_agent(viewpoint: Workspace, inventory: Inventory, name: str) -> ShownAgent:
     """One agent in full. Raises: ConfigError if there is none of that name."""
     found = find_agents(viewpoint)
     definition = found.find(name)
@@ -96,7 +96,7 @@ def show_agent(viewpoint: Viewpoint, inventory: Inventory, name: str) -> ShownAg
     )
 
 
-def list_agent_names(viewpoint: Viewpoint) -> list[str]:
+def list_agent_names(viewpoint: Workspace) -> list[str]:
     """The names of all agents, for completion."""
     return sorted(find_agents(viewpoint).by_name)
 
@@ -121,7 +121,7 @@ class _Servers(Struct, frozen=True):
     """By name, the command after which a server can be used."""
 
 
-def _find_servers(viewpoint: Viewpoint, inventory: Inventory) -> _Servers:
+def _find_servers(viewpoint: Workspace, inventory: Inventory) -> _Servers:
     offered = list_known_tools(inventory, viewpoint.where)
     unusable = {choice.name: _suggest_use(choice) for choice in inventory.choices if choice.name not in offered}
     return _Servers(offered, unusable)

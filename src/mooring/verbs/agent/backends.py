@@ -12,7 +12,7 @@ from mooring.backends.api.providers import INSTALL, is_installed, list_providers
 from mooring.backends.probing import PROBE_SECONDS, LoginState, ProgramProbe
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, ProgramName, is_program
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.display.text import quote_command
 from mooring.process.programs import Guard
 from mooring.servers.launch.environment import make_launch
@@ -36,7 +36,7 @@ class BackendState(Struct, frozen=True, rename="camel"):
     """The setting `backend` names it."""
 
 
-async def list_backends(viewpoint: Viewpoint, guard: Guard, seconds: float = PROBE_SECONDS) -> tuple[BackendState, ...]:
+async def list_backends(viewpoint: Workspace, guard: Guard, seconds: float = PROBE_SECONDS) -> tuple[BackendState, ...]:
     """Everyone who can answer. Programs are asked all at the same time, and each has so many `seconds` to answer."""
     survey = _Survey(viewpoint, guard, seconds)
     return tuple(await asyncio.gather(*map(survey.find_state, BACKENDS)))
@@ -45,7 +45,7 @@ async def list_backends(viewpoint: Viewpoint, guard: Guard, seconds: float = PRO
 class _Survey:
     """Looks for those who can answer."""
 
-    def __init__(self, viewpoint: Viewpoint, guard: Guard, seconds: float) -> None:
+    def __init__(self, viewpoint: Workspace, guard: Guard, seconds: float) -> None:
         self._where = viewpoint.where
         self._guard = guard
         self._seconds = seconds

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, is_program
 from mooring.core.conversation.verdict import CommandPermissions, Mode
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
 from mooring.settings import Settings
@@ -35,7 +35,7 @@ class BackendChoice(Struct, frozen=True):
 
 
 def choose_backend(
-    asked: BackendName | None, model: str | None, start: SessionStart, viewpoint: Viewpoint, settings: Settings
+    asked: BackendName | None, model: str | None, start: SessionStart, viewpoint: Workspace, settings: Settings
 ) -> BackendChoice:
     """Who is meant. `asked` is what `-b` says, `model` what `-m` says.
 
@@ -61,7 +61,7 @@ def choose_backend(
 # --- a conversation that goes on --------------------------------------------------------------------------------------
 
 
-def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Viewpoint) -> "SessionSummary | None":
+def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Workspace) -> "SessionSummary | None":
     """The session that is to go on, as it was left; `None` for a new one.
 
     The last of a folder is the last with whoever is `asked` for, if there is one.

@@ -12,7 +12,7 @@ from mooring.conversation.conversation import Conversation
 from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.status import Disabled
 from mooring.core.definitions.approved import TakenName
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.host.host import Host
@@ -22,7 +22,7 @@ from mooring.inventory.admit import NotAdmitted
 class DefinedAgent:
     """An agent by its definition, which is read again before each turn."""
 
-    def __init__(self, viewpoint: Viewpoint, files: AgentFiles, definition: AgentDefinition) -> None:
+    def __init__(self, viewpoint: Workspace, files: AgentFiles, definition: AgentDefinition) -> None:
         self._viewpoint = viewpoint
         self._files = files
         self.definition = definition
@@ -69,7 +69,7 @@ async def find_defined_agent(
 
 
 def _find_defined_agent(
-    viewpoint: Viewpoint, name: str | None, continued: SessionSummary | None
+    viewpoint: Workspace, name: str | None, continued: SessionSummary | None
 ) -> DefinedAgent | None:
     files = AgentFiles(viewpoint)
     if name is not None:

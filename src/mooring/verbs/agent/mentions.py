@@ -15,7 +15,7 @@ from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.mention import TypedMention, find_mentions
 from mooring.core.conversation.outcome import Outcome, Part
 from mooring.core.conversation.turn import TurnInput
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
 from mooring.core.text.suggestions import find_server, find_slip, nearest
@@ -98,13 +98,13 @@ def make_delivery(host: Host, takes: Collection[Media], tokens: int = DEFAULT_TO
 # --- what is meant --------------------------------------------------------------------------------------------------
 
 
-def _find_targets(viewpoint: Viewpoint, servers: Sequence[str], mentions: Sequence[TypedMention]) -> list[Target]:
+def _find_targets(viewpoint: Workspace, servers: Sequence[str], mentions: Sequence[TypedMention]) -> list[Target]:
     """What is named, each once. Looks at the disk. Raises: ConfigError, UnknownServer."""
     targets = [_find_target(viewpoint, servers, mention) for mention in mentions]
     return [target for target in dict.fromkeys(targets) if target is not None]
 
 
-def _find_target(viewpoint: Viewpoint, servers: Sequence[str], mention: TypedMention) -> Target | None:
+def _find_target(viewpoint: Workspace, servers: Sequence[str], mention: TypedMention) -> Target | None:
     """What is meant, or `None` if it is just a word. Raises: ConfigError, UnknownServer."""
     # Few addresses end in punctuation, and many sentences do.
     plain = mention.spellings[-1]

@@ -6,9 +6,9 @@ from base64 import b64encode
 from msgspec import Struct
 
 from mooring.agents.local.permitted import list_left_out
-from mooring.agents.local.workspace import Workspace
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.core.definitions.paths import KERNEL_FOLDERS, Viewpoint, is_below
+from mooring.core.definitions.paths import KERNEL_FOLDERS, Workspace, is_below
 from mooring.core.protocol.content import Block, Image, Text, find_picture_type
 from mooring.core.protocol.units import MIB
 from mooring.core.text.suggestions import find_slip
@@ -34,7 +34,7 @@ class NamedPath(Struct, frozen=True):
     is_folder: bool
 
 
-def find_path(viewpoint: Viewpoint, typed: str) -> NamedPath | None:
+def find_path(viewpoint: Workspace, typed: str) -> NamedPath | None:
     """The file or folder that is meant; `None` if there is none. Raises: FileError if it is one of Mooring's own."""
     path = _join_home(viewpoint, typed)
     try:
@@ -47,7 +47,7 @@ def find_path(viewpoint: Viewpoint, typed: str) -> NamedPath | None:
     return NamedPath(real, typed, os.path.isdir(real))
 
 
-def check_no_path_meant(viewpoint: Viewpoint, typed: str) -> None:
+def check_no_path_meant(viewpoint: Workspace, typed: str) -> None:
     """Refuse what can only be a path, if there is no such file. Raises: ConfigError.
 
     Prose has names such as `@decorator`, `@types/node` and `@/components` that are no paths.
@@ -62,7 +62,7 @@ def check_no_path_meant(viewpoint: Viewpoint, typed: str) -> None:
         raise make_missing_error(viewpoint, typed)
 
 
-def make_missing_error(viewpoint: Viewpoint, typed: str) -> ConfigError:
+def make_missing_error(viewpoint: Workspace, typed: str) -> ConfigError:
     """There is no such file; which one may have been meant."""
     similar = _find_similar(viewpoint, typed)
     advice = f"Did you mean {similar}?" if similar else "Write \\@ in front of a word that is no file."
@@ -72,8 +72,8 @@ def make_missing_error(viewpoint: Viewpoint, typed: str) -> ConfigError:
 class NamedFiles:
     """Reads what a person named, as far as their rules let a model see it."""
 
-    def __init__(self, viewpoint: Viewpoint, policy: Policy) -> None:
-        self._workspace = Workspace(viewpoint.where, viewpoint.cwd)
+    def __init__(self, viewpoint: Workspace, policy: Policy) -> None:
+        self._workspace = ProjectFiles(viewpoint.where, viewpoint.cwd)
         self._policy = policy
 
     def read(self, path: NamedPath) -> list[Block]:
@@ -115,7 +115,7 @@ class NamedFiles:
         return "\n".join([*permitted[:MAX_ENTRIES], *notes, *list_left_out(len(names) - len(permitted))])
 
 
-def list_paths(viewpoint: Viewpoint, begun: str) -> list[str]:
+def list_paths(viewpoint: Workspace, begun: str) -> list[str]:
     """The paths that one can become that was begun; those of folders end in a slash."""
     folder, name = os.path.split(begun)
     try:
@@ -160,20 +160,20 @@ def _read_bytes(path: NamedPath) -> bytes:
     return data
 
 
-def _join_home(viewpoint: Viewpoint, typed: str) -> str:
+def _join_home(viewpoint: Workspace, typed: str) -> str:
     if typed == "~" or typed.startswith("~/"):
         return viewpoint.where.home + typed[1:]
     return os.path.join(viewpoint.cwd, typed)
 
 
-def _check_allowed(viewpoint: Viewpoint, real: str, typed: str) -> None:
+def _check_allowed(viewpoint: Workspace, real: str, typed: str) -> None:
     if is_below(real, os.path.realpath(viewpoint.where.state)):
         raise FileError(typed, "is in the folder where Mooring keeps secrets and records, and is never attached")
     if any(is_below(real, folder) for folder in KERNEL_FOLDERS):
         raise FileError(typed, "is a view into the system, not a file on a disk, and is never attached")
 
 
-def _find_similar(viewpoint: Viewpoint, typed: str) -> str | None:
+def _find_similar(viewpoint: Workspace, typed: str) -> str | None:
     """A path beside the missing one whose name differs by one slip of the fingers."""
     folder, name = os.path.split(typed)
     try:

@@ -24,7 +24,7 @@ from mooring.core.conversation.backend_name import ProgramName, ServersWay
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Backend, EmitTurnEvent, ServerStatus, TurnDone, TurnEvent, TurnInput
 from mooring.core.definitions.approved import TakenName
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
@@ -201,7 +201,7 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
         yield bridge
 
 
-def _find_taken_names(viewpoint: Viewpoint, found: FoundAgents) -> dict[str, TakenName]:
+def _find_taken_names(viewpoint: Workspace, found: FoundAgents) -> dict[str, TakenName]:
     """The names that the project's agents took and the person has not approved."""
     names = TakenNames(viewpoint)
     return {taken.name: taken for taken in names.list_agents(found) if not names.is_approved(taken)}

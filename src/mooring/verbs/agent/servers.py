@@ -11,7 +11,7 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import find_agents
 from mooring.core.conversation.question import Ask
 from mooring.core.definitions.config import Scope
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, MooringError, NotApproved, TimedOut
@@ -38,7 +38,7 @@ class BroughtServers(Struct, frozen=True):
         return tuple(f"{lack.message}; {lack.hint}." for lack in self.lacks)
 
 
-def load_servers_of_agent(viewpoint: Viewpoint, name: str) -> "Inventory":
+def load_servers_of_agent(viewpoint: Workspace, name: str) -> "Inventory":
     """An inventory of the servers that an agent's own file defines.
 
     Raises: ConfigError if there is no such agent, or its file defines none.
@@ -49,7 +49,7 @@ def load_servers_of_agent(viewpoint: Viewpoint, name: str) -> "Inventory":
     return _load_servers(definition, viewpoint)
 
 
-def _load_servers(definition: AgentDefinition, viewpoint: Viewpoint) -> "Inventory":
+def _load_servers(definition: AgentDefinition, viewpoint: Workspace) -> "Inventory":
     from mooring.inventory.agent_servers import AgentServerFile, load_agent_servers  # few agents have servers
 
     origin = definition.origin

@@ -14,7 +14,7 @@ from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionS
 from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.verdict import Mode
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.errors import FileError
 from mooring.verbs.agent.session_start import SessionStart
@@ -49,7 +49,7 @@ class RemovedSessions(Struct, frozen=True, rename="camel"):
 
 @asynccontextmanager
 async def open_session(
-    where: Where,
+    where: Paths,
     cwd: str,
     start: SessionStart,
     *,
@@ -107,12 +107,12 @@ def _remove_expired(store: SessionStore, days: float) -> None:
         store.remove_expired(days)
 
 
-def list_sessions(where: Where, cwd: str | None, most: int) -> tuple[SessionSummary, ...]:
+def list_sessions(where: Paths, cwd: str | None, most: int) -> tuple[SessionSummary, ...]:
     """The sessions of a folder, or of all of them, the one that was used last first. Raises: FileError."""
     return SessionStore(where).list(cwd, most=most)
 
 
-def show_session(where: Where, id: str) -> SessionTranscript:
+def show_session(where: Paths, id: str) -> SessionTranscript:
     """A session with all that was said; `id` may be the beginning of one. Raises: ConfigError, FileError."""
     store = SessionStore(where)
     with hold_record(where):
@@ -120,11 +120,11 @@ def show_session(where: Where, id: str) -> SessionTranscript:
         return SessionTranscript(session, messages, store.read_sub_agents(session.id))
 
 
-def remove_session(where: Where, id: str) -> SessionSummary:
+def remove_session(where: Paths, id: str) -> SessionSummary:
     """Remove a session for good; `id` may be the beginning of one. Raises: ConfigError, FileError."""
     return SessionStore(where).remove(id)
 
 
-def remove_all_sessions(where: Where) -> RemovedSessions:
+def remove_all_sessions(where: Paths) -> RemovedSessions:
     """Remove every session of every folder that is not open. Raises: FileError."""
     return RemovedSessions(*SessionStore(where).remove_all())

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from mooring.agents.commands.find import CommandFiles, FoundCommands
 from mooring.agents.commands.section import write_server_skills, write_skills
 from mooring.agents.instructions.collect import FoundInstructions, LinkExit, collect_instructions, write_section
-from mooring.agents.local.workspace import Workspace
+from mooring.agents.local.project_files import ProjectFiles
 from mooring.conversation.conversation import Conversation
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.errors import Denied
 
@@ -21,7 +21,7 @@ OnProblem: TypeAlias = Callable[[Problem], None]
 class AgentWords:
     """The instruction files and skills that one conversation goes by."""
 
-    def __init__(self, viewpoint: Viewpoint, on_problem: OnProblem | None = None) -> None:
+    def __init__(self, viewpoint: Workspace, on_problem: OnProblem | None = None) -> None:
         """`on_problem` is told once about each file that cannot be read."""
         self.commands = CommandFiles(viewpoint)
         self.sections: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class AgentWords:
         return is_changed
 
     async def _may_follow(self, registry: Conversation, exit: LinkExit) -> bool:
-        workspace = Workspace(self._viewpoint.where, self._viewpoint.cwd)
+        workspace = ProjectFiles(self._viewpoint.where, self._viewpoint.cwd)
         access = workspace.assess_reading(workspace.resolve(exit.written))
         # The link may lead elsewhere by now: then the next look finds that.
         if access.subject != exit.real:
@@ -80,11 +80,11 @@ class AgentWords:
                 self._on_problem(problem)
 
 
-def may_read(registry: Conversation, viewpoint: Viewpoint, path: str) -> bool:
+def may_read(registry: Conversation, viewpoint: Workspace, path: str) -> bool:
     """Whether no rule is against reading a file. That nobody allowed it does not matter: no model chose it.
 
     Links that lead out of the project are judged where the files are found.
     """
-    workspace = Workspace(viewpoint.where, viewpoint.cwd)
+    workspace = ProjectFiles(viewpoint.where, viewpoint.cwd)
     access = workspace.assess_reading(workspace.resolve(path))
     return registry.may_open(replace(access, unless_named=""))

@@ -14,7 +14,7 @@ from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.mention import TypedMention, find_mentions
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.definitions.approved import TakenName
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.display.text import escape_marks
 from mooring.errors import ConfigError, Denied, FileError
@@ -38,7 +38,7 @@ class CommandTurn(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-async def find_taken_name(viewpoint: Viewpoint, used: UsedCommand) -> TakenName | None:
+async def find_taken_name(viewpoint: Workspace, used: UsedCommand) -> TakenName | None:
     """What the use of a command has to say about its name; `None` if nothing, or the person approved it."""
     return await asyncio.to_thread(TakenNames(viewpoint).find_command, used.found, used.name)
 
@@ -105,7 +105,7 @@ async def _run_shell(registry: Conversation, name: str, command: str) -> str:
 # --- files that it names --------------------------------------------------------------------------------------------
 
 
-def _find_named(viewpoint: Viewpoint, command: WrittenCommand) -> tuple[list[NamedPath], list[Problem]]:
+def _find_named(viewpoint: Workspace, command: WrittenCommand) -> tuple[list[NamedPath], list[Problem]]:
     """The files that a command's text names, and a problem for each that it may not name."""
     reach = make_reach(viewpoint)
     fence = reach.project if command.scope == "project" else None
@@ -132,7 +132,7 @@ def _report_refused(command: WrittenCommand, reason: str) -> Problem:
     return Problem(command.path, message, "name the file yourself, behind the command", level="warning")
 
 
-def _find_first(viewpoint: Viewpoint, mention: TypedMention) -> NamedPath | None:
+def _find_first(viewpoint: Workspace, mention: TypedMention) -> NamedPath | None:
     for spelling in mention.spellings:
         path = find_path(viewpoint, spelling)
         if path is not None:

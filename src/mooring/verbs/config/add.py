@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.definitions.config import Origin, ServerConfig
-from mooring.core.definitions.paths import Viewpoint, Where
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.secret import list_secrets, redact_data
 from mooring.core.text.suggestions import nearest
@@ -65,7 +65,7 @@ class Preview(Struct, frozen=True):
 
 
 def add(
-    request: Viewpoint, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
+    request: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
 ) -> Addition:
     """Add a server to a tool's file; `raw` is an entry as in Mooring's own files.
 
@@ -94,7 +94,7 @@ def add(
 
 
 def preview(
-    request: Viewpoint, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
+    request: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
 ) -> Preview:
     """What `add` would write, with nothing written yet. Raises: as `add`, unless the file itself is the reason."""
     config, _ = understand(name, raw)
@@ -115,7 +115,7 @@ def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]
     return tuple(key for key in lost if key != "transport" or "type" in raw)
 
 
-def undo(request: Viewpoint, addition: Addition) -> None:
+def undo(request: Workspace, addition: Addition) -> None:
     """Take a server out again that was just added.
 
     Raises:
@@ -171,7 +171,7 @@ class Destination(Struct, frozen=True):
         return remove_entry(data, self.path, find_entry_path(content, self.target, self.place, name, self.context))
 
 
-def find_destination(request: Viewpoint, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
+def find_destination(request: Workspace, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
     """Where entries are written, or one of that name. Raises: ConfigError if nothing can be written there."""
     check_files_are_read(request)
     target = _find_target(tool, scope)
@@ -202,7 +202,7 @@ def check_target_name(name: str, format: Format) -> None:
         raise ConfigError(f"Invalid server config: {format.title} does not accept such a name.")
 
 
-def update_config(path: str, change: Callable[[bytes], bytes], where: Where, limit: int = files.LIMIT) -> bool:
+def update_config(path: str, change: Callable[[bytes], bytes], where: Paths, limit: int = files.LIMIT) -> bool:
     """Change a configuration file in one step, whoever else writes it; whether anything was changed.
 
     Raises:
@@ -260,12 +260,12 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
     raise ConfigError(f"{tool} has no file {whose} that is written; try the other scope with -s.")
 
 
-def approve_typed(request: Viewpoint, name: str, path: str, raw: Mapping[str, Any]) -> bool:
+def approve_typed(request: Workspace, name: str, path: str, raw: Mapping[str, Any]) -> bool:
     """Approve what was typed, and nothing else that the project's files may say about the name; whether it was."""
     return bool(approve_entries(request, path, {name: raw}))
 
 
-def approve_entries(request: Viewpoint, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def approve_entries(request: Workspace, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """Approve what was written into a project's file, and nothing else that its files may say about these names.
 
     Returns:
@@ -278,7 +278,7 @@ def approve_entries(request: Viewpoint, path: str, entries: Mapping[str, Mapping
 
 
 def _ask_about(
-    inventory: Inventory, name: str, where: Where, path: str, raw: Mapping[str, Any]
+    inventory: Inventory, name: str, where: Paths, path: str, raw: Mapping[str, Any]
 ) -> ApprovalQuestion | None:
     """The question about what was written under a name; `None` if another definition of the project comes first."""
     choice = inventory.find(name)
@@ -292,7 +292,7 @@ def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -
     return config.origin.path == path and isinstance(config, ServerConfig) and config.raw == raw
 
 
-def find_other_winner(request: Viewpoint, name: str, path: str) -> RowSource | None:
+def find_other_winner(request: Workspace, name: str, path: str) -> RowSource | None:
     """The definition of a name that wins, if it is not the one in that file."""
     origin = load(request, remember=False).find(name).definition.origin
     return None if origin.path == path else describe_source(origin)

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import ConfigError, ParseError
 from mooring.settings import SETTINGS, load, update_settings
 from mooring.syntax.edit import edit_bytes, insert_element
 from mooring.syntax.parse import parse
 
 
-def add_to_setting(where: Where, key: str, value: str) -> str:
+def add_to_setting(where: Paths, key: str, value: str) -> str:
     """Add a value to a setting that is a list, unless it has it; the path of the file that holds it.
 
     Raises:

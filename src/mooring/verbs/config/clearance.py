@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.core.conversation.question import Ask
 from mooring.core.definitions.approved import Standing
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.choose import Choice
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
@@ -40,7 +40,7 @@ class Clearance:
     A copy in the person's own file is started without a question. So nothing of a project gets there unseen.
     """
 
-    def __init__(self, request: Viewpoint, inventory: Inventory, ask: Ask | None) -> None:
+    def __init__(self, request: Workspace, inventory: Inventory, ask: Ask | None) -> None:
         self._request = request
         self._where = request.where
         self._inventory = inventory
@@ -113,7 +113,7 @@ class Clearance:
         return first.digest == question.digest
 
 
-def is_of_project(path: str, request: Viewpoint) -> bool:
+def is_of_project(path: str, request: Workspace) -> bool:
     """Whether a file came with the project, by its own path or by where a link leads.
 
     A folder that holds the person's home is no project: whatever is in it is their own.

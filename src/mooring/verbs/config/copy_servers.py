@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.conversation.question import Ask, ChangeFile, MissingValue, Yes
 from mooring.core.definitions.config import Broken, ServerConfig, list_inputs, list_templates
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.definitions.template import OWN_KEEPER, InputPart, SecretPart, TextPart
 from mooring.core.text.suggestions import find_server
@@ -153,7 +153,7 @@ def list_candidates(choices: Iterable[Choice], names: Sequence[str], whose: str 
 
 
 async def copy_servers(
-    request: Viewpoint,
+    request: Workspace,
     inventory: Inventory,
     candidates: Iterable[CopyCandidate],
     destination: Destination,
@@ -211,7 +211,7 @@ class _Entry(Struct, frozen=True):
 
 
 def _prepare(
-    candidate: CopyCandidate, destination: Destination, request: Viewpoint, scope: WriteScope
+    candidate: CopyCandidate, destination: Destination, request: Workspace, scope: WriteScope
 ) -> _Entry | SkippedServer:
     name, config = candidate.name, candidate.config
     format = destination.target.format
@@ -273,7 +273,7 @@ def _keep_used(inputs: Iterable[SecretForInput], config: ServerConfig) -> tuple[
 
 
 def _find_equivalents(
-    request: Viewpoint, destination: Destination, scope: WriteScope, inputs: Sequence[SecretForInput]
+    request: Workspace, destination: Destination, scope: WriteScope, inputs: Sequence[SecretForInput]
 ) -> Equivalents:
     where = request.where
     folder = destination.context.root
@@ -349,7 +349,7 @@ class _AnsweredInputs(Struct, frozen=True):
     skipped: tuple[SkippedServer, ...] = ()
 
 
-async def _answer_inputs(request: Viewpoint, entries: Sequence[_Entry], ask: Ask | None) -> _AnsweredInputs:
+async def _answer_inputs(request: Workspace, entries: Sequence[_Entry], ask: Ask | None) -> _AnsweredInputs:
     """Offer to store what definitions ask for; a secret that is stored already is used as it is."""
     if not any(entry.inputs for entry in entries):
         return _AnsweredInputs(tuple(entries))
@@ -423,14 +423,14 @@ def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes)
         return diff_file(destination.path, document_kind(destination.path), before, after, dialect)
 
 
-async def _is_confirmed(request: Viewpoint, report: Copied, ask: Ask) -> bool:
+async def _is_confirmed(request: Workspace, report: Copied, ask: Ask) -> bool:
     path = short_path(report.path, request.where.home)
     question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report)))
     return isinstance(await ask(question), Yes)
 
 
 def _write(
-    request: Viewpoint,
+    request: Workspace,
     report: Copied,
     entries: Sequence[_Entry],
     destination: Destination,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.conversation.question import Ask
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.choose import Choice
 from mooring.discovery.scan import RankedDefinition
 from mooring.discovery.targets import WriteScope
@@ -72,7 +72,7 @@ class EntryText(Struct, frozen=True):
 
 
 async def edit(
-    request: Viewpoint,
+    request: Workspace,
     name: str,
     changes: FieldChanges,
     tool: str | None = None,
@@ -105,7 +105,7 @@ async def edit(
 
 
 def read_entry_text(
-    request: Viewpoint, name: str, tool: str | None = None, scope: WriteScope | None = None
+    request: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None
 ) -> EntryText:
     """The text of a server's entry. Raises: as `edit`."""
     located = _locate(request, name, tool, scope)
@@ -115,7 +115,7 @@ def read_entry_text(
         raise ConfigError(f"{located.path} {error.reason}, so its entries cannot be edited one by one.") from None
 
 
-def _locate(request: Viewpoint, name: str, tool: str | None, scope: WriteScope | None) -> LocatedEntry:
+def _locate(request: Workspace, name: str, tool: str | None, scope: WriteScope | None) -> LocatedEntry:
     try:
         located = locate_entry(request, name, tool, scope, "edit")
     except UnknownServer:
@@ -131,12 +131,12 @@ def is_entry_unchanged(entry: EntryText) -> bool:
     return _is_unchanged(entry, decode_text(_read_file(entry.located)))
 
 
-def leave_entry(request: Viewpoint, entry: EntryText) -> Edit:
+def leave_entry(request: Workspace, entry: EntryText) -> Edit:
     """What came of an edit that changes nothing."""
     return _describe(request, entry.located, False, ())
 
 
-def write_entry_text(request: Viewpoint, entry: EntryText, text: str) -> Edit:
+def write_entry_text(request: Workspace, entry: EntryText, text: str) -> Edit:
     """Put a text in the place of an entry. Whoever wrote it has seen all of it, so a project's entry is approved.
 
     Raises:
@@ -226,7 +226,7 @@ def _check(located: LocatedEntry, text: str) -> tuple[str, ...]:
 # --- approval -----------------------------------------------------------------------------------------------
 
 
-async def _ask_and_write(request: Viewpoint, located: LocatedEntry, change: Callable[[str], str], ask: Ask) -> Edit:
+async def _ask_and_write(request: Workspace, located: LocatedEntry, change: Callable[[str], str], ask: Ask) -> Edit:
     """Show a project's entry as it would be; a yes approves exactly that, and writes it."""
     before = _read_file(located)
     with refuse_unreadable(located.path):
@@ -248,7 +248,7 @@ async def _ask_and_write(request: Viewpoint, located: LocatedEntry, change: Call
 
 
 async def _find_objection(
-    request: Viewpoint, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
+    request: Workspace, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
 ) -> NotCleared | None:
     """Why a project's entry is not approved, as it is or as a draft would make it; `None` if it is or needs not be."""
     if not located.definition.origin.foreign:
@@ -270,7 +270,7 @@ def _find_definition(inventory: Inventory, located: LocatedEntry) -> RankedDefin
 # --- writing ------------------------------------------------------------------------------------------------
 
 
-def _write(request: Viewpoint, located: LocatedEntry, change: Callable[[str], str], *, approve: bool) -> Edit:
+def _write(request: Workspace, located: LocatedEntry, change: Callable[[str], str], *, approve: bool) -> Edit:
     ignored: tuple[str, ...] = ()
     raw: Any = None
 
@@ -290,7 +290,7 @@ def _write(request: Viewpoint, located: LocatedEntry, change: Callable[[str], st
     return _describe(request, located, changed, ignored)
 
 
-def _describe(request: Viewpoint, located: LocatedEntry, changed: bool, ignored: tuple[str, ...]) -> Edit:
+def _describe(request: Workspace, located: LocatedEntry, changed: bool, ignored: tuple[str, ...]) -> Edit:
     origin = located.definition.origin
     return Edit(
         name=located.name,
@@ -305,7 +305,7 @@ def _describe(request: Viewpoint, located: LocatedEntry, changed: bool, ignored:
     )
 
 
-def _is_approved(request: Viewpoint, located: LocatedEntry) -> bool:
+def _is_approved(request: Workspace, located: LocatedEntry) -> bool:
     """Whether the entry may be started as it is now."""
     if not located.definition.origin.foreign:
         return True

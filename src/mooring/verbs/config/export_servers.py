@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mooring.core.conversation.question import Ask
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.inventory.load import load
 from mooring.verbs.config.add import find_destination
 from mooring.verbs.config.copy_servers import (
@@ -17,7 +17,7 @@ from mooring.verbs.config.copy_servers import (
 
 
 async def export_servers(
-    request: Viewpoint,
+    request: Workspace,
     tool: str,
     names: Sequence[str] = (),
     options: CopyOptions = BY_DEFAULT,

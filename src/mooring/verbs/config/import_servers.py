@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.conversation.question import Ask
 from mooring.core.definitions.config import Origin
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.suggestions import nearest
 from mooring.discovery.choose import choose
@@ -49,7 +49,7 @@ EVERY_TOOL = ImportSource()
 
 
 async def import_servers(
-    request: Viewpoint,
+    request: Workspace,
     source: ImportSource = EVERY_TOOL,
     names: Sequence[str] = (),
     options: CopyOptions = BY_DEFAULT,
@@ -82,7 +82,7 @@ def list_tools() -> tuple[str, ...]:
     return tuple(dict.fromkeys(format.tool for format in FORMATS))
 
 
-def _find_definitions(request: Viewpoint, inventory: Inventory, source: ImportSource) -> FoundServers:
+def _find_definitions(request: Workspace, inventory: Inventory, source: ImportSource) -> FoundServers:
     known = sorted(_list_known(inventory), key=lambda definition: definition.rank)
     if not source.word:
         return FoundServers(tuple(each for each in known if each.origin.tool != OWN.tool))
@@ -122,7 +122,7 @@ def _list_own_names(inventory: Inventory) -> set[str]:
 # --- a file -------------------------------------------------------------------------------------------------
 
 
-def _read_file(request: Viewpoint, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
+def _read_file(request: Workspace, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
     context = make_context(request.where, request.cwd)
     if source.word == STDIN:
         return read_servers(_strip_fence(source.text), "", "The standard input", context, foreign=False)

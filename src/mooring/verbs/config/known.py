@@ -10,7 +10,7 @@ from mooring.core.conversation.status_word import StatusWord
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.command import suggest_args, suggest_install
 from mooring.core.definitions.config import Broken, ServerConfig, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe, short_path
 from mooring.inventory.load import Inventory
 from mooring.permissions import trust
@@ -22,7 +22,7 @@ STOPS = "stops the start"
 """What a missing variable does if the server cannot start without it."""
 
 
-def add_known(listing: ServerListing, inventory: Inventory, where: Where) -> ServerListing:
+def add_known(listing: ServerListing, inventory: Inventory, where: Paths) -> ServerListing:
     """The same rows with what is known of each server. Nothing is started, and nothing filled in."""
     servers = {approved.name: approved for approved in _list_startable(inventory)}
     remembered = look_up(servers.values(), where)
@@ -37,13 +37,13 @@ def add_known(listing: ServerListing, inventory: Inventory, where: Where) -> Ser
     return replace(listing, servers=tuple(map(complete, listing.servers)))
 
 
-def find_known(row: Row, inventory: Inventory, where: Where) -> Row:
+def find_known(row: Row, inventory: Inventory, where: Paths) -> Row:
     """The same for one row."""
     one = add_known(ServerListing(1, (row,), ()), inventory, where)
     return one.servers[0]
 
 
-def list_known_tools(inventory: Inventory, where: Where) -> dict[str, tuple[str, ...] | None]:
+def list_known_tools(inventory: Inventory, where: Paths) -> dict[str, tuple[str, ...] | None]:
     """The tools of every server that may start, as far as they are known; `None` for one that has never listed any."""
     startable = list(_list_startable(inventory))
     remembered = look_up(startable, where)
@@ -128,7 +128,7 @@ def describe_approval(approved: Approved) -> str:
 class Programs:
     """Looks for the programs of servers where a start would look for them, for each command once."""
 
-    def __init__(self, where: Where, settings_env: Mapping[str, str]) -> None:
+    def __init__(self, where: Paths, settings_env: Mapping[str, str]) -> None:
         self.where = where
         self._settings_env = settings_env
         self._found: dict[tuple[str, str], bool] = {}

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.choose import Choice
 from mooring.discovery.edit import find_entry_path
 from mooring.discovery.entry import ParsedEntry
@@ -56,7 +56,7 @@ class LocatedEntry(Struct, frozen=True):
 
 
 def locate_entry(
-    request: Viewpoint, name: str, tool: str | None, scope: WriteScope | None, verb: Literal["remove", "edit"]
+    request: Workspace, name: str, tool: str | None, scope: WriteScope | None, verb: Literal["remove", "edit"]
 ) -> LocatedEntry:
     """Find a server's entry in Mooring's own file, or in the file of the tool that is named.
 
@@ -78,7 +78,7 @@ def locate_entry(
     return LocatedEntry(choice.name, definition, origin.path, target, context)
 
 
-def check_files_are_read(request: Viewpoint) -> None:
+def check_files_are_read(request: Workspace) -> None:
     """Refuse to write what would not be read again. Raises: ConfigError."""
     if request.demo:
         raise ConfigError("--demo leaves all files out, so nothing is written; try it without --demo.")

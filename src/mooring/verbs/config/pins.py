@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mooring.conversation.consent import list_changed_tools
 from mooring.core.conversation.question import ChangedTool
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import count_noun, problem_line
 from mooring.host.host import Host
 from mooring.permissions import pins
@@ -29,7 +29,7 @@ class PinnedServer(Struct, frozen=True, kw_only=True):
     """Why the record of what was approved cannot be used."""
 
 
-def list_pinned(host: Host, where: Where, server: str | None = None) -> tuple[PinnedServer, ...]:
+def list_pinned(host: Host, where: Paths, server: str | None = None) -> tuple[PinnedServer, ...]:
     """Every server whose tools are pinned, as far as its tools are known; with a name, that one alone.
 
     Raises: as `Host.server`.
@@ -62,7 +62,7 @@ def describe_pin(row: PinnedServer) -> str:
     return f"{count_noun(row.tools, 'tool')}, approved {row.at}"
 
 
-def _describe_pin(host: Host, name: str, where: Where, held: Mapping[str, HeldTools]) -> PinnedServer:
+def _describe_pin(host: Host, name: str, where: Paths, held: Mapping[str, HeldTools]) -> PinnedServer:
     key = pins.make_key(host.approved(name))
     pin, problem = pins.load(where, key) if key is not None else (None, None)
     row = PinnedServer(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mooring.auth.records import StoredSecret
 from mooring.core.conversation.question import Ask
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import LiteralSecret, find_literal_secrets
 from mooring.discovery.values import as_mapping
@@ -42,7 +42,7 @@ class Referring(Struct, frozen=True):
 
 
 async def ask_for_references(
-    ask: Ask, where: Where, server: str, tool: str, raw: Mapping[str, Any], only: str | None = None
+    ask: Ask, where: Paths, server: str, tool: str, raw: Mapping[str, Any], only: str | None = None
 ) -> Referring:
     """Offer a reference for each value of an entry that looks like a secret, or for the one of that name.
 
@@ -62,7 +62,7 @@ async def ask_for_references(
     return Referring(entry, tuple(kept))
 
 
-async def store_secrets(where: Where, secrets: Iterable[SecretToStore]) -> tuple[StoredSecret, ...]:
+async def store_secrets(where: Paths, secrets: Iterable[SecretToStore]) -> tuple[StoredSecret, ...]:
     """Store what the references of an entry stand for. Raises: StoreUnavailable, FileError, ConfigError."""
     return tuple([await store_secret(where, secret.name, secret.value) for secret in secrets])
 
@@ -86,7 +86,7 @@ class _Choice(Struct, frozen=True):
     stored: SecretToStore | None = None
 
 
-async def _ask_for_reference(ask: Ask, where: Where, server: str, tool: str, secret: LiteralSecret) -> _Choice:
+async def _ask_for_reference(ask: Ask, where: Paths, server: str, tool: str, secret: LiteralSecret) -> _Choice:
     choices = _list_choices(server, tool, secret)
     options = tuple(choices)
     variable = _name_variable(secret, server)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.edit import remove_entry
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import describe_origin, safe, short_path
@@ -29,7 +29,7 @@ class Removal(Struct, frozen=True, rename="camel"):
     """Where the name is still defined; the first one wins now."""
 
 
-def remove(request: Viewpoint, name: str, tool: str | None = None, scope: WriteScope | None = None) -> Removal:
+def remove(request: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None) -> Removal:
     """Remove a server from Mooring's own file, or from the file of the tool that is named.
 
     Raises:
@@ -40,7 +40,7 @@ def remove(request: Viewpoint, name: str, tool: str | None = None, scope: WriteS
     return remove_located(request, locate_entry(request, name, tool, scope, "remove"))
 
 
-def remove_located(request: Viewpoint, entry: LocatedEntry) -> Removal:
+def remove_located(request: Workspace, entry: LocatedEntry) -> Removal:
     """Remove exactly this entry, whatever else has its name by now. Raises: as `remove`."""
 
     def change(data: bytes) -> bytes:
@@ -67,7 +67,7 @@ def describe_removal(removal: Removal, home: str) -> Iterator[str]:
         yield f"Still defined: {safe(describe_origin(source.tool, source.scope, source.path, home))}."
 
 
-def _find_remaining(request: Viewpoint, name: str) -> tuple[RowSource, ...]:
+def _find_remaining(request: Workspace, name: str) -> tuple[RowSource, ...]:
     try:
         choice = load(request, remember=False).find(name)
     except UnknownServer:

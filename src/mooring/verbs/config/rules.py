@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from mooring.core.conversation.verdict import Action, Level, Mode, Rule
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import columns, safe, short_path
 from mooring.permissions.policy import Policy, RuleLevel
 
@@ -48,7 +48,7 @@ def _describe_rule(policy: Policy, level: RuleLevel, rule: Rule) -> RuleInForce:
     return RuleInForce(rule.tool, rule.action, level.level, level.path, rule.pattern, servers)
 
 
-def describe_rules(policy: Policy, where: Where) -> Iterator[str]:
+def describe_rules(policy: Policy, where: Paths) -> Iterator[str]:
     """Every rule in force, highest level first, what happens without one, and how to add one."""
     levels = [level for level in policy.layers if level.rules]
     if levels:
@@ -80,7 +80,7 @@ def _list_level(policy: Policy, level: RuleLevel, home: str) -> Iterator[str]:
     yield from columns(rows)
 
 
-def _advise(where: Where) -> Iterator[str]:
+def _advise(where: Paths) -> Iterator[str]:
     settings = safe(short_path(f"{where.config}/settings.json", where.home))
     yield "To add a rule: answer `always` when you are asked about a call, or add it to `permissions` in"
     yield f'{settings}: {{"tool": "SERVER.TOOL", "action": "allow"}} (allow, deny or ask; * fits any name).'

@@ -4,7 +4,7 @@ import re
 
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import SecretStore, StoreInfo, values_path
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import SECRET_NAME
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe, short_path
@@ -16,7 +16,7 @@ def name_secret(server: str, key: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{server}.{key}").lstrip(".-")[:128]
 
 
-async def store_secret(where: Where, name: str, value: str) -> StoredSecret:
+async def store_secret(where: Paths, name: str, value: str) -> StoredSecret:
     """Store a secret under a name, in the store that takes new secrets today; where it is now.
 
     Raises:
@@ -27,12 +27,12 @@ async def store_secret(where: Where, name: str, value: str) -> StoredSecret:
     return await SecretStore(where).set("secret", name, value, "preferred")
 
 
-async def list_stored_secrets(where: Where) -> tuple[StoredSecret, ...]:
+async def list_stored_secrets(where: Paths) -> tuple[StoredSecret, ...]:
     """The person's secrets by name, without their values. Raises: FileError."""
     return await SecretStore(where).list("secret")
 
 
-async def remove_secret(where: Where, name: str) -> None:
+async def remove_secret(where: Paths, name: str) -> None:
     """Remove a secret.
 
     Raises:
@@ -48,12 +48,12 @@ async def remove_secret(where: Where, name: str) -> None:
     raise ConfigError(f"There is no secret {name}. {hint}")
 
 
-async def describe_store(where: Where) -> StoreInfo:
+async def describe_store(where: Paths) -> StoreInfo:
     """The store that takes new secrets, and why that one. Raises: nothing."""
     return await SecretStore(where).which()
 
 
-def describe_stored(stored: StoredSecret, where: Where) -> str:
+def describe_stored(stored: StoredSecret, where: Paths) -> str:
     """Where a secret is now, and why there if it is in the file."""
     match stored.store:
         case "keyring":

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.format import document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope
@@ -35,7 +35,7 @@ class Switched(Struct, frozen=True, rename="camel"):
     approved: bool = True
 
 
-def switch(request: Viewpoint, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
+def switch(request: Workspace, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
     """Enable or disable a server for good. An entry of Mooring's own is changed; another tool's file stays as it is.
 
     Raises:
@@ -86,7 +86,7 @@ def advise_on_switch(result: Switched) -> str:
     return f"It comes from the project and is not approved: mooring mcp approve {quote_argument(result.name)}"
 
 
-def _switch_in_file(request: Viewpoint, config: ServerConfig, path: str, on: bool) -> None:
+def _switch_in_file(request: Workspace, config: ServerConfig, path: str, on: bool) -> None:
     change = _make_change(config, path, on)
     update_config(path, lambda data: edit_bytes(data, change), request.where)
 
@@ -105,11 +105,11 @@ def _make_change(config: ServerConfig, path: str, on: bool) -> Callable[[str], s
     return change
 
 
-def _is_enabled(request: Viewpoint, name: str) -> bool:
+def _is_enabled(request: Workspace, name: str) -> bool:
     return load(request, remember=False).find(name).definition.config.enabled
 
 
-def _report(request: Viewpoint, name: str, changed: bool, reach: Reach) -> Switched:
+def _report(request: Workspace, name: str, changed: bool, reach: Reach) -> Switched:
     choice = load(request, remember=False).find(name)
     config = choice.definition.config
     return Switched(

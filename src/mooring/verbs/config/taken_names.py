@@ -8,7 +8,7 @@ from mooring.agents.commands.find import CommandFiles
 from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.taken_names import TakenNames
 from mooring.core.definitions.approved import TakenName
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.text.suggestions import nearest
 from mooring.errors import ConfigError
 from mooring.inventory.load import utc_timestamp
@@ -22,7 +22,7 @@ class ListedName(Struct, frozen=True):
     approved: bool
 
 
-def list_taken_names(viewpoint: Viewpoint, agents: FoundAgents | None = None) -> tuple[ListedName, ...]:
+def list_taken_names(viewpoint: Workspace, agents: FoundAgents | None = None) -> tuple[ListedName, ...]:
     """Every name that a project's agent, command or skill took from the person's own or from Mooring's.
 
     `agents` are those that were found already.
@@ -33,7 +33,7 @@ def list_taken_names(viewpoint: Viewpoint, agents: FoundAgents | None = None) ->
     return tuple(ListedName(taken, names.is_approved(taken)) for taken in found)
 
 
-def approve_taken_names(viewpoint: Viewpoint, names: Sequence[str]) -> tuple[TakenName, ...]:
+def approve_taken_names(viewpoint: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
     """Record that the project's files may have these names as they are now.
 
     Raises: ConfigError if one of them is not taken; FileError if that can't be written.
@@ -45,7 +45,7 @@ def approve_taken_names(viewpoint: Viewpoint, names: Sequence[str]) -> tuple[Tak
     return found
 
 
-def reset_taken_names(viewpoint: Viewpoint, names: Sequence[str]) -> tuple[TakenName, ...]:
+def reset_taken_names(viewpoint: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
     """Withdraw approvals of these names, and return those about which there was one.
 
     Raises: as `approve_taken_names`.
@@ -55,7 +55,7 @@ def reset_taken_names(viewpoint: Viewpoint, names: Sequence[str]) -> tuple[Taken
     return tuple(each for each in found if trust.reset_names(where, each.project, each.kind, each.name))
 
 
-def _find(viewpoint: Viewpoint, names: Sequence[str]) -> tuple[TakenName, ...]:
+def _find(viewpoint: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
     """What has these names: an agent and a command may share one. Raises: ConfigError."""
     every = [listed.taken for listed in list_taken_names(viewpoint)]
     found: list[TakenName] = []

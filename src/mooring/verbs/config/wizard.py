@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mooring.auth.records import StoredSecret
 from mooring.core.conversation.question import Ask, WriteServer, Yes
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope, list_writers
 from mooring.display.text import short_path
@@ -41,7 +41,7 @@ class NewServer(Struct, frozen=True):
     """What the wizard stored, so that the entry can refer to it."""
 
 
-async def ask_for_server(ask: Ask, request: Viewpoint, described: ServerDescription) -> NewServer | None:
+async def ask_for_server(ask: Ask, request: Workspace, described: ServerDescription) -> NewServer | None:
     """Ask for everything that a description leaves open; `None` if the person gave up or declined.
 
     Raises:
@@ -55,7 +55,7 @@ async def ask_for_server(ask: Ask, request: Viewpoint, described: ServerDescript
         return None
 
 
-async def offer_references(ask: Ask, request: Viewpoint, new: NewServer) -> NewServer | None:
+async def offer_references(ask: Ask, request: Workspace, new: NewServer) -> NewServer | None:
     """Offer to keep the secrets of a typed entry out of the file; `None` if the person gave up.
 
     Raises:
@@ -79,7 +79,7 @@ async def offer_references(ask: Ask, request: Viewpoint, new: NewServer) -> NewS
 class _Wizard:
     """What is known of the server so far."""
 
-    def __init__(self, ask: Ask, request: Viewpoint, described: ServerDescription) -> None:
+    def __init__(self, ask: Ask, request: Workspace, described: ServerDescription) -> None:
         self._ask = ask
         self._request = request
         self._name = described.name

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from mooring.core.definitions.command import suggest_args
 from mooring.core.definitions.config import Broken, Http, ServerConfig, Stdio, find_input_variables
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.failure import CheckStage
 from mooring.discovery.documents import LET_IN
@@ -32,7 +32,7 @@ from mooring.verbs.doctor.report import Finding
 from mooring.verbs.use.advice import suggest_program
 
 
-def check_files(inventory: Inventory, where: Where) -> Iterator[Finding]:
+def check_files(inventory: Inventory, where: Paths) -> Iterator[Finding]:
     """What is wrong with files, and with the records that Mooring writes."""
     for problem in inventory.problems:
         yield report_problem(problem, where, _find_entry(inventory, problem))
@@ -40,7 +40,7 @@ def check_files(inventory: Inventory, where: Where) -> Iterator[Finding]:
         yield report_problem(problem, where)
 
 
-def report_problem(problem: Problem, where: Where, config: ServerConfig | Broken | None = None) -> Finding:
+def report_problem(problem: Problem, where: Paths, config: ServerConfig | Broken | None = None) -> Finding:
     """A problem as something to fix; `config` is the definition that it is about, if it is about one."""
     fix = _suggest_edit(problem, where, config)
     is_unhealthy = problem.level != "note"
@@ -56,7 +56,7 @@ def _find_entry(inventory: Inventory, problem: Problem) -> ServerConfig | Broken
     return None
 
 
-def _suggest_edit(problem: Problem, where: Where, config: ServerConfig | Broken | None) -> str:
+def _suggest_edit(problem: Problem, where: Paths, config: ServerConfig | Broken | None) -> str:
     # Nobody edits the files in the state folder: Mooring writes them.
     if problem.path is None or problem.path.startswith(f"{where.state}/"):
         return lead_with_command(problem.hint, suggest_retry(problem.server))
@@ -84,7 +84,7 @@ def check_approvals(inventory: Inventory) -> Iterator[Finding]:
         yield Finding(definition.name, f"It {what}", definition.origin.path, None, fix, False, stage)
 
 
-def check_starts(inventory: Inventory, where: Where) -> Iterator[Finding]:
+def check_starts(inventory: Inventory, where: Paths) -> Iterator[Finding]:
     """Look for the command and the variables of each server that could be started."""
     # Programs are looked for where a start would look for them, which is not always PATH alone.
     path = default_search_path(where, inventory.settings["env"])
@@ -96,7 +96,7 @@ def check_starts(inventory: Inventory, where: Where) -> Iterator[Finding]:
             yield from _check_inputs(config)
 
 
-def _check_command(config: ServerConfig, root: str, where: Where, path: str) -> Iterator[Finding]:
+def _check_command(config: ServerConfig, root: str, where: Paths, path: str) -> Iterator[Finding]:
     if not isinstance(config.connection, Stdio):
         return
     # A command with placeholders is known only at its start.
@@ -162,7 +162,7 @@ def suggest_export(variable: str | None, config: ServerConfig) -> str:
     return make_fix(suggest_edit(config), "or set the variable that it names")
 
 
-def check_isolation(inventory: Inventory, admitted: Admitted, where: Where) -> Iterator[Finding]:
+def check_isolation(inventory: Inventory, admitted: Admitted, where: Paths) -> Iterator[Finding]:
     """Find servers of the person's own that don't start in the project as written, because its code could run there."""
     path = default_search_path(where, inventory.settings["env"])
     for name, approved in admitted.wanted.items():

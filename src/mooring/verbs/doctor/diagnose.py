@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mooring.auth.store import StoreInfo
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.inventory.admit import Admitted, admit
 from mooring.inventory.load import Inventory
 from mooring.process.table import RunningProcess
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
 
 def diagnose(
     inventory: Inventory,
-    where: Where,
+    where: Paths,
     *,
     names: Collection[str] | None = None,
     processes: Iterable[RunningProcess] | None = (),
@@ -64,7 +64,7 @@ def _drop_outdated(findings: Iterable[Finding], tried: "Mapping[str, TriedServer
     return (finding for finding in findings if finding.server not in tried)
 
 
-def _check_tried(admitted: Admitted, tried: "Mapping[str, TriedServer]", where: Where) -> Iterator[Finding]:
+def _check_tried(admitted: Admitted, tried: "Mapping[str, TriedServer]", where: Paths) -> Iterator[Finding]:
     if not tried:
         return
     from mooring.verbs.doctor.trial import check_tried
@@ -86,7 +86,7 @@ def _group(findings: Iterable[Finding], names: Collection[str] | None) -> tuple[
 
 def _describe_servers(
     inventory: Inventory,
-    where: Where,
+    where: Paths,
     admitted: Admitted,
     remembered: Mapping[str, Remembered],
     findings: Iterable[Finding],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats import find_format
 from mooring.discovery.scan import RankedDefinition
 from mooring.discovery.unasked import UnaskedStart, find_present_tools
@@ -16,7 +16,7 @@ from mooring.verbs.doctor.report import Finding
 _MOST_NAMED = 5
 
 
-def check_other_tools(inventory: Inventory, where: Where) -> Iterator[Finding]:
+def check_other_tools(inventory: Inventory, where: Paths) -> Iterator[Finding]:
     """For each tool, the project's servers that it would start although nobody approved them here."""
     waiting = list(_list_unapproved(inventory))
     if not waiting:
@@ -43,7 +43,7 @@ def _report_tool(tool: UnaskedStart, theirs: list[RankedDefinition]) -> Finding:
     return Finding(None, what, theirs[0].origin.path, None, _suggest_look(theirs), False)
 
 
-def _check_trusted_folders(waiting: list[RankedDefinition], where: Where) -> Iterator[Finding]:
+def _check_trusted_folders(waiting: list[RankedDefinition], where: Paths) -> Iterator[Finding]:
     """What a tool starts because the person once trusted the whole folder there."""
     by_mark: dict[tuple[str, str], list[RankedDefinition]] = {}
     for definition in waiting:

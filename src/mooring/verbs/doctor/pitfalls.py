@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.config import ServerConfig, list_inputs
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.choose import Choice, explain
 from mooring.discovery.edit import list_lacks_of_copy, write_entry
 from mooring.discovery.entry import IN_ENTRY
@@ -20,7 +20,7 @@ from mooring.verbs.doctor.fixes import make_fix, suggest_editor
 from mooring.verbs.doctor.report import Finding
 
 
-def check_pitfalls(inventory: Inventory, where: Where) -> Iterator[Finding]:
+def check_pitfalls(inventory: Inventory, where: Paths) -> Iterator[Finding]:
     """What a person should know about definitions that can be used."""
     yield from _check_names(inventory)
     for choice in inventory.choices:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from time import time
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.failure import CheckStage, Failure
 from mooring.display.text import address_server, advise_on_held_back, describe_held_back, quote_argument
 from mooring.inventory.admit import Admitted
@@ -17,7 +17,7 @@ from mooring.verbs.doctor.report import Finding
 
 
 def check_failures(
-    admitted: Admitted, remembered: Mapping[str, Remembered], where: Where, tried: Collection[str]
+    admitted: Admitted, remembered: Mapping[str, Remembered], where: Paths, tried: Collection[str]
 ) -> Iterator[Finding]:
     """Servers that could not be connected the last time, unless they were `tried` again just now."""
     programs = Programs(where, admitted.settings["env"])
@@ -56,7 +56,7 @@ def describe_evidence(exit_code: int | None, status: int | None) -> tuple[str, .
     return code if status is None else (*code, f"HTTP status {status}")
 
 
-def check_held_tools(admitted: Admitted, where: Where) -> Iterator[Finding]:
+def check_held_tools(admitted: Admitted, where: Paths) -> Iterator[Finding]:
     """Find tools that are not what was approved, according to what the servers listed last."""
     wanted = admitted.wanted
     for name, offer in recall(wanted.values(), where).items():

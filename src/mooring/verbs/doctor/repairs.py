@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.format import document_kind
 from mooring.display.text import safe
 from mooring.errors import ConfigError
@@ -37,7 +37,7 @@ class PlannedRepair(Struct, frozen=True):
 
 
 def plan_repairs(
-    inventory: Inventory, where: Where, tried: "Mapping[str, TriedServer] | None" = None
+    inventory: Inventory, where: Paths, tried: "Mapping[str, TriedServer] | None" = None
 ) -> tuple[PlannedRepair, ...]:
     """What can be fixed; nothing is changed yet."""
     return (
@@ -57,7 +57,7 @@ def make_repair(planned: PlannedRepair) -> Repair:
     return replace(planned.repair, done=True)
 
 
-def _plan_damaged_record(where: Where) -> Iterator[PlannedRepair]:
+def _plan_damaged_record(where: Paths) -> Iterator[PlannedRepair]:
     """The record of switched-off servers: while it is damaged, all of them are off.
 
     The records of approvals, rules and approved tools hold back or ask as long as they are damaged. Without them,
@@ -69,20 +69,20 @@ def _plan_damaged_record(where: Where) -> Iterator[PlannedRepair]:
         yield PlannedRepair(Repair(what, path), partial(move_aside, path))
 
 
-def _plan_leftovers(where: Where) -> Iterator[PlannedRepair]:
+def _plan_leftovers(where: Paths) -> Iterator[PlannedRepair]:
     for folder in (*list_own_folders(where), where.config):
         for path in find_leftovers(folder):
             what = "removes a file that a process left behind"
             yield PlannedRepair(Repair(what, path), partial(remove_leftover, path))
 
 
-def _plan_rights(where: Where) -> Iterator[PlannedRepair]:
+def _plan_rights(where: Paths) -> Iterator[PlannedRepair]:
     for folder in list_own_folders(where):
         for path in find_loose(folder):
             yield PlannedRepair(Repair("takes the rights of other users away", path), partial(tighten, path))
 
 
-def _plan_types(inventory: Inventory, where: Where, tried: "Mapping[str, TriedServer]") -> Iterator[PlannedRepair]:
+def _plan_types(inventory: Inventory, where: Paths, tried: "Mapping[str, TriedServer]") -> Iterator[PlannedRepair]:
     """A URL without a type gets the one that it turned out to have."""
     for name, outcome in tried.items():
         config = inventory.find(name).definition.config
@@ -96,14 +96,14 @@ def _plan_types(inventory: Inventory, where: Where, tried: "Mapping[str, TriedSe
         yield PlannedRepair(Repair(what, config.origin.path), make)
 
 
-def _has_pins(inventory: Inventory, config: ServerConfig, where: Where) -> bool:
+def _has_pins(inventory: Inventory, config: ServerConfig, where: Paths) -> bool:
     """Whether tools of exactly this definition are approved: for another definition they would be approved anew."""
     approved = trust.admit(inventory.approvals, inventory.root, config)
     key = pins.make_key(approved) if approved else None
     return key is not None and pins.load(where, key) != (None, None)
 
 
-def _put_type(config: ServerConfig, path: str, transport: str, where: Where) -> None:
+def _put_type(config: ServerConfig, path: str, transport: str, where: Paths) -> None:
     kind = document_kind(path)
 
     def change(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mooring.auth.store import read_stored
 from mooring.core.definitions.config import ServerConfig, list_templates
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe
 from mooring.errors import FileError
 from mooring.inventory.load import Inventory
@@ -12,7 +12,7 @@ from mooring.verbs.doctor.fixes import lead_with_command, make_fix, suggest_edit
 from mooring.verbs.doctor.report import Finding
 
 
-def check_secrets(inventory: Inventory, where: Where) -> Iterator[Finding]:
+def check_secrets(inventory: Inventory, where: Paths) -> Iterator[Finding]:
     """What servers that could be started need, and nobody has stored. No value is read, and no keyring asked."""
     try:
         stored = read_stored(where)

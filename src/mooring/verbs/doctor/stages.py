@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, get_args
 
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.failure import CheckStage, find_failed_stage
 from mooring.discovery.choose import Choice
 from mooring.display.text import count_noun, quote_argument
@@ -29,7 +29,7 @@ def describe_stages(
     admitted: Admitted,
     remembered: Remembered | None,
     tried: "TriedServer | None",
-    where: Where,
+    where: Paths,
 ) -> ServerDiagnosis:
     """How far a server comes, according to what was found about it."""
     config = choice.definition.config
@@ -66,7 +66,7 @@ def _find_last_known(
     approved: Approved | None,
     remembered: Remembered | None,
     tried: "TriedServer | None",
-    where: Where,
+    where: Paths,
 ) -> CheckStage:
     """The last stage about which anything is known: where the server stops, or where nobody has looked further."""
     config = choice.definition.config
@@ -91,7 +91,7 @@ def _find_last_known(
 
 
 def _list_details(
-    choice: Choice, approved: Approved | None, remembered: Remembered | None, tried: "TriedServer | None", where: Where
+    choice: Choice, approved: Approved | None, remembered: Remembered | None, tried: "TriedServer | None", where: Paths
 ) -> dict[CheckStage, str]:
     config = choice.definition.config
     details: dict[CheckStage, str] = {"file": describe_definition(config, where.home)}

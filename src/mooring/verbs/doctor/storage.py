@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.display.text import count_noun
 from mooring.errors import FileError
 from mooring.files import check_writable
@@ -14,7 +14,7 @@ from mooring.verbs.doctor.report import Finding
 FIX = "mooring mcp doctor --fix"
 
 
-def check_storage(where: Where) -> Iterator[Finding]:
+def check_storage(where: Paths) -> Iterator[Finding]:
     """See that what has to be remembered can be written, and is nobody else's business."""
     yield from _check_writable(where)
     for folder in list_own_folders(where):
@@ -22,12 +22,12 @@ def check_storage(where: Where) -> Iterator[Finding]:
         yield from _check_leftovers(folder)
 
 
-def list_own_folders(where: Where) -> tuple[str, ...]:
+def list_own_folders(where: Paths) -> tuple[str, ...]:
     """The folders that only Mooring writes to."""
     return where.state, where.cache
 
 
-def _check_writable(where: Where) -> Iterator[Finding]:
+def _check_writable(where: Paths) -> Iterator[Finding]:
     kept = {
         where.state: "approvals, rules and the log of calls",
         pins.find_folder(where): "which tools were approved",

@@ -7,7 +7,7 @@ from time import perf_counter
 from msgspec import Struct
 
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.failure import find_failed_stage, find_http_status
 from mooring.display.text import address_server, quote_argument
 from mooring.errors import (
@@ -74,7 +74,7 @@ async def try_servers(
     host: Host,
     names: Sequence[str],
     deadline: Deadline,
-    where: Where,
+    where: Paths,
     on_pending: Callable[[Sequence[str]], None],
 ) -> dict[str, TriedServer]:
     """Try servers, several at once; `on_pending` gets the names of those that are under way or wait."""
@@ -95,7 +95,7 @@ async def try_servers(
     return {name: tried[name] for name in names}
 
 
-async def _try_server(host: Host, name: str, deadline: Deadline, where: Where) -> TriedServer:
+async def _try_server(host: Host, name: str, deadline: Deadline, where: Paths) -> TriedServer:
     steps: list[TrialStep] = []
     try:
         found = await test(host, name, steps.append, deadline, where=where, began=perf_counter())
@@ -110,7 +110,7 @@ async def _try_server(host: Host, name: str, deadline: Deadline, where: Where) -
 # --- what it means --------------------------------------------------------------------------------------------------
 
 
-def check_tried(name: str, config: ServerConfig, tried: TriedServer, where: Where) -> Iterator[Finding]:
+def check_tried(name: str, config: ServerConfig, tried: TriedServer, where: Paths) -> Iterator[Finding]:
     """What to fix about a server, now that it was tried."""
     path = config.origin.path
     if tried.missing:
@@ -131,7 +131,7 @@ def _suggest_value(config: ServerConfig, env: Mapping[str, str]) -> str:
     return make_fix(f"mooring mcp get {quote_argument(config.name)}", "shows where the value should come from")
 
 
-def _report_failure(name: str, config: ServerConfig, error: MooringError, where: Where) -> Finding:
+def _report_failure(name: str, config: ServerConfig, error: MooringError, where: Paths) -> Finding:
     # A server that waits for the person's decision is not broken.
     is_unhealthy = not isinstance(error, NotApproved)
     return Finding(
@@ -163,7 +163,7 @@ def _list_evidence(error: MooringError) -> Iterator[str]:
     yield from (f"| {line}" for line in error.stderr[-MOST_LINES:])
 
 
-def _suggest_fix(config: ServerConfig, error: MooringError, where: Where) -> str:
+def _suggest_fix(config: ServerConfig, error: MooringError, where: Paths) -> str:
     name = quote_argument(config.name)
     match error:
         case NotApproved():
@@ -178,7 +178,7 @@ def _suggest_fix(config: ServerConfig, error: MooringError, where: Where) -> str
             return lead_with_command(error.hint or "shows its definition", f"mooring mcp get {name}")
 
 
-def _suggest_otherwise(config: ServerConfig, error: ServerError, where: Where) -> str:
+def _suggest_otherwise(config: ServerConfig, error: ServerError, where: Paths) -> str:
     """The fix for an error that has nothing to do with how the server is reached."""
     look = make_fix(f"mooring mcp get {quote_argument(config.name)}", "shows how it is started")
     match error:

@@ -1,7 +1,7 @@
 """What a person may do about a server that failed: one sentence or one command for each kind of failure."""
 
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats import find_format
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import find_literal_placeholders, spell_variable
@@ -27,7 +27,7 @@ def suggest_program(command: str) -> str:
     return _INSTALL.get(command, f"install {safe(command)}, or write its full path into the entry")
 
 
-def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: Where) -> str:
+def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: Paths) -> str:
     """What may help with a configured server that failed; empty if nothing comes to mind."""
     path = config.origin.path
     place = short_path(path, where.home) if path else "its definition"
@@ -73,7 +73,7 @@ def _advise_token(config: ServerConfig | Broken, place: str) -> str:
     return f'Give it a token: "headers": {{"Authorization": "Bearer {variable}"}} in {place}.'
 
 
-def advise_to_look(name: str, where: Where) -> str:
+def advise_to_look(name: str, where: Paths) -> str:
     """Which commands show how a server is started, and what it wrote."""
     quoted = quote_argument(name)
     advice = f"`mooring mcp get {quoted}` shows how it is started"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.tool import Offer, Prompt, Tool
 from mooring.core.text.suggestions import find_server
 from mooring.errors import ProtocolError, UnknownServer
@@ -16,7 +16,7 @@ from mooring.tools.catalog.catalog import ToolSource
 class KnownServers:
     """The configured servers, with what each offered when it was last connected."""
 
-    def __init__(self, inventory: Inventory, where: Where) -> None:
+    def __init__(self, inventory: Inventory, where: Paths) -> None:
         self._inventory = inventory
         self._where = where
 

@@ -2,13 +2,13 @@
 
 import os
 
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import UnknownServer
 from mooring.inventory.load import Inventory
 from mooring.servers.log import log_path
 
 
-def find_logged_server(inventory: Inventory, name: str, where: Where) -> str:
+def find_logged_server(inventory: Inventory, name: str, where: Paths) -> str:
     """The server whose log is meant; one that is no longer configured may have left one.
 
     Raises:

@@ -18,7 +18,7 @@ from mooring.core.conversation.status import Unapproved
 from mooring.core.conversation.verdict import BYPASSED, CommandPermissions, Rule
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Http, Origin, ServerConfig, Stdio
-from mooring.core.definitions.paths import Viewpoint
+from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.definitions.template import Template, literal
 from mooring.core.text.suggestions import nearest
@@ -69,7 +69,7 @@ class ServerTarget(Struct, frozen=True, kw_only=True):
 class Setup(Struct, frozen=True, kw_only=True):
     """What the command line says about the servers to talk to."""
 
-    request: Viewpoint
+    request: Workspace
     adhoc: ServerConfig | None = None
     """The one server to talk to, if the person named it by its command or address."""
     env: Mapping[str, str] = {}
@@ -324,7 +324,7 @@ def _adapt_for_clients(admitted: Admitted, *, setup: Setup, names: Sequence[str]
     return replace(admitted, wanted=wanted, aliases=aliases)
 
 
-def _apply_project_rules(admitted: Admitted, request: Viewpoint) -> Admitted:
+def _apply_project_rules(admitted: Admitted, request: Workspace) -> Admitted:
     """The same with the project's settings: its rules hold for an ad hoc server that is called inside it, too."""
     if not request.project:
         return admitted

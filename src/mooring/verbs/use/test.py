@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.definitions.config import ServerConfig, Stdio
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.tool import Listing, Tool
@@ -70,7 +70,7 @@ def describe_step(step: TrialStep) -> tuple[str, str]:
 
 
 async def test(
-    host: Host, name: str, show: Callable[[TrialStep], None], deadline: Deadline, *, where: Where, began: float
+    host: Host, name: str, show: Callable[[TrialStep], None], deadline: Deadline, *, where: Paths, began: float
 ) -> Found:
     """Connect to one server and show each step when it is done; `began` is when the command began to read files.
 
@@ -87,7 +87,7 @@ async def test(
         return await _try(server, show, where, deadline.seconds)
 
 
-async def _try(server: Server, show: Callable[[TrialStep], None], where: Where, seconds: float | None) -> Found:
+async def _try(server: Server, show: Callable[[TrialStep], None], where: Paths, seconds: float | None) -> Found:
     trial = _Trial(server.config, show)
 
     def show_values(ready: Launch | Endpoint) -> None:

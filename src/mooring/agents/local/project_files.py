@@ -11,7 +11,7 @@ from msgspec import Struct
 from mooring import files
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.core.definitions.paths import Where, is_below
+from mooring.core.definitions.paths import Paths, is_below
 from mooring.core.protocol.raw import is_too_deep
 from mooring.core.text.glob import literal
 from mooring.errors import FileError
@@ -36,10 +36,10 @@ class LocalPath(Struct, frozen=True):
     """The link by which it leads out of the project, if one does."""
 
 
-class Workspace:
+class ProjectFiles:
     """One conversation's view of the disk. What it has read, it remembers; no other conversation shares that."""
 
-    def __init__(self, where: Where, cwd: str, writable: Iterable[str] = ()) -> None:
+    def __init__(self, where: Paths, cwd: str, writable: Iterable[str] = ()) -> None:
         """`writable` are folders outside of the project in which files are written as inside."""
         self.where = where
         self.cwd = os.path.realpath(cwd)
