@@ -238,12 +238,12 @@ def put_repository_above(home: Home) -> tuple[Path, Path]:
 @needs_root
 def test_a_repository_of_another_user_above_is_not_the_project_and_is_named(home: Home) -> None:
     above, work = put_repository_above(home)
-    viewpoint = home.request(cwd=str(work))
-    found = load(viewpoint)
+    workspace = home.request(cwd=str(work))
+    found = load(workspace)
     assert (found.root, [choice.name for choice in found.choices]) == (str(above), ["planted"])
     decide(found, list_questions(found, ["planted"], home.where), home.where, True)
     os.chown(above / ".git", OTHER, OTHER)
-    found = load(viewpoint)
+    found = load(workspace)
     assert (found.root, found.choices) == (str(work), ())
     (problem,) = [problem for problem in found.problems if problem.path == str(above)]
     assert "nobody" in problem.message

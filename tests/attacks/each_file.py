@@ -187,8 +187,8 @@ async def _attach_denied_files(victim: Victim, tally: Tally) -> None:
     victim.write(victim.home / ".claude" / "skills" / "fine" / "SKILL.md", f"---\ndescription: x\n---\n{HARMLESS}")
     rules = [Rule("Read", "deny", pattern) for pattern in (*DENIED, "~/.claude/skills/leak/**")]
     where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
-    viewpoint = Workspace(where, str(victim.project))
-    async with mooring.open(request=viewpoint, servers={}, rules=rules) as host, host.conversation() as registry:
+    workspace = Workspace(where, str(victim.project))
+    async with mooring.open(request=workspace, servers={}, rules=rules) as host, host.conversation() as registry:
         for typed in ("@.env", '@"./.env"', "@sub/../.env", "@link", "@secrets/key.txt", "@secrets", "/leak"):
             got = await _send(host, registry, typed)
             tally.count(f"{typed} is sent", CANARY in got or "key.txt" in got)
@@ -198,7 +198,7 @@ async def _attach_denied_files(victim: Victim, tally: Tally) -> None:
 
 async def _send(host: mooring.Host, registry: mooring.Conversation, typed: str) -> str:
     """All that a model would be given for a line."""
-    used = await find_used_command(CommandFiles(host.viewpoint), typed)
+    used = await find_used_command(CommandFiles(host.workspace), typed)
     try:
         if used is not None:
             said = (await make_command_turn(host, registry, used, (), Deadline(None))).said

@@ -60,8 +60,8 @@ async def say_no(_: Question) -> Answer:
 async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterator[mooring.Conversation]:
     """A conversation with the tools for this machine, and a person who says no to everything."""
     where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
-    viewpoint = Workspace(where, str(victim.project))
-    async with mooring.open(request=viewpoint, servers={}) as host:
+    workspace = Workspace(where, str(victim.project))
+    async with mooring.open(request=workspace, servers={}) as host:
         tools = local_tools(where, str(victim.project), host.guard, ask=say_no, settings=host.settings)
         async with host.conversation(ask=say_no, rules=rules, more=tools, **options) as registry:
             yield registry

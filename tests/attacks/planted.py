@@ -179,20 +179,20 @@ def take_a_name_of_somebody_else(folder: Path, tally: Tally) -> None:
     victim.write(victim.home / ".claude" / "commands" / "review.md", "of-person")
     victim.write(victim.home / ".claude" / "agents" / "explore.md", "---\nname: explore\n---\nof-person")
     victim.write(victim.project / ".claude" / "agents" / "explore.md", "---\nname: explore\n---\nof-project")
-    viewpoint = Workspace(Paths(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
+    workspace = Workspace(Paths(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
     for path in (
         ".claude/commands/user/review.md",
         ".opencode/command/user:review.md",
         ".opencode/commands/user:new.md",
     ):
         victim.write(victim.project / path, "of-project")
-        commands = CommandFiles(viewpoint).find().by_name
+        commands = CommandFiles(workspace).find().by_name
         for name in ("user:review", "user:new"):
             tally.count(f"/{name} by {path}", name in commands and commands[name].body == "of-project")
         assert commands["project:user:review"].body == "of-project", "no command is found at all"
     for name in ("user:explore", "builtin:explore", "builtin:general-purpose", "user:new"):
         victim.write(victim.project / ".claude" / "agents" / "taken.md", f'---\nname: "{name}"\n---\nof-project')
-        found = find_agents(viewpoint)
+        found = find_agents(workspace)
         assert found.find("explore").prompt.strip() == "of-project", "no agent is found at all"
         try:
             prompt = found.find(name).prompt

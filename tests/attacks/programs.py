@@ -58,10 +58,10 @@ async def _open_bridge(
 ) -> AsyncIterator[AgentBridge]:
     """A conversation with a program, in the middle of a turn, and a person who says no unless told otherwise."""
     where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
-    viewpoint = Workspace(where, str(victim.project))
+    workspace = Workspace(where, str(victim.project))
     reporter = AgentReporter("session", program)
     async with (
-        mooring.open(request=viewpoint, servers=servers or {}) as host,
+        mooring.open(request=workspace, servers=servers or {}) as host,
         open_bridge(host, reporter, ask=ask, rules=TRUSTING, program=OWN_TOOLS[program], **options) as bridge,
     ):
         reporter.begin(lambda event: None)

@@ -43,7 +43,7 @@ async def type_call(home: Home, ask: Ask | None = None, permissions: CommandPerm
         return await call(host, "demo.echo", lambda *_: {"text": "x"}, Silent(), deadline)
 
     home.configure(demo=DEMO)
-    setup = Setup(request=home.request(), ask=ask, permissions=permissions)
+    setup = Setup(workspace=home.request(), ask=ask, permissions=permissions)
     return await run_on_host(setup, work, named="demo.echo")
 
 

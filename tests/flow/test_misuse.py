@@ -13,11 +13,15 @@ import mooring.testing
 from support import DEMO, Home, running
 
 SERVERS = {"demo": DEMO}
-PROPERTIES = [name for name, member in inspect.getmembers(mooring.Host) if isinstance(member, property)]
+OLD_NAMES = {"registry", "viewpoint"}
+"""They warn before they do anything."""
+PROPERTIES = [
+    name for name, member in inspect.getmembers(mooring.Host) if isinstance(member, property) and name not in OLD_NAMES
+]
 METHODS = [
     name
     for name, member in inspect.getmembers(mooring.Host, inspect.isfunction)
-    if not name.startswith("_") and name not in {"close", "registry"}  # the latter is an old name, and warns
+    if not name.startswith("_") and name not in {"close", *OLD_NAMES}
 ]
 FILLERS = {"name": "demo.echo", "arguments": {}, "error": None, "held": None, "off": True, "words": "x", "ref": {}}
 

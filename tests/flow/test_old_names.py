@@ -33,3 +33,9 @@ async def test_a_host_still_makes_a_registry(home: Home) -> None:
             conversation = host.registry(own=False)
         async with conversation:
             assert conversation.definitions == ()
+
+
+async def test_a_host_still_has_a_viewpoint(home: Home) -> None:
+    async with mooring.open(request=home.request()) as host:
+        with pytest.warns(DeprecationWarning, match=r"host\.viewpoint is now host\.workspace"):
+            assert host.viewpoint == host.workspace

@@ -41,19 +41,19 @@ class FoundFolder(Struct, Generic[R], frozen=True):
     """For a project's, its root without links."""
 
 
-def find_folders(viewpoint: Workspace, rows: Sequence[R]) -> Iterator[FoundFolder[R]]:
+def find_folders(workspace: Workspace, rows: Sequence[R]) -> Iterator[FoundFolder[R]]:
     """The folders that are there, highest first: the project's, nearer ones before farther ones, then the person's."""
-    located = [(row, locate(user_file(row.user), viewpoint.where)) for row in rows if row.user]
-    if viewpoint.project:
+    located = [(row, locate(user_file(row.user), workspace.where)) for row in rows if row.user]
+    if workspace.project:
         own = {os.path.realpath(path) for _, path in located if path is not None}
-        yield from _find_project_folders(viewpoint, rows, own)
+        yield from _find_project_folders(workspace, rows, own)
     for row, path in located:
         if path is not None and os.path.isdir(path):
             yield FoundFolder(row, path, "user")
 
 
-def _find_project_folders(viewpoint: Workspace, rows: Sequence[R], own: set[str]) -> Iterator[FoundFolder[R]]:
-    above = find_project_folders(viewpoint.where, viewpoint.cwd)
+def _find_project_folders(workspace: Workspace, rows: Sequence[R], own: set[str]) -> Iterator[FoundFolder[R]]:
+    above = find_project_folders(workspace.where, workspace.cwd)
     fence = os.path.realpath(above[-1])
     for row in rows:
         for base in above:

@@ -59,16 +59,16 @@ class Reach(Struct, frozen=True):
         return root if is_repository and not is_below(self.home, root) else None
 
 
-def make_reach(viewpoint: Workspace) -> Reach:
+def make_reach(workspace: Workspace) -> Reach:
     """What texts may name from this folder. Looks at the disk."""
-    where = viewpoint.where
-    project = os.path.realpath(find_project_folders(where, os.path.realpath(viewpoint.cwd))[-1])
+    where = workspace.where
+    project = os.path.realpath(find_project_folders(where, os.path.realpath(workspace.cwd))[-1])
     return Reach(project, os.path.realpath(where.home), GuardedFiles(where))
 
 
-def resolve_named(viewpoint: Workspace, folder: str, named: str) -> tuple[str, str] | None:
+def resolve_named(workspace: Workspace, folder: str, named: str) -> tuple[str, str] | None:
     """The file or folder that a text in a folder names: its path with links and without; `None` if there is none."""
-    path = f"{viewpoint.where.home}{named[1:]}" if named.startswith("~/") else os.path.join(folder, named)
+    path = f"{workspace.where.home}{named[1:]}" if named.startswith("~/") else os.path.join(folder, named)
     try:
         return (path, os.path.realpath(path)) if os.path.lexists(path) else None
     except (OSError, ValueError):  # too long for a path, or with a NUL

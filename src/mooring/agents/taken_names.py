@@ -16,8 +16,8 @@ from mooring.settings import find_project_folders
 class TakenNames:
     """What a project took, by the person's record of approvals at this moment. Looks at the disk; make one per look."""
 
-    def __init__(self, viewpoint: Workspace) -> None:
-        self._viewpoint = viewpoint
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def find_agent(self, found: FoundAgents, definition: AgentDefinition) -> TakenName | None:
         """What a use of this agent has to say; `None` if it took no name, or the person approved it."""
@@ -72,9 +72,9 @@ class TakenNames:
 
     @cached_property
     def _project(self) -> str:
-        return trust.identify_project(find_project_folders(self._viewpoint.where, self._viewpoint.cwd)[-1])
+        return trust.identify_project(find_project_folders(self._workspace.where, self._workspace.cwd)[-1])
 
     @cached_property
     def _record(self) -> trust.ApprovalRecord:
         # One that cannot be read approves nothing; whatever lists servers says so.
-        return trust.load(self._viewpoint.where)[0]
+        return trust.load(self._workspace.where)[0]

@@ -11,7 +11,7 @@ async def show_agents(chat: CommandFace, _: str) -> None:
 
     conversation = chat.conversation
     listing = await conversation.list_agents()
-    home = conversation.viewpoint.where.home
+    home = conversation.workspace.where.home
     rows = []
     for agent in listing.agents:
         mark = "*" if agent.name == conversation.responder.agent_name else ""

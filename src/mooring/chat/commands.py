@@ -179,7 +179,7 @@ async def _read(chat: CommandFace, rest: str) -> None:
 
 async def _permissions(chat: CommandFace, _: str) -> None:
     conversation = chat.conversation
-    chat.say(*describe_rules(conversation.host.call_policy(conversation.registry), conversation.viewpoint.where))
+    chat.say(*describe_rules(conversation.host.call_policy(conversation.registry), conversation.workspace.where))
 
 
 _NARROWEST_HELP = 70

@@ -23,10 +23,10 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
         raise refuse_without_model(used.name)
     from mooring.verbs.agent.written_command import find_taken_name, make_command_turn  # few chats use a command
 
-    home = conversation.viewpoint.where.home
+    home = conversation.workspace.where.home
     # Said before anything runs: it is sent in the person's name, and a repository may have written it.
     chat.say(safe(f"/{used.name}: {used.command.scope}, {short_path(used.command.path, home)}"))
-    taken = await find_taken_name(conversation.viewpoint, used)
+    taken = await find_taken_name(conversation.workspace, used)
     if taken is not None:
         chat.warn(describe_taken_name(taken))
     turn = await make_command_turn(conversation.host, agent.registry, used, agent.takes, Deadline(None))
@@ -38,7 +38,7 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
 async def say_file_commands(chat: CommandFace) -> None:
     """List them, and the files that are none."""
     found = await chat.conversation.find_commands()
-    home = chat.conversation.viewpoint.where.home
+    home = chat.conversation.workspace.where.home
     say_texts_for_model(chat, "files", list(found.commands), _describe_command)
     for problem in found.problems:
         chat.warn(problem_line(problem, home))

@@ -110,7 +110,7 @@ def open_responder(setup: ResponderSetup, options: ChatOptions) -> AbstractAsync
     # Whoever names an agent wants a model to answer, too.
     wanted = options.model or options.agent
     host = setup.host
-    choice = choose_backend(options.backend, wanted, options.session, host.viewpoint, host.settings)
+    choice = choose_backend(options.backend, wanted, options.session, host.workspace, host.settings)
     check_model_options(choice.backend, options.limits)
     if choice.backend == "manual":
         return _open_manual(setup)

@@ -80,7 +80,7 @@ class ChatSession:
 
     def __init__(
         self,
-        viewpoint: Workspace,
+        workspace: Workspace,
         permissions: CommandPermissions,
         face: Face,
         guard: Guard | None = None,
@@ -90,17 +90,17 @@ class ChatSession:
         lines: int,
     ) -> None:
         """`tokens` and `lines` are how much of a result is shown at once."""
-        self.viewpoint = viewpoint
+        self.workspace = workspace
         self.tokens = tokens
         self.lines = lines
         self.permissions = permissions
         self._face = face
         self._guard = guard
         self._options = options or ChatOptions()
-        self.words = AgentWords(viewpoint, lambda problem: face.notice(problem_line(problem, viewpoint.where.home)))
+        self.words = AgentWords(workspace, lambda problem: face.notice(problem_line(problem, workspace.where.home)))
         self.commands = FoundCommands()
         """The commands that files define, as of the last look."""
-        self._switches = ServerSwitches(viewpoint)
+        self._switches = ServerSwitches(workspace)
         self._told_missing: set[str] = set()
 
     @asynccontextmanager
@@ -109,7 +109,7 @@ class ChatSession:
         await self._find_continued()
         permissions = restore_mode(self._previous, self.permissions)
         options = HostOptions(
-            request=self.viewpoint,
+            workspace=self.workspace,
             ask=self._face.ask,
             policy=permissions.mode,
             rules=self.permissions.rules,
@@ -130,7 +130,7 @@ class ChatSession:
 
     async def _find_continued(self) -> None:
         """Look up the conversation that is to go on, and what was said in it last. Raises: ConfigError."""
-        found = await asyncio.to_thread(find_continued, self._options.backend, self._options.session, self.viewpoint)
+        found = await asyncio.to_thread(find_continued, self._options.backend, self._options.session, self.workspace)
         if found is None:
             return
         # Loaded here: most conversations are new.
@@ -139,7 +139,7 @@ class ChatSession:
 
         # From now on it is this one, whichever is the last of its folder by then.
         self._options = replace(self._options, session=SessionStart(found.id))
-        _, entries = await asyncio.to_thread(SessionStore(self.viewpoint.where).read, found.id)
+        _, entries = await asyncio.to_thread(SessionStore(self.workspace.where).read, found.id)
         self.continued = ContinuedConversation(found, find_last_exchange(entries))
 
     def describe_handover(self) -> str:
@@ -162,7 +162,7 @@ class ChatSession:
         from mooring.agents.sessions.store import SessionStore  # loaded by now, if anything was stored
 
         try:
-            return (await asyncio.to_thread(SessionStore(self.viewpoint.where).find, id)).id
+            return (await asyncio.to_thread(SessionStore(self.workspace.where).find, id)).id
         except ConfigError:
             return None  # nothing was said, or it could not be written; then that was said
 
@@ -294,7 +294,7 @@ class ChatSession:
         from mooring.inventory.load import load
         from mooring.verbs.agent.agents import list_agents  # few chats ask for them
 
-        return await asyncio.to_thread(lambda: list_agents(self.viewpoint, load(self.viewpoint)))
+        return await asyncio.to_thread(lambda: list_agents(self.workspace, load(self.workspace)))
 
     async def find_commands(self) -> FoundCommands:
         """Look for the commands that files define."""
@@ -323,7 +323,7 @@ class ChatSession:
         from mooring.tools.results.deliver import Delivery
         from mooring.tools.results.store import ResultStore
 
-        delivery = Delivery(ResultStore(f"{self.viewpoint.where.cache}/results"), (), self.tokens, self.lines)
+        delivery = Delivery(ResultStore(f"{self.workspace.where.cache}/results"), (), self.tokens, self.lines)
         return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))
 
     # --- servers --------------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ class ChatSession:
         from mooring.inventory.approval import list_undecided
         from mooring.inventory.load import load
 
-        inventory = await asyncio.to_thread(load, self.viewpoint)
+        inventory = await asyncio.to_thread(load, self.workspace)
         return tuple(definition.name for definition in list_undecided(inventory))
 
     async def approve_server(self, server: str) -> bool:
@@ -419,8 +419,8 @@ class ChatSession:
         from mooring.inventory.approval_rows import describe_no
         from mooring.inventory.load import load
 
-        inventory = await asyncio.to_thread(load, self.viewpoint)
-        [question] = await asyncio.to_thread(list_questions, inventory, [server], self.viewpoint.where)
+        inventory = await asyncio.to_thread(load, self.workspace)
+        [question] = await asyncio.to_thread(list_questions, inventory, [server], self.workspace.where)
         return describe_no(question, "/reject")
 
     async def reject_server(self, server: str) -> None:
@@ -431,8 +431,8 @@ class ChatSession:
         from mooring.inventory.approval import decide, list_questions
         from mooring.inventory.load import load
 
-        where = self.viewpoint.where
-        inventory = await asyncio.to_thread(load, self.viewpoint)
+        where = self.workspace.where
+        inventory = await asyncio.to_thread(load, self.workspace)
         questions = await asyncio.to_thread(list_questions, inventory, [server], where)
         await asyncio.to_thread(decide, inventory, questions, where, False)
         await self.reread()
@@ -461,7 +461,7 @@ class ChatSession:
         """Enable or disable a server for good, and here. Raises: as `verbs.config.switch.switch`."""
         from mooring.verbs.config.switch import switch  # few chats save anything
 
-        saved = await self._write(asyncio.to_thread(switch, self.viewpoint, server, on, scope))
+        saved = await self._write(asyncio.to_thread(switch, self.workspace, server, on, scope))
         self.forget_switch(server)
         await self.reread()
         return saved

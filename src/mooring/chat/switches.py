@@ -12,8 +12,8 @@ from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
 class ServerSwitches:
     """Which servers one chat switched on and off. They are in effect once the configuration is read again."""
 
-    def __init__(self, viewpoint: Workspace) -> None:
-        self._viewpoint = viewpoint
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._on: frozenset[str] = frozenset()
         self._off: frozenset[str] = frozenset()
 
@@ -35,8 +35,8 @@ class ServerSwitches:
     def apply(self, admitted: Admitted) -> Admitted:
         """The configuration, with the servers that were switched on and off here."""
         if self._on:
-            viewpoint = replace(self._viewpoint, switched_on=self._on)
-            switched = build_loader(viewpoint, None)()
+            workspace = replace(self._workspace, switched_on=self._on)
+            switched = build_loader(workspace, None)()
             admitted = replace(admitted, wanted=switched.wanted, aliases=switched.aliases, refused=switched.refused)
         if self._off:
             admitted = _refuse(admitted, self._off)

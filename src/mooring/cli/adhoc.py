@@ -47,7 +47,7 @@ def make_setup(options: Globals, given: Mapping[str, Any]) -> Setup:
 def make_configured_setup(options: Globals, timeout: float | None) -> Setup:
     """What to open a host on for the configured servers alone."""
     return Setup(
-        request=options.request(),
+        workspace=options.workspace(),
         timeout=timeout,
         guard=make_guard(options),
         ask=find_asker(options),
@@ -171,7 +171,7 @@ def _make_lack_line(server: str, what: str) -> str:
 
 
 def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
-    home = options.request().where.home
+    home = options.workspace().where.home
 
     def tell(problem: Problem) -> None:
         # Without a path it is not about a file.
@@ -230,7 +230,7 @@ def _make_target(setup: Setup, given: Mapping[str, Any]) -> ServerTarget:
 
 
 def _parse_variables(setup: Setup, given: Mapping[str, Any]) -> dict[str, str]:
-    return dict(_parse_variable(text, setup.request.where.env) for text in given["env"])
+    return dict(_parse_variable(text, setup.workspace.where.env) for text in given["env"])
 
 
 def _parse_header(text: str) -> tuple[str, str]:

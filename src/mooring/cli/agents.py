@@ -28,19 +28,19 @@ _SHORT_DESCRIPTION = 80
 
 def run_show(options: Globals, name: str | None) -> None:
     """The agents that can be used here, or all about one."""
-    viewpoint, inventory = options.request(), options.inventory(remember=False)
+    workspace, inventory = options.workspace(), options.inventory(remember=False)
     if name is not None:
-        shown = show_agent(viewpoint, inventory, name)
+        shown = show_agent(workspace, inventory, name)
         if options.json:
             print_json(_make_data(shown))
         else:
             _print_agent(options, shown)
         return
-    listing = list_agents(viewpoint, inventory)
+    listing = list_agents(workspace, inventory)
     if options.json:
         print_json(_make_data(listing))
         return
-    home = viewpoint.where.home
+    home = workspace.where.home
     print_columns([("NAME", "MODEL", "FROM", "WHAT FOR"), *(_make_cells(agent, home) for agent in listing.agents)])
     if not options.quiet:
         _print_notes(listing.agents, listing.problems, home)
@@ -71,7 +71,7 @@ def _print_taken_names(names: Sequence[ListedName]) -> None:
 
 
 def _print_agent(options: Globals, agent: ShownAgent) -> None:
-    home = options.request().where.home
+    home = options.workspace().where.home
     say(safe(agent.name), bold=True)
     if agent.description:
         say(safe(agent.description))
@@ -110,16 +110,16 @@ def _describe_server(server: AgentServer) -> str:
 
 def run_approve(options: Globals, names: tuple[str, ...]) -> None:
     """Let a project's file have a name of yours or of Mooring's."""
-    approved = approve_taken_names(options.request(), names)
-    _report("approved", approved, as_data=options.json, home=options.request().where.home)
+    approved = approve_taken_names(options.workspace(), names)
+    _report("approved", approved, as_data=options.json, home=options.workspace().where.home)
 
 
 def run_reset(options: Globals, names: tuple[str, ...]) -> None:
     """Withdraw an approval of a name."""
-    withdrawn = reset_taken_names(options.request(), names)
+    withdrawn = reset_taken_names(options.workspace(), names)
     if not withdrawn and not options.json:
         say(f"Nothing was approved about {safe(', '.join(names))}.", err=True)
-    _report("reset", withdrawn, as_data=options.json, home=options.request().where.home)
+    _report("reset", withdrawn, as_data=options.json, home=options.workspace().where.home)
 
 
 def _report(verb: str, done: Sequence[TakenName], *, as_data: bool, home: str) -> None:

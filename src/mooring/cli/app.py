@@ -130,7 +130,7 @@ def _find_unread(options: Globals) -> str:
     except MooringError:
         return ""
     unread = [problem for problem in inventory.problems if problem.hides_servers]
-    return describe_unread(unread, options.request().where.home)
+    return describe_unread(unread, options.workspace().where.home)
 
 
 def _open_closed_streams() -> None:

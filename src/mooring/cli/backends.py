@@ -24,7 +24,7 @@ def run(options: Globals) -> None:
 
 async def _list(options: Globals) -> tuple[BackendState, ...]:
     async with make_guard(options) or Guard() as guard:
-        return await list_backends(options.request(), guard)
+        return await list_backends(options.workspace(), guard)
 
 
 _DO = {"not-installed": "To install", "needs-login": "To log in to"}

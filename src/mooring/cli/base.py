@@ -58,7 +58,7 @@ class Globals(msgspec.Struct):
         # Loaded here: it takes a twentieth of the time of a command that reads no files.
         from mooring.inventory.load import load
 
-        return load(self.request(), remember=remember)
+        return load(self.workspace(), remember=remember)
 
     def load_servers(self, agent: str | None) -> "Inventory":
         """The configured servers, or those that an agent's own file defines. Raises: ConfigError."""
@@ -66,9 +66,9 @@ class Globals(msgspec.Struct):
             return self.inventory()
         from mooring.verbs.agent.servers import load_servers_of_agent  # brings the host along
 
-        return load_servers_of_agent(self.request(), agent)
+        return load_servers_of_agent(self.workspace(), agent)
 
-    def request(self) -> Workspace:
+    def workspace(self) -> Workspace:
         """What to look at: the machine, the folder and the files. Raises: ConfigError."""
         return Workspace(here(os.environ), self._find_folder(), self.project, self.demo, self.configs)
 

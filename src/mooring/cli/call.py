@@ -62,7 +62,7 @@ def _show(options: Globals, result: Result, output: str | None) -> None:
     text = as_text(result)
     if text:
         if sys.stdout.isatty():
-            show_text(text, options.request().where)
+            show_text(text, options.workspace().where)
         else:
             # A program gets the text whole and byte for byte.
             click.echo(text.encode())

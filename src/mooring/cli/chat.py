@@ -79,4 +79,4 @@ def show_chat(options: Globals) -> None:
 def _open(options: Globals, permissions: CommandPermissions, chat_options: "ChatOptions | None" = None) -> None:
     from mooring.chat.plain.chat import Chat  # loaded here: without a terminal, the error comes without it
 
-    Chat(options.request(), permissions, make_guard(options), chat_options).run()
+    Chat(options.workspace(), permissions, make_guard(options), chat_options).run()

@@ -85,7 +85,7 @@ def _offer(ctx: click.Context, find: "Callable[[KnownServers], list[str]]", inco
 
     options = get_globals(ctx)
     try:
-        found = find(KnownServers(options.inventory(remember=False), options.request().where))
+        found = find(KnownServers(options.inventory(remember=False), options.workspace().where))
     except MooringError:  # a message would end up in the middle of the line that is being typed
         return []
     return list_shell_words(word for word in found if word.startswith(incomplete))
@@ -95,7 +95,7 @@ def complete_agent(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     """Complete the name of an agent."""
     from mooring.verbs.agent.agents import list_agent_names
 
-    names = _list_or_nothing(lambda: list_agent_names(get_globals(ctx).request()))
+    names = _list_or_nothing(lambda: list_agent_names(get_globals(ctx).workspace()))
     return list_shell_words(name for name in names if name.startswith(incomplete))
 
 
@@ -103,7 +103,7 @@ def complete_session(ctx: click.Context, _: click.Parameter, incomplete: str) ->
     """Complete the id of one of the sessions that were used last."""
     from mooring.verbs.agent.sessions import list_sessions
 
-    found = _list_or_nothing(lambda: list_sessions(get_globals(ctx).request().where, None, MOST_SESSIONS))
+    found = _list_or_nothing(lambda: list_sessions(get_globals(ctx).workspace().where, None, MOST_SESSIONS))
     return [session.id for session in found if session.id.startswith(incomplete)]
 
 
@@ -111,7 +111,7 @@ def complete_secret(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
     """Complete the name of a stored secret."""
     from mooring.verbs.config.secrets import list_stored_secrets
 
-    where = get_globals(ctx).request().where
+    where = get_globals(ctx).workspace().where
     stored = _list_or_nothing(lambda: run_until_interrupted(list_stored_secrets(where)))
     return [secret.name for secret in stored if secret.name.startswith(incomplete)]
 
@@ -129,7 +129,7 @@ def complete_approved_name(ctx: click.Context, _: click.Parameter, incomplete: s
 def _complete_taken_name(ctx: click.Context, incomplete: str, *, approved: bool) -> list[str]:
     from mooring.verbs.config.taken_names import list_taken_names
 
-    listed = _list_or_nothing(lambda: list_taken_names(get_globals(ctx).request()))
+    listed = _list_or_nothing(lambda: list_taken_names(get_globals(ctx).workspace()))
     names = {each.taken.name for each in listed if each.approved is approved}
     return list_shell_words(name for name in sorted(names) if name.startswith(incomplete))
 

@@ -53,14 +53,14 @@ def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequ
     request = _add_context(request)
     setup = make_configured_setup(options, None)
     # One connection for all of it: a conversation that goes on is looked up before it is opened.
-    with hold_record(setup.request.where):
+    with hold_record(setup.workspace.where):
         return _run(options, permissions, request, setup, output)
 
 
 def _run(
     options: Globals, permissions: CommandPermissions, request: HeadlessRequest, setup: Setup, output: OutputFormat
 ) -> int:
-    continued = find_continued(request.backend, request.session, setup.request)
+    continued = find_continued(request.backend, request.session, setup.workspace)
     if continued is not None:
         request = replace(request, session=SessionStart(continued.id))
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.

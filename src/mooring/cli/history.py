@@ -16,7 +16,7 @@ def run(
 ) -> int:
     """Every call: what was called, who allowed it, how it ended."""
     start = "" if since is None else _format_utc(parse_since(since, datetime.now().astimezone()))
-    where = options.request().where
+    where = options.workspace().where
     reading = LogReading(where)
     found = read_log(where, server=server, tool=tool, outcome=outcome, since=start, reading=reading)
     # Of the entries, only the last ones are ever held.

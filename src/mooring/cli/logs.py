@@ -16,7 +16,7 @@ from mooring.verbs.use.logs import find_logged_server
 
 def run(options: Globals, name: str, following: bool, lines: int) -> None:
     """What a server wrote."""
-    where = options.request().where
+    where = options.workspace().where
     server = find_logged_server(options.inventory(), name, where)
     if following:
         run_until_interrupted(_follow(options, where, server, lines))

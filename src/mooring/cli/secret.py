@@ -29,7 +29,7 @@ def run_set(options: Globals, name: str, more: tuple[str, ...]) -> None:
             "A secret's value is never an argument. Leave it out and you are asked for it, or pipe it in."
         )
     check_secret_name(name)
-    where = options.request().where
+    where = options.workspace().where
     stored = run_until_interrupted(_read_and_store(where, name))
     if options.json:
         print_json({"stored": stored})
@@ -67,7 +67,7 @@ def _read_piped_value() -> str:
 
 def run_list(options: Globals) -> None:
     """The names of your secrets, and where each one is stored."""
-    stored = run_until_interrupted(list_stored_secrets(options.request().where))
+    stored = run_until_interrupted(list_stored_secrets(options.workspace().where))
     if options.json:
         print_json({"secrets": stored})
     elif stored:
@@ -82,7 +82,7 @@ def _make_secret_cells(secret: StoredSecret) -> tuple[str, ...]:
 
 def run_rm(options: Globals, name: str) -> None:
     """Remove a secret."""
-    run_until_interrupted(remove_secret(options.request().where, name))
+    run_until_interrupted(remove_secret(options.workspace().where, name))
     if options.json:
         print_json({"removed": name})
     else:

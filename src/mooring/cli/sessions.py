@@ -38,7 +38,7 @@ from mooring.verbs.agent.sessions import (
 
 def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None:
     """The conversations of this folder, or all that was said in one."""
-    request = options.request()
+    request = options.workspace()
     if id is not None:
         transcript = show_session(request.where, id)
         if options.json:
@@ -76,7 +76,7 @@ def run_rm(options: Globals, id: str | None, is_all: bool) -> None:
     """Remove a conversation, or all of them."""
     if (id is None) != is_all:
         raise click.UsageError("Name the ID of one conversation, or remove all of them with --all.")
-    where = options.request().where
+    where = options.workspace().where
     if id is None:
         result = remove_all_sessions(where)
         text = _describe_removed(result)

@@ -32,7 +32,7 @@ def complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 def run(options: Globals, key: str | None, added: str | None) -> None:
     """Show each setting with its origin."""
-    request = options.request()
+    request = options.workspace()
     if added is not None:
         _add(request, key, added)
     root = _find_root(request)

@@ -22,7 +22,7 @@ def warn(
     """Name the servers that are unavailable, the tools that are held back, and what is wrong with the configuration."""
     if options.quiet:
         return
-    home = options.request().where.home
+    home = options.workspace().where.home
     print_warnings(
         options,
         CONFIG_ERROR,

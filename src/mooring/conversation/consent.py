@@ -24,14 +24,14 @@ class Consent:
     def __init__(
         self,
         ask: Ask | None,
-        viewpoint: Workspace,
+        workspace: Workspace,
         lookup: Lookup,
         pins: ToolPins,
         reread: Callable[[], Awaitable[None]],
     ) -> None:
         """`reread` puts the configuration into effect as it is after an approval."""
         self._ask = ask
-        self._viewpoint = viewpoint
+        self._workspace = workspace
         self._lookup = lookup
         self._pins = pins
         self._reread = reread
@@ -75,8 +75,8 @@ class Consent:
         from mooring.inventory.approval_rows import ask_approval
         from mooring.inventory.load import load
 
-        where = self._viewpoint.where
-        inventory = await asyncio.to_thread(load, self._viewpoint)
+        where = self._workspace.where
+        inventory = await asyncio.to_thread(load, self._workspace)
         [question] = await asyncio.to_thread(list_questions, inventory, [name], where)
         if question.standing == "rejected" and not anew:
             return False

@@ -78,7 +78,7 @@ class Host:
     def __init__(self, options: HostOptions) -> None:
         """Nothing is read before `async with`. Raises: ConfigError."""
         # A conversation of this host may have it open, whoever else reads files here.
-        files.reserve_database(options.request.where.record)
+        files.reserve_database(options.workspace.where.record)
         self._own_runtime = HostRuntime(options)
         self._state: Literal["new", "open", "closed"] = "new"
         self._runtime = _make_stand_in(_NOT_OPEN)
@@ -126,7 +126,7 @@ class Host:
     @property
     def where(self) -> Paths:
         """The folders that it uses."""
-        return self._runtime.options.request.where
+        return self._runtime.options.workspace.where
 
     @property
     def guard(self) -> Guard:
@@ -179,9 +179,15 @@ class Host:
         return join_instructions(texts)
 
     @property
-    def viewpoint(self) -> Workspace:
+    def workspace(self) -> Workspace:
         """The machine and the folder that it was opened for."""
-        return self._runtime.options.request
+        return self._runtime.options.workspace
+
+    @property
+    def viewpoint(self) -> Workspace:
+        """The old name of `workspace`, for one more release."""
+        warnings.warn("host.viewpoint is now host.workspace", DeprecationWarning, stacklevel=2)
+        return self.workspace
 
     def status(self) -> dict[str, Status]:
         """The status of every configured server, including those that may not be started."""

@@ -75,7 +75,7 @@ def open(
     find_mode(policy)  # raises now, and not when the host is opened
     return Host(
         HostOptions(
-            request=request or Workspace(here(os.environ), os.path.abspath(cwd or os.curdir)),
+            workspace=request or Workspace(here(os.environ), os.path.abspath(cwd or os.curdir)),
             servers=servers,
             ask=ask and check_ask(ask),
             policy=policy,

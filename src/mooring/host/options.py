@@ -57,7 +57,7 @@ def _ignore_warning(server: str, lack: str) -> None:
 class HostOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `mooring.open`, which explains them, and a few that only our own commands set."""
 
-    request: Workspace
+    workspace: Workspace
     servers: GivenServers | None = None
     ask: Ask | None = None
     policy: Policy | None = None
@@ -96,4 +96,4 @@ class HostOptions(Struct, frozen=True, kw_only=True):
         return self.reload and self.servers is None
 
     def __repr__(self) -> str:
-        return f"<HostOptions of {self.request.cwd}>"
+        return f"<HostOptions of {self.workspace.cwd}>"

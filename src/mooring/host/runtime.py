@@ -65,7 +65,7 @@ class HostRuntime:
         self.login_listeners: set[Callable[[Server], None]] = set()
         """Called with a server that somebody logged in to through a client."""
         self._requests: WeakSet[Requests] = WeakSet()
-        self._load = build_loader(options.request, options.servers)
+        self._load = build_loader(options.workspace, options.servers)
         self._admitted: Admitted
         self._rereading = asyncio.Lock()
         """Held from reading the configuration until it is in effect: an older one must never replace a newer one."""
@@ -77,7 +77,7 @@ class HostRuntime:
         self._subscriptions: Subscriptions | None = None
 
     async def open(self) -> None:
-        options, where = self.options, self.options.request.where
+        options, where = self.options, self.options.workspace.where
         self._loop = asyncio.get_running_loop()
         admitted = options.adapt(await asyncio.to_thread(self._load))
         settings = admitted.settings
@@ -95,7 +95,7 @@ class HostRuntime:
             on_unanswered=options.on_unanswered,
             guard=options.guard,
         )
-        project = admitted.root if options.request.project else None
+        project = admitted.root if options.workspace.project else None
         self.permissions = HostPermissions(
             where,
             settings,
@@ -114,7 +114,7 @@ class HostRuntime:
             self.shared, cache, self._on_retire, awaits_client=options.awaits_client, sleep=options.sleep
         )
         self.lookup = Lookup(self.fleet.servers, self._find_held, self.load_meaning)
-        self.consent = Consent(options.ask, options.request, self.lookup, self.permissions.pins, self._reread)
+        self.consent = Consent(options.ask, options.workspace, self.lookup, self.permissions.pins, self._reread)
         self.own = self.make_requests(self.permissions.own, self.shared.ask)
         """The program itself, outside of any conversation with a model."""
         self.calls = self.own.calls
@@ -176,7 +176,7 @@ class HostRuntime:
     def results(self) -> str:
         """The folder for results that are too long to return whole; temporary if nothing is to be remembered."""
         if self.options.remember:
-            return f"{self.options.request.where.cache}/results"
+            return f"{self.options.workspace.where.cache}/results"
         if self._scratch is None:
             from tempfile import TemporaryDirectory  # lazy: few hosts need one
 
@@ -205,7 +205,7 @@ class HostRuntime:
 
         is_wanted = self.options.remember and self.settings["searchByMeaning"]
         if self._meaning is None and is_wanted and is_installed():
-            self._meaning = Meaning(self.options.request.where.cache)
+            self._meaning = Meaning(self.options.workspace.where.cache)
         return self._meaning
 
     def meet_client(self, era: EraName) -> None:
@@ -219,7 +219,7 @@ class HostRuntime:
 
     async def apply(self, servers: GivenServers) -> None:
         """Make these the servers, whatever is configured. Raises: ConfigError if they are invalid."""
-        self._load = build_loader(self.options.request, servers)
+        self._load = build_loader(self.options.workspace, servers)
         await self.reload()
 
     async def reload(self) -> None:

@@ -157,19 +157,19 @@ def keep_unreadable(admitted: Admitted, running: Mapping[str, Approved]) -> Admi
     return replace(admitted, wanted=wanted)
 
 
-def build_loader(request: Workspace, servers: GivenServers | None) -> Callable[[], Admitted]:
+def build_loader(workspace: Workspace, servers: GivenServers | None) -> Callable[[], Admitted]:
     """The function that finds out what may be started, each time anew; servers passed in stay the same.
 
     Raises:
         ConfigError: the servers passed in are not definitions.
     """
     if servers is None:
-        return lambda: _load_configured(request)
+        return lambda: _load_configured(workspace)
     named = servers if isinstance(servers, Mapping) else _name_objects(servers)
     if isinstance(named, Mapping):
-        admitted = _load_given(named, request)
+        admitted = _load_given(named, workspace)
     else:
-        admitted = admit_given(named, request.cwd, load_settings(request.where, None))
+        admitted = admit_given(named, workspace.cwd, load_settings(workspace.where, None))
     return lambda: admitted
 
 
@@ -194,13 +194,13 @@ def _name_objects(servers: Any) -> Mapping[str, Any] | Any:
     return named
 
 
-def _load_configured(request: Workspace) -> Admitted:
+def _load_configured(workspace: Workspace) -> Admitted:
     from mooring.inventory.load import load  # not needed by a host with servers passed in as values
 
-    return admit(load(request))
+    return admit(load(workspace))
 
 
-def _load_given(servers: Mapping[str, Any], request: Workspace) -> Admitted:
+def _load_given(servers: Mapping[str, Any], workspace: Workspace) -> Admitted:
     from mooring.inventory.load import load_given
 
-    return admit(load_given(servers, request))
+    return admit(load_given(servers, workspace))

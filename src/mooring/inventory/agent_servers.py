@@ -35,12 +35,12 @@ class AgentServerFile(Struct, frozen=True):
     path: str
 
 
-def load_agent_servers(file: AgentServerFile, request: Workspace) -> Inventory:
+def load_agent_servers(file: AgentServerFile, workspace: Workspace) -> Inventory:
     """An inventory of these servers alone. Those of a project's file are approved as any other of the project's are.
 
     Raises: ConfigError if they can't be understood at all. One bad entry is a problem.
     """
-    context = make_context(request.where, request.cwd, request.project)
+    context = make_context(workspace.where, workspace.cwd, workspace.project)
     place = Place(file.scope, file.path, literal=True)
     format = replace(_FORMATS.get(file.format, OWN), places=(place,), closed=False)
     try:
@@ -50,7 +50,7 @@ def load_agent_servers(file: AgentServerFile, request: Workspace) -> Inventory:
     entries = gather_entries(format, (Sheet(place, file.path, document),), context)
     read = [read_entry(entry, format) for entry in entries]
     found = [each.definition for each in read if each.definition is not None]
-    approvals, _ = trust.load(request.where)
+    approvals, _ = trust.load(workspace.where)
     root = trust.identify_project(context.root)
     definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
     return Inventory(
@@ -59,5 +59,5 @@ def load_agent_servers(file: AgentServerFile, request: Workspace) -> Inventory:
         tuple(problem for each in read for problem in each.problems),
         (file.path,),
         approvals,
-        load_settings(request.where, root if request.project else None),
+        load_settings(workspace.where, root if workspace.project else None),
     )

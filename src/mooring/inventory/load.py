@@ -106,7 +106,7 @@ def discover(cwd: "str | None" = None) -> "Inventory":
     return load(Workspace(here(os.environ), os.path.abspath(cwd or os.curdir)))
 
 
-def load(request: Workspace, *, remember: bool = True, drafts: Mapping[str, bytes] | None = None) -> Inventory:
+def load(workspace: Workspace, *, remember: bool = True, drafts: Mapping[str, bytes] | None = None) -> Inventory:
     """Read everything and decide. Starts nothing, expands nothing, opens nothing but configuration files.
 
     With `remember`, approvals that another tool recorded are bound to the definition as it is now. With `drafts`, it is
@@ -115,42 +115,42 @@ def load(request: Workspace, *, remember: bool = True, drafts: Mapping[str, byte
     Raises:
         ConfigError: a file named on the command line does not exist.
     """
-    place = replace(make_context(request.where, request.cwd, request.project), drafts=drafts or {})
-    settings = load_settings(request.where, place.root if request.project else None)
-    formats = list(_command_line_formats(request))
+    place = replace(make_context(workspace.where, workspace.cwd, workspace.project), drafts=drafts or {})
+    settings = load_settings(workspace.where, place.root if workspace.project else None)
+    formats = list(_command_line_formats(workspace))
     # The demo is for trying things out: nothing else is started beside it, unless a file is named as well.
-    if not request.demo:
+    if not workspace.demo:
         formats += _enabled_formats(settings)
     root = trust.identify_project(place.root)
-    overlay, overlay_damage = load_overlay(request.where)
+    overlay, overlay_damage = load_overlay(workspace.where)
     switches = {} if overlay is None else overlay.list_switches(root)
-    switched_on = request.switched_on | {name for name, is_on in switches.items() if is_on}
+    switched_on = workspace.switched_on | {name for name, is_on in switches.items() if is_on}
     found = scan(place, formats, keep=settings["mcpRemote"] == "keep", switched_on=switched_on)
-    approvals, damage = trust.load(request.where)
+    approvals, damage = trust.load(workspace.where)
     problems = [*settings.problems, *found.problems]
     if overlay_damage is not None:
         problems.append(overlay_damage)
-    if request.project:
-        problems.extend(_name_foreign_root(request, place.root, approvals))
+    if workspace.project:
+        problems.extend(_name_foreign_root(workspace, place.root, approvals))
     if damage is not None:
         problems.append(damage)
     elif remember:
-        approvals, failure = _adopt_approvals(request.where, root, approvals, found, settings)
+        approvals, failure = _adopt_approvals(workspace.where, root, approvals, found, settings)
         if failure is not None:
             problems.append(failure)
     switched_off = switches.keys() - switched_on
-    definitions = (*_demo_definitions(request), *apply_overlay(found.definitions, overlay, switched_off))
+    definitions = (*_demo_definitions(workspace), *apply_overlay(found.definitions, overlay, switched_off))
     chosen = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
     choices, lookalikes = _refuse_lookalikes(chosen)
     problems.extend(lookalikes)
-    looked = (*found.looked, *found.files, *settings.looked, *_list_records(request.where))
+    looked = (*found.looked, *found.files, *settings.looked, *_list_records(workspace.where))
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
 
 
-def _name_foreign_root(request: Workspace, root: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
+def _name_foreign_root(workspace: Workspace, root: str, approvals: trust.ApprovalRecord) -> Iterator[Problem]:
     """What a repository of another user above this folder means: it is not the project, unless a setting names it."""
-    repository = files.repository_folders(request.cwd)[-1]
-    owner = files.find_foreign_owner(request.cwd, repository)
+    repository = files.repository_folders(workspace.cwd)[-1]
+    owner = files.find_foreign_owner(workspace.cwd, repository)
     if owner is None or repository == root:
         return
     kept = {each.name for each in approvals.decisions if each.project == trust.identify_project(repository)}
@@ -164,34 +164,34 @@ def _list_records(where: Paths) -> tuple[str, ...]:
     return trust.record_path(where), overlay_path(where)
 
 
-def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], request: Workspace) -> Inventory:
+def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], workspace: Workspace) -> Inventory:
     """Servers that a program passes in, in the shape of `mcpServers` or as values, instead of everything configured.
 
     Raises:
         ConfigError: they are not what they should be. One bad entry is a problem, not an error.
     """
-    settings = load_settings(request.where, None)
+    settings = load_settings(workspace.where, None)
     found: Iterable[ServerConfig | Broken]
     problems: tuple[Problem, ...] = ()
     if isinstance(servers, Mapping):
-        found, problems = _parse_given(servers, request)
+        found, problems = _parse_given(servers, workspace)
     else:
         found = servers
     definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
     choices, lookalikes = _refuse_lookalikes(choose(definitions, lambda _: "own"))
     problems = (*settings.problems, *problems, *lookalikes)
-    return Inventory(request.cwd, choices, problems, (), trust.ApprovalRecord(), settings)
+    return Inventory(workspace.cwd, choices, problems, (), trust.ApprovalRecord(), settings)
 
 
 def _parse_given(
-    servers: Mapping[str, Any], request: Workspace
+    servers: Mapping[str, Any], workspace: Workspace
 ) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
     format, document = _find_shape(servers)
     key = format.key[0]
     given = document[key]
     values = {name: server for name, server in given.items() if not _is_data(server)}
     entries = {name: entry for name, entry in given.items() if name not in values}
-    definitions, problems = _parse_entries(format, {**document, key: entries}, request)
+    definitions, problems = _parse_entries(format, {**document, key: entries}, workspace)
     return [*definitions, *(_make_config(name, server) for name, server in values.items())], problems
 
 
@@ -227,7 +227,7 @@ def _make_config(name: str, server: Any) -> ServerConfig:
 
 
 def _parse_entries(
-    format: Format, given: Mapping[str, Any], request: Workspace
+    format: Format, given: Mapping[str, Any], workspace: Workspace
 ) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
     place = Place("cli", "servers", literal=True)
     # Through JSON and a file's format, so that a program's servers are read by the same rules as a file's.
@@ -236,7 +236,7 @@ def _parse_entries(
     except (TypeError, ValueError, ParseError) as error:
         raise ConfigError(f"The servers given cannot be understood: {error}.") from None
     format = replace(format, tool=OWN.tool, places=(place,), closed=False)
-    entries = gather_entries(format, (Sheet(place, "", document),), make_context(request.where, request.cwd, False))
+    entries = gather_entries(format, (Sheet(place, "", document),), make_context(workspace.where, workspace.cwd, False))
     read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
     definitions = [one.definition for one in read if one.definition is not None]
     problems = tuple(chain.from_iterable(one.problems for one in read))
@@ -260,9 +260,9 @@ def _enabled_formats(settings: Settings) -> Iterable[Format]:
     return (format for format in FORMATS if sources.get(format.tool, True))
 
 
-def _command_line_formats(request: Workspace) -> Iterable[Format]:
-    for path in request.configs:
-        absolute = os.path.abspath(os.path.join(request.cwd, path))
+def _command_line_formats(workspace: Workspace) -> Iterable[Format]:
+    for path in workspace.configs:
+        absolute = os.path.abspath(os.path.join(workspace.cwd, path))
         _check_named_file(absolute, path)
         place = Place("cli", absolute, literal=True)
         # Often another tool's file, with keys of its own.
@@ -280,8 +280,8 @@ def _check_named_file(path: str, written: str) -> None:
         raise ConfigError(f"{written}: the file {error.reason} (line {error.line or 1}).") from None
 
 
-def _demo_definitions(request: Workspace) -> Iterable[RankedDefinition]:
-    if not request.demo:
+def _demo_definitions(workspace: Workspace) -> Iterable[RankedDefinition]:
+    if not workspace.demo:
         return
     # -I: neither the current folder nor PYTHONPATH can put another program in its place.
     program = Stdio(literal(sys.executable), tuple(map(literal, ("-I", "-m", "mooring.demo"))))

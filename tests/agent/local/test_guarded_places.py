@@ -47,9 +47,9 @@ def test_whatever_a_loader_reads_is_guarded(home: Home) -> None:
     for path in _list_rows(home):
         relative = os.path.relpath(path, home.folder)
         home.write(relative if path.endswith(".md") else f"{relative}/x.md", "x")
-    viewpoint = Workspace(home.where, str(home.project))
-    read = [folder.path for folder in (*list_agent_folders(viewpoint), *list_folders(viewpoint))]
-    read += [place.path for place in list_places(viewpoint)]
+    workspace = Workspace(home.where, str(home.project))
+    read = [folder.path for folder in (*list_agent_folders(workspace), *list_folders(workspace))]
+    read += [place.path for place in list_places(workspace)]
     guarded = GuardedFiles(home.where)
     assert len(read) > 25
     for path in read:
@@ -57,7 +57,7 @@ def test_whatever_a_loader_reads_is_guarded(home: Home) -> None:
 
 
 def test_the_loaders_read_what_the_rows_say_and_nothing_else(home: Home) -> None:
-    viewpoint = Workspace(home.where, str(home.project))
+    workspace = Workspace(home.where, str(home.project))
     loaded: set[str] = set()
     for tool, kind in LOADED:
         rows = [obeyed for obeyed in list_obeyed(tool) if obeyed.kind == kind]
@@ -65,8 +65,8 @@ def test_the_loaders_read_what_the_rows_say_and_nothing_else(home: Home) -> None
         loaded |= {path for obeyed in rows for path in _list_paths(home, obeyed)}
     for path in _list_rows(home):
         # One at a time: of some, only the first is read that is there.
-        assert path not in loaded or path in _read_alone(home, viewpoint, path), path
-        assert loaded.issuperset(_read_alone(home, viewpoint, path)), path
+        assert path not in loaded or path in _read_alone(home, workspace, path), path
+        assert loaded.issuperset(_read_alone(home, workspace, path)), path
 
 
 @pytest.mark.parametrize("mode", ["ask", "bypass"])
@@ -81,11 +81,11 @@ async def test_no_mode_and_no_rule_writes_to_what_agents_obey(home: Home, mode: 
         await desk.text("Write", file_path=".github/workflows/x.yml", content="x")
 
 
-def _read_alone(home: Home, viewpoint: Workspace, path: str) -> list[str]:
+def _read_alone(home: Home, workspace: Workspace, path: str) -> list[str]:
     """What the loaders read if only this one is there."""
     written = home.write(os.path.relpath(path, home.folder) + ("" if path.endswith(".md") else "/x.md"), "x")
-    found = [folder.path for folder in (*list_agent_folders(viewpoint), *list_folders(viewpoint))]
-    found += [place.path for place in list_places(viewpoint)]
+    found = [folder.path for folder in (*list_agent_folders(workspace), *list_folders(workspace))]
+    found += [place.path for place in list_places(workspace)]
     written.unlink()
     if not path.endswith(".md"):
         written.parent.rmdir()

@@ -223,11 +223,11 @@ class Stage:
     @asynccontextmanager
     async def open(self, session: SessionStart | None = None) -> AsyncIterator["OpenStage"]:
         """A chat with the agent."""
-        viewpoint = self.home.request(where=replace(self.home.where, env=self.env))
+        workspace = self.home.request(where=replace(self.home.where, env=self.env))
         options = ChatOptions(backend=None if session else self.agent, model=_MODELS[self.agent])
         if session is not None:
             options = ChatOptions(model=_MODELS[self.agent], session=session)
-        chat = ChatSession(viewpoint, CommandPermissions(), self.person, None, options, tokens=2000, lines=40)
+        chat = ChatSession(workspace, CommandPermissions(), self.person, None, options, tokens=2000, lines=40)
         async with chat.open():
             await chat.wait_for_servers()
             chat.start()

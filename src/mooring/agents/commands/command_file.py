@@ -55,9 +55,9 @@ class CommandFolder(Struct, frozen=True):
     """The folder of the project that it was looked for in."""
 
 
-def list_folders(viewpoint: Workspace) -> Iterator[CommandFolder]:
+def list_folders(workspace: Workspace) -> Iterator[CommandFolder]:
     """The folders that are there, highest first."""
-    for found in find_folders(viewpoint, tuple(_list_rows())):
+    for found in find_folders(workspace, tuple(_list_rows())):
         yield CommandFolder(found.path, found.scope, found.row.tool, found.row.layout, found.base)
 
 

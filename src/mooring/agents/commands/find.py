@@ -58,8 +58,8 @@ class FoundCommands(Struct, frozen=True):
 class CommandFiles:
     """Looks for commands again and again; a file that has not changed is not read again."""
 
-    def __init__(self, viewpoint: Workspace) -> None:
-        self.viewpoint = viewpoint
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self._unchanged = UnchangedFiles[WrittenCommand | Problem]()
 
     def find(self) -> FoundCommands:
@@ -79,8 +79,8 @@ class CommandFiles:
         return _name_all(commands, problems)
 
     def _list_files(self) -> "Iterator[_CommandPath | Problem]":
-        reach = make_reach(self.viewpoint)
-        for folder in list_folders(self.viewpoint):
+        reach = make_reach(self.workspace)
+        for folder in list_folders(self.workspace):
             yield from _FolderWalk(folder, reach).walk()
 
     def _read_place(self, place: "_CommandPath") -> WrittenCommand | Problem | None:

@@ -84,15 +84,15 @@ class FoundAgents(Struct, frozen=True, dict=True):
 class AgentFiles:
     """Looks for agents again and again; a file that has not changed is not read again."""
 
-    def __init__(self, viewpoint: Workspace) -> None:
-        self._viewpoint = viewpoint
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._unchanged = UnchangedFiles[ReadAgent]()
         self._stamps: object = None
         self._found = FoundAgents({}, ())
 
     def find(self) -> FoundAgents:
         """What there is now. Looks at the disk; never raises for what files hold."""
-        listed = [each for folder in list_agent_folders(self._viewpoint) for each in list_agent_files(folder)]
+        listed = [each for folder in list_agent_folders(self._workspace) for each in list_agent_files(folder)]
         stamps = [(each, _stamp(each)) for each in listed]
         if stamps != self._stamps:
             self._found = self._look_again(stamps)
@@ -121,9 +121,9 @@ class AgentFiles:
         return _choose([*definitions, *BUILTIN_AGENTS], problems)
 
 
-def find_agents(viewpoint: Workspace) -> FoundAgents:
+def find_agents(workspace: Workspace) -> FoundAgents:
     """The agents that can be used from a folder. Whoever asks again keeps an `AgentFiles`, which is cheaper."""
-    return AgentFiles(viewpoint).find()
+    return AgentFiles(workspace).find()
 
 
 def _stamp(place: AgentPath | Problem) -> FileStamp | None:

@@ -45,9 +45,9 @@ class AgentFolder(Struct, frozen=True, gc=False):
     """For a project's, its root without links: a link leads no further."""
 
 
-def list_agent_folders(viewpoint: Workspace) -> Iterator[AgentFolder]:
+def list_agent_folders(workspace: Workspace) -> Iterator[AgentFolder]:
     """The folders that are there, highest first."""
-    for found in find_folders(viewpoint, tuple(_list_rows())):
+    for found in find_folders(workspace, tuple(_list_rows())):
         yield AgentFolder(found.path, found.scope, found.row.format, found.row.nested, found.fence)
 
 

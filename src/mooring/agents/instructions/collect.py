@@ -40,12 +40,12 @@ class InstructionPlace(Struct, frozen=True):
     """The folder of the project that it was looked for in."""
 
 
-def list_places(viewpoint: Workspace) -> Iterator[InstructionPlace]:
+def list_places(workspace: Workspace) -> Iterator[InstructionPlace]:
     """The files that are there, the most general first: the person's, then those from the project's root down."""
-    yield from _list_user(viewpoint.where)
-    if not viewpoint.project:
+    yield from _list_user(workspace.where)
+    if not workspace.project:
         return
-    for folder in reversed(find_project_folders(viewpoint.where, viewpoint.cwd)):
+    for folder in reversed(find_project_folders(workspace.where, workspace.cwd)):
         either = _list_there(os.path.join(folder, row.project) for row in _list_rows(_PROJECT_FIRST) if row.project)
         each = _list_there(os.path.join(folder, row.project) for row in _list_rows(_PROJECT_EACH) if row.project)
         for path in (*either[:1], *each):
@@ -115,13 +115,13 @@ class FoundInstructions(Struct, frozen=True):
     """What was not followed, but may be if the person agrees."""
 
 
-def collect_instructions(viewpoint: Workspace, agreed: Collection[str] = ()) -> FoundInstructions:
+def collect_instructions(workspace: Workspace, agreed: Collection[str] = ()) -> FoundInstructions:
     """Read the instruction files that count in a folder. Looks at the disk; never raises.
 
     `agreed` are files, without links, to which a link may lead out of the project.
     """
-    collector = _Collector(viewpoint, agreed)
-    for place in list_places(viewpoint):
+    collector = _Collector(workspace, agreed)
+    for place in list_places(workspace):
         collector.add_place(place)
     return FoundInstructions(tuple(collector.files), tuple(collector.problems), tuple(collector.exits))
 
@@ -140,13 +140,13 @@ class _Importer(Struct, frozen=True):
 class _Collector:
     """The files read so far. Many repositories link CLAUDE.md to AGENTS.md, or have one import the other."""
 
-    def __init__(self, viewpoint: Workspace, agreed: Collection[str]) -> None:
+    def __init__(self, workspace: Workspace, agreed: Collection[str]) -> None:
         self.files: list[InstructionFile] = []
         self.problems: list[Problem] = []
         self.exits: list[LinkExit] = []
         self._agreed = agreed
-        self._viewpoint = viewpoint
-        self._reach: Reach = make_reach(viewpoint)
+        self._workspace = workspace
+        self._reach: Reach = make_reach(workspace)
         self._paths: set[str] = set()
         self._texts: set[str] = set()
 
@@ -199,7 +199,7 @@ class _Collector:
         folder = os.path.dirname(source.real)
         for mention in find_mentions(_CODE.sub(" ", text))[:MOST_NAMED]:
             for spelling in mention.spellings:
-                found = resolve_named(self._viewpoint, folder, spelling)
+                found = resolve_named(self._workspace, folder, spelling)
                 if found is not None:
                     self._import(source, spelling, *found)
                     break

@@ -79,7 +79,7 @@ class SkillTool(LocalTool):
 
     async def _tell_whose(self, found: FoundCommands, name: str) -> None:
         """Tell the person if a skill of the project has a name of theirs."""
-        names = TakenNames(self._files.viewpoint)
+        names = TakenNames(self._files.workspace)
         taken = await asyncio.to_thread(names.find_command, found, name.removeprefix("/"))
         if taken is not None:
             self._on_taken_name(taken)

@@ -157,7 +157,7 @@ class AgentBridge:
         self._preapprovals = Preapprovals()
         self._streak = CallStreak()
         self._decisions = CallDecisions()
-        self._own_tools = OwnTools(host.where, host.viewpoint.cwd, host.guard, program, host.settings)
+        self._own_tools = OwnTools(host.where, host.workspace.cwd, host.guard, program, host.settings)
         self._record = AgentRecord(handed.audit)
         self._is_version_told = False
         self._urls: dict[str, str] = {}

@@ -33,9 +33,9 @@ async def add(chat: CommandFace, text: str) -> None:
     # What was said about a server of that name that is gone by now is not about this one.
     if new.name not in conversation.status:
         conversation.forget_switch(new.name)
-    write = asyncio.to_thread(write_server, conversation.viewpoint, new.name, new.raw, new.scope, new.tool)
+    write = asyncio.to_thread(write_server, conversation.workspace, new.name, new.raw, new.scope, new.tool)
     addition = await conversation.change_files(write)
-    where = conversation.viewpoint.where
+    where = conversation.workspace.where
     chat.say(*(describe_stored(secret, where) for secret in new.stored), *describe_addition(addition, where.home))
     chat.say(*describe_swallowed_options(description))
     # A server that another definition displaces would not be the one that is connected.
@@ -46,9 +46,9 @@ async def add(chat: CommandFace, text: str) -> None:
 async def _find_server(chat: CommandFace, description: ServerDescription) -> NewServer | None:
     """The server that was typed, or that the person describes now; `None` if they give up."""
     if description.is_bare:
-        return await ask_for_server(chat.ask, chat.conversation.viewpoint, description)
+        return await ask_for_server(chat.ask, chat.conversation.workspace, description)
     typed = NewServer(description.name, describe_entry(description), description.scope, description.tool)
-    return await offer_references(chat.ask, chat.conversation.viewpoint, typed)
+    return await offer_references(chat.ask, chat.conversation.workspace, typed)
 
 
 async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSecret]) -> None:
@@ -70,9 +70,9 @@ async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSec
     if answer.how == "cancel":
         chat.say(_describe_kept(chat, addition))
         return
-    await chat.conversation.change_files(asyncio.to_thread(undo, chat.conversation.viewpoint, addition))
+    await chat.conversation.change_files(asyncio.to_thread(undo, chat.conversation.workspace, addition))
     for secret in stored:
-        await remove_secret(chat.conversation.viewpoint.where, secret.name)
+        await remove_secret(chat.conversation.workspace.where, secret.name)
     chat.say(f"Removed {safe(addition.name)} from {path}.")
 
 
@@ -82,4 +82,4 @@ def _describe_kept(chat: CommandFace, addition: Addition) -> str:
 
 
 def _find_home(chat: CommandFace) -> str:
-    return chat.conversation.viewpoint.where.home
+    return chat.conversation.workspace.where.home

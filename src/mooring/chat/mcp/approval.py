@@ -43,7 +43,7 @@ async def pins(chat: CommandFace, name: str) -> None:
     # Loaded here: few chats look at pins.
     from mooring.verbs.config.pins import INSTRUCTIONS, describe_pin, list_pinned
 
-    host, where = chat.conversation.host, chat.conversation.viewpoint.where
+    host, where = chat.conversation.host, chat.conversation.workspace.where
     rows = list_pinned(host, where, find_server(chat, name) if name else None)
     if not rows:
         chat.say("No tools are pinned yet: that happens with a server's first allowed call.")

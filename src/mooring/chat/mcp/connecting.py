@@ -42,6 +42,6 @@ def explain_failure(chat: CommandFace, server: str, error: ServerError) -> None:
         chat.say(f'  {safe(withheld)}; "env" in its definition passes a variable on.')
     chat.say(*(f"  {safe(line)}" for line in list_output(error)))
     config = chat.conversation.host.definition(server)
-    advice = "" if config is None else advise_on_failure(config, error, chat.conversation.viewpoint.where)
+    advice = "" if config is None else advise_on_failure(config, error, chat.conversation.workspace.where)
     if advice:
         chat.say(spell_for_chat(safe(advice)))

@@ -19,11 +19,11 @@ async def import_servers(
         raise ConfigError("Nothing is piped into a chat; --from takes a tool or a file.")
     options = CopyOptions(scope, may_replace, dry_run)
     conversation = chat.conversation
-    copying = copy_servers(conversation.viewpoint, ImportSource(source), names, options, chat.ask)
+    copying = copy_servers(conversation.workspace, ImportSource(source), names, options, chat.ask)
     copied = await conversation.change_files(copying)
     if options.dry_run and copied.diff:
         chat.say(safe_text(copied.diff))
-    chat.say(*map(spell_for_chat, describe_copied(copied, conversation.viewpoint.where.home)))
+    chat.say(*map(spell_for_chat, describe_copied(copied, conversation.workspace.where.home)))
     for name in copied.written:
         if _is_waiting(chat, name):
             await connect(chat, name)

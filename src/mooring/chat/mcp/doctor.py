@@ -17,22 +17,22 @@ from mooring.verbs.use.deadline import Deadline
 
 async def doctor(chat: CommandFace, name: str) -> None:
     """Examine everything without starting anything, or try the server of that name. Raises: MooringError."""
-    viewpoint = chat.conversation.viewpoint
+    workspace = chat.conversation.workspace
     names = (find_server(chat, name),) if name else ()
-    inventory = await asyncio.to_thread(load, viewpoint)
+    inventory = await asyncio.to_thread(load, workspace)
     # Before anything is tried: what is started for this does not run twice.
     processes = await asyncio.to_thread(list_processes)
     tried = await _try(chat, inventory, names) if names else {}
     report = await asyncio.to_thread(
-        diagnose, inventory, viewpoint.where, names=names or None, processes=processes, tried=tried
+        diagnose, inventory, workspace.where, names=names or None, processes=processes, tried=tried
     )
-    for line in list_lines(report, viewpoint.where.home, is_named=bool(names)):
+    for line in list_lines(report, workspace.where.home, is_named=bool(names)):
         chat.say(spell_for_chat(f"{line.text}{line.more}"))
 
 
 async def _try(chat: CommandFace, inventory: Inventory, names: Sequence[str]) -> Mapping[str, TriedServer]:
     conversation = chat.conversation
-    where = conversation.viewpoint.where
+    where = conversation.workspace.where
     triable = list_triable(admit(inventory), names, where.env, asks=True)
 
     def show_pending(pending: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from mooring.verbs.config.remove import describe_removal, remove_located
 async def remove(chat: CommandFace, name: str, tool: str | None, scope: WriteScope | None) -> None:
     """Ask, then remove the entry and end its server. Raises: MooringError."""
     conversation = chat.conversation
-    request = conversation.viewpoint
+    request = conversation.workspace
     entry = await asyncio.to_thread(locate_entry, request, find_server(chat, name), tool, scope, "remove")
     path = short_path(entry.path, request.where.home)
     answer = await chat.ask(RemoveServer(entry.name, path))

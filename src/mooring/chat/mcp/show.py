@@ -21,7 +21,7 @@ async def list_all(chat: CommandFace, _: str) -> None:
 async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
     """One server, and what it wrote last; `since` is a time in UTC, in ISO form."""
     conversation = chat.conversation
-    log = await asyncio.to_thread(read_log, conversation.viewpoint.where, server, servers.LOG)
+    log = await asyncio.to_thread(read_log, conversation.workspace.where, server, servers.LOG)
     recent = [entry for entry in log if entry.time >= since]
     told = await conversation.list_agent_status()
     view = servers.AgentView(conversation.responder.backend.name, told)
@@ -36,14 +36,14 @@ async def get(chat: CommandFace, words: str) -> None:
     from mooring.verbs.config.get import get_details
 
     server = find_server(chat, words)
-    viewpoint = chat.conversation.viewpoint
-    inventory = await asyncio.to_thread(load, viewpoint)
-    details = get_details(inventory, server, viewpoint.where.env)
+    workspace = chat.conversation.workspace
+    inventory = await asyncio.to_thread(load, workspace)
+    details = get_details(inventory, server, workspace.where.env)
     status = chat.conversation.status[server]
     # The status is the one in this chat, where a server may be on that its file turns off.
     disabled_by = details.disabled_by if isinstance(status, Disabled) else None
     details = replace(details, server=replace(details.server, status=status.word), disabled_by=disabled_by)
-    lines = describe_details(details, viewpoint.where.home)
+    lines = describe_details(details, workspace.where.home)
     chat.say(safe(details.server.name), *columns([(f"  {label}", text) for label, text in lines]))
 
 
@@ -53,9 +53,9 @@ async def why(chat: CommandFace, words: str) -> None:
     from mooring.verbs.config.why import describe_aliases, describe_candidate, explain_choice
 
     server = find_server(chat, words)
-    viewpoint = chat.conversation.viewpoint
-    reasons = explain_choice(await asyncio.to_thread(load, viewpoint), server)
+    workspace = chat.conversation.workspace
+    reasons = explain_choice(await asyncio.to_thread(load, workspace), server)
     for candidate in reasons.candidates:
-        chat.say(*describe_candidate(candidate, viewpoint.where.home))
+        chat.say(*describe_candidate(candidate, workspace.where.home))
     if reasons.aliases:
         chat.say(describe_aliases(reasons))

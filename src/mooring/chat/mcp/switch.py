@@ -43,7 +43,7 @@ async def _save(chat: CommandFace, server: str, scope: WriteScope | None, on: bo
     from mooring.verbs.config.switch import advise_on_switch, describe_switch  # few chats save a switch
 
     result = await chat.conversation.save_switch(server, on, scope)
-    chat.say(describe_switch(result, on, chat.conversation.viewpoint.where.home))
+    chat.say(describe_switch(result, on, chat.conversation.workspace.where.home))
     advice = advise_on_switch(result) if on else ""
     if advice:
         chat.say(spell_for_chat(advice))

@@ -15,7 +15,7 @@ async def test(chat: CommandFace, name: str) -> None:
     """Connect step by step. Raises: MooringError if it may not be started."""
     server = find_server(chat, name)
     conversation = chat.conversation
-    where = conversation.viewpoint.where
+    where = conversation.workspace.where
 
     def show(step: TrialStep) -> None:
         chat.say("".join(describe_step(step)))

@@ -90,16 +90,16 @@ class Chat:
 
     def __init__(
         self,
-        viewpoint: Workspace,
+        workspace: Workspace,
         permissions: CommandPermissions,
         guard: Guard | None = None,
         options: ChatOptions | None = None,
     ) -> None:
         self._terminal = Terminal()
-        self._questions = Questions(self._terminal, project=viewpoint.project, on_dismissed=self._end_turn)
+        self._questions = Questions(self._terminal, project=workspace.project, on_dismissed=self._end_turn)
         self._turn_view = TurnView(self._terminal, self._show_finished)
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
-        self.conversation = ChatSession(viewpoint, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
+        self.conversation = ChatSession(workspace, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
         self._in_turn = False
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""
@@ -117,7 +117,7 @@ class Chat:
 
     async def _run(self) -> None:
         # One connection for all of it: what is looked up before it is opened, and after it is closed.
-        with hold_record(self.conversation.viewpoint.where):
+        with hold_record(self.conversation.workspace.where):
             try:
                 await self._run_conversation()
             finally:
@@ -207,7 +207,7 @@ class Chat:
             self.notice(safe(f"{problem.message}; {problem.hint}"))
         for problem in host.problems:
             if problem.level == "error":
-                self.notice(problem_line(problem, self.conversation.viewpoint.where.home))
+                self.notice(problem_line(problem, self.conversation.workspace.where.home))
 
     async def _resume(self) -> None:
         """Go on with the turn that the session was cut off in: a call that waited for an answer is asked about."""
@@ -247,7 +247,7 @@ class Chat:
         async with self._terminal.dialog:
             lines = commands.list_completions(self.conversation)
             completer = LineCompleter(
-                lines, list(self.conversation.list_known_resources()), self.conversation.viewpoint
+                lines, list(self.conversation.list_known_resources()), self.conversation.workspace
             )
             return await self._terminal.read_line(PROMPT, complete=completer.complete, keep=True)
 

@@ -44,7 +44,7 @@ def _find_server(options: Globals, described: ServerDescription) -> NewServer | 
     """The server that was typed, or that a person at a terminal describes now; `None` if they leave it."""
     ask = _find_asker(options) if described.is_bare else None
     if ask is not None:
-        return _run_dialog(ask_for_server(ask, options.request(), described))
+        return _run_dialog(ask_for_server(ask, options.workspace(), described))
     if described.is_bare and not described.name:
         raise HintedUsageError("Say which server to add.", f"For example: {_EXAMPLE}")
     typed = NewServer(described.name, describe_entry(described), described.scope, described.tool)
@@ -56,7 +56,7 @@ def _offer_references(options: Globals, new: NewServer) -> NewServer | None:
     ask = _find_asker(options)
     if ask is None:
         return new
-    return _run_dialog(offer_references(ask, options.request(), new))
+    return _run_dialog(offer_references(ask, options.workspace(), new))
 
 
 def _run_dialog(dialog: Coroutine[Any, Any, NewServer | None]) -> NewServer | None:
@@ -91,10 +91,10 @@ def _add(options: Globals, new: NewServer | None, no_test: bool) -> int:
     if new is None:
         tell(_NOTHING_ADDED)
         return OK
-    addition = add(options.request(), new.name, new.raw, new.scope, new.tool)
+    addition = add(options.workspace(), new.name, new.raw, new.scope, new.tool)
     if not options.json:
         for stored in new.stored:
-            say(describe_stored(stored, options.request().where))
+            say(describe_stored(stored, options.workspace().where))
         _report(options, addition)
     # Who could be asked has decided.
     if new.tool == OWN.tool and _find_asker(options) is None:
@@ -116,7 +116,7 @@ def _try(options: Globals, addition: Addition) -> Trial:
     try:
         return try_configured(options, addition.name)
     except KeyboardInterrupt:
-        path = short_path(addition.path, options.request().where.home)
+        path = short_path(addition.path, options.workspace().where.home)
         # Only the trial was interrupted: whoever waits for a slow download still wants the server.
         tell(f"\n{safe(addition.name)} stays in {path}. To remove it: {_spell_removal(addition)}")
         raise
@@ -128,7 +128,7 @@ def _spell_removal(addition: Addition) -> str:
 
 
 def _report(options: Globals, addition: Addition) -> None:
-    done, *notes = describe_addition(addition, options.request().where.home)
+    done, *notes = describe_addition(addition, options.workspace().where.home)
     say(done)
     for note in notes:
         tell(note)
@@ -139,13 +139,13 @@ def _is_undone(options: Globals, addition: Addition, stored: Sequence[StoredSecr
     ask = _find_asker(options)
     if ask is None:
         return False
-    path = short_path(addition.path, options.request().where.home)
+    path = short_path(addition.path, options.workspace().where.home)
     answer = run_until_interrupted(ask(KeepServer(addition.name, path, failed=trial.code != OK)))
     # Ctrl+C answers nothing, and so changes nothing.
     if not isinstance(answer, No) or answer.how == "cancel":
         return False
-    undo(options.request(), addition)
+    undo(options.workspace(), addition)
     for secret in stored:
-        run_until_interrupted(remove_secret(options.request().where, secret.name))
+        run_until_interrupted(remove_secret(options.workspace().where, secret.name))
     tell(f"Removed {quote_argument(addition.name)} from {safe(path)}.")
     return True

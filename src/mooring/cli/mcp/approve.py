@@ -57,7 +57,7 @@ def run_reject(options: Globals, names: tuple[str, ...], everything: bool, agent
     inventory = options.load_servers(agent)
     asked = _list_questions(options, inventory, names, everything)
     # With nothing to decide, no record is written.
-    rejected = decide(inventory, asked, options.request().where, False) if asked else ()
+    rejected = decide(inventory, asked, options.workspace().where, False) if asked else ()
     _report(options, "rejected", rejected)
 
 
@@ -66,7 +66,7 @@ def _list_questions(
 ) -> tuple[ApprovalQuestion, ...]:
     if bool(names) == everything:
         raise click.UsageError("Name the servers to decide about, or give --all.")
-    asked = list_questions(inventory, names, options.request().where)
+    asked = list_questions(inventory, names, options.workspace().where)
     if not asked and not options.json:
         say("Nothing waits for approval here.", err=True)
     return asked
@@ -91,7 +91,7 @@ class Approver:
     """Puts the questions to the person, or takes their options for answers, and records each answer at once."""
 
     def __init__(self, options: Globals, inventory: Inventory, mode: Mode, agent: str | None, with_rules: bool) -> None:
-        self._where = options.request().where
+        self._where = options.workspace().where
         self._inventory = inventory
         self._mode = mode
         self._ask = find_asker(options) if mode == "ask" else None

@@ -80,7 +80,7 @@ def _run(
     is_unseen = ask is None and not words["yes"] and not words["dry_run"]
     dry_run = words["dry_run"] or is_unseen
     chosen = CopyOptions(words["scope"], words["may_replace"], dry_run, confirm=not words["yes"])
-    copied = run_until_interrupted(copy(chosen, ask, options.request()))
+    copied = run_until_interrupted(copy(chosen, ask, options.workspace()))
     if options.json:
         print_json(_make_data(copied, chosen))
     else:
@@ -128,7 +128,7 @@ def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
 
 
 def _report(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
-    first, *rest = describe_copied(copied, options.request().where.home)
+    first, *rest = describe_copied(copied, options.workspace().where.home)
     if chosen.dry_run and copied.diff:
         click.echo(safe_text(copied.diff))
     if copied.written:

@@ -39,7 +39,7 @@ VERSION = 1
 
 def run(options: Globals, names: tuple[str, ...], check: bool, fix: bool, dry_run: bool, timeout: float | None) -> int:
     """What to fix, each with the command that fixes it."""
-    where = options.request().where
+    where = options.workspace().where
     inventory = options.inventory()
     chosen = tuple(dict.fromkeys(inventory.find(name).name for name in names)) or None
     # Before anything is tried: what this command starts itself does not run twice.
@@ -70,10 +70,10 @@ def _try(
     from mooring.verbs.doctor.trial import list_triable, try_servers
     from mooring.verbs.use.opening import Setup
 
-    where = options.request().where
+    where = options.workspace().where
     setup = make_configured_setup(options, timeout)
     # Nobody is asked about servers that they didn't name, and what is missing is among the findings.
-    setup = replace(setup, ask=setup.ask if names else None, warn=Setup(request=setup.request).warn)
+    setup = replace(setup, ask=setup.ask if names else None, warn=Setup(workspace=setup.workspace).warn)
     admitted = admit(inventory)
     # The other names of a server start the very same program: once is enough.
     wanted = names or tuple(admitted.wanted)
@@ -98,7 +98,7 @@ def _repair(
 ) -> tuple[Repair, ...]:
     from mooring.verbs.doctor.repairs import make_repair, plan_repairs
 
-    planned = plan_repairs(inventory, options.request().where, tried)
+    planned = plan_repairs(inventory, options.workspace().where, tried)
     if only_show:
         return tuple(each.repair for each in planned)
     return tuple(map(make_repair, planned))
@@ -117,7 +117,7 @@ def _make_data(report: Report, repairs: Sequence[Repair]) -> dict[str, Any]:
 
 
 def _print_report(options: Globals, report: Report, repairs: Sequence[Repair], *, is_named: bool) -> None:
-    home = options.request().where.home
+    home = options.workspace().where.home
     for repair in repairs:
         _print_repair(repair, home)
     for line in list_lines(report, home, is_named=is_named, verbose=options.verbose):

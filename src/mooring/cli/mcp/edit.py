@@ -48,7 +48,7 @@ def run(options: Globals, name: str, tool: str | None, scope: Any, no_test: bool
     )
     if not changes.is_empty:
         ask: Ask | None = find_asker(options) if is_on_terminal() else None
-        done = run_until_interrupted(edit(options.request(), name, changes, tool, scope, ask))
+        done = run_until_interrupted(edit(options.workspace(), name, changes, tool, scope, ask))
         for note in describe_swallowed_options(changes.description):
             tell(note)
     elif is_on_terminal():
@@ -63,7 +63,7 @@ def run(options: Globals, name: str, tool: str | None, scope: Any, no_test: bool
 
 def _finish(options: Globals, done: Edit, no_test: bool) -> int:
     if not options.json:
-        first, *rest = describe_edit(done, options.request().where.home)
+        first, *rest = describe_edit(done, options.workspace().where.home)
         say(first, err=done.declined)
         for line in rest:
             tell(line)
@@ -82,7 +82,7 @@ def _finish(options: Globals, done: Edit, no_test: bool) -> int:
 
 def _edit_text(options: Globals, name: str, tool: str | None, scope: WriteScope | None) -> Edit:
     """What the person made of the entry."""
-    entry = read_entry_text(options.request(), name, tool, scope)
+    entry = read_entry_text(options.workspace(), name, tool, scope)
     _announce(options, entry)
     try:
         with EditorSession(os.environ, f"{entry.located.name}{entry.suffix}") as editor:
@@ -94,12 +94,12 @@ def _edit_text(options: Globals, name: str, tool: str | None, scope: WriteScope 
 
 def _announce(options: Globals, entry: EntryText) -> None:
     """Say which file it is about, while the editor opens."""
-    path = short_path(entry.located.path, options.request().where.home)
+    path = short_path(entry.located.path, options.workspace().where.home)
     tell(f"Opening {safe(entry.located.name)} of {path} …")
 
 
 def _edit_until_sound(options: Globals, entry: EntryText, editor: EditorSession) -> Edit:
-    request, text = options.request(), entry.text
+    request, text = options.workspace(), entry.text
     while True:
         text = editor.edit(text)
         # As git has it: whoever leaves nothing behind wants nothing to happen.

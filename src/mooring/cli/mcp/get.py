@@ -11,7 +11,7 @@ from mooring.verbs.config.known import find_known
 
 def run(options: Globals, name: str) -> None:
     """One server's definition in full, secrets masked."""
-    where = options.request().where
+    where = options.workspace().where
     inventory = options.inventory()
     details = get_details(inventory, name, where.env)
     details = replace(details, server=find_known(details.server, inventory, where))

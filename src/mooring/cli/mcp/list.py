@@ -47,7 +47,7 @@ def show_listing(options: Globals, everything: bool = False) -> None:
     """Print the list, as text or data."""
     inventory = options.inventory()
     listing = list_servers(inventory, all=everything)
-    print_listing(options, add_known(listing, inventory, options.request().where))
+    print_listing(options, add_known(listing, inventory, options.workspace().where))
 
 
 def print_listing(options: Globals, listing: ServerListing) -> None:
@@ -55,7 +55,7 @@ def print_listing(options: Globals, listing: ServerListing) -> None:
     if options.json:
         print_json(make_data(listing))
         return
-    home = options.request().where.home
+    home = options.workspace().where.home
     _print_rows(listing, home)
     if not options.quiet:
         for line in _list_notes(listing, home):

@@ -18,7 +18,7 @@ def run(options: Globals, server: str | None, agreed: bool, off: bool | None, re
         raise click.UsageError("Name the server that you mean; `mooring mcp pins` shows them all.")
     if agreed and off is not None:
         raise click.UsageError("Choose one of --approve, --off and --on.")
-    where = options.request().where
+    where = options.workspace().where
 
     async def work(host: Host, _: Deadline) -> tuple[PinnedServer, ...]:
         if refresh:

@@ -9,11 +9,11 @@ from mooring.verbs.config.remove import describe_removal, remove
 
 def run(options: Globals, name: str, tool: str | None, scope: Any) -> None:
     """Remove a server from the file that it is in."""
-    removal = remove(options.request(), name, tool, scope)
+    removal = remove(options.workspace(), name, tool, scope)
     if options.json:
         print_json({"removed": removal})
         return
-    done, *notes = describe_removal(removal, options.request().where.home)
+    done, *notes = describe_removal(removal, options.workspace().where.home)
     say(done)
     for note in notes:
         tell(note)

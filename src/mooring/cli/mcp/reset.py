@@ -27,7 +27,7 @@ def complete_decided(ctx: click.Context, parameter: click.Parameter, incomplete:
 def run(options: Globals, names: tuple[str, ...], agent: str | None) -> None:
     """Withdraw what you decided about a server or a tool."""
     inventory = options.load_servers(agent)
-    where = options.request().where
+    where = options.workspace().where
     servers = [name for name in names if _is_server(inventory, name)]
     tools = [name for name in names if name not in servers]
     project = _find_project(options, inventory)
@@ -55,7 +55,7 @@ def _is_server(inventory: Inventory, name: str) -> bool:
 
 def _list_answers(options: Globals, inventory: Inventory) -> list[str]:
     """The rules that can be withdrawn."""
-    policy = load_policy(inventory.settings, options.request().where, _find_project(options, inventory))
+    policy = load_policy(inventory.settings, options.workspace().where, _find_project(options, inventory))
     found: list[str] = []
     for level in policy.layers:
         if level.level in ("user", "local"):

@@ -18,11 +18,11 @@ def run_disable(options: Globals, name: str, scope: Any) -> int:
 
 
 def _run(options: Globals, name: str, scope: Any, on: bool) -> int:
-    result = switch(options.request(), name, on, scope)
+    result = switch(options.workspace(), name, on, scope)
     if options.json:
         print_json({"switched": result})
     else:
-        _describe(result, on, options.request().where.home)
+        _describe(result, on, options.workspace().where.home)
     return OK if result.enabled == on else UNHEALTHY
 
 

@@ -46,7 +46,7 @@ class Trial(Struct):
 def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
     """Connect to a server and print each step, then what failed and what may help."""
     began = perf_counter()
-    where = setup.request.where
+    where = setup.workspace.where
     steps: list[TrialStep] = []
 
     def show(step: TrialStep) -> None:
@@ -102,7 +102,7 @@ def _make_data(name: str, steps: list[TrialStep], found: Found | None, error: Mo
 def _advise(options: Globals, setup: Setup, name: str, error: ServerError) -> str:
     """What a person may do about a configured server that failed; empty if nothing comes to mind."""
     config = options.inventory().find(name).definition.config
-    advice = advise_on_failure(config, error, setup.request.where)
+    advice = advise_on_failure(config, error, setup.workspace.where)
     if isinstance(error, TimedOut):
         return f"{advice.removesuffix('.')}, or try with --timeout."
     return advice

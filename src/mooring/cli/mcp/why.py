@@ -10,7 +10,7 @@ def run(options: Globals, name: str) -> None:
     if options.json:
         print_json(reasons)
         return
-    home = options.request().where.home
+    home = options.workspace().where.home
     for candidate in reasons.candidates:
         headline, *lines = describe_candidate(candidate, home)
         say(headline, fg=_choose_color(candidate))

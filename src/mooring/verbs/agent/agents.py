@@ -73,19 +73,19 @@ class ShownAgent(ListedAgent, frozen=True, kw_only=True, rename="camel"):
     problems: tuple[Problem, ...]
 
 
-def list_agents(viewpoint: Workspace, inventory: Inventory) -> AgentListing:
+def list_agents(workspace: Workspace, inventory: Inventory) -> AgentListing:
     """All agents that can be used from a folder. Nothing is started."""
-    found = find_agents(viewpoint)
-    servers = _find_servers(viewpoint, inventory)
+    found = find_agents(workspace)
+    servers = _find_servers(workspace, inventory)
     agents = (_list_one(found, found.by_name[name], servers) for name in sorted(found.by_name))
-    return AgentListing(1, tuple(agents), found.problems, list_taken_names(viewpoint, found))
+    return AgentListing(1, tuple(agents), found.problems, list_taken_names(workspace, found))
 
 
-def show_agent(viewpoint: Workspace, inventory: Inventory, name: str) -> ShownAgent:
+def show_agent(workspace: Workspace, inventory: Inventory, name: str) -> ShownAgent:
     """One agent in full. Raises: ConfigError if there is none of that name."""
-    found = find_agents(viewpoint)
+    found = find_agents(workspace)
     definition = found.find(name)
-    listed = _list_one(found, definition, _find_servers(viewpoint, inventory))
+    listed = _list_one(found, definition, _find_servers(workspace, inventory))
     paths = {definition.origin.path, *(shadowed.origin.path for shadowed in found.list_shadowed(definition.name))}
     return ShownAgent(
         **{field: getattr(listed, field) for field in ListedAgent.__struct_fields__},
@@ -96,9 +96,9 @@ def show_agent(viewpoint: Workspace, inventory: Inventory, name: str) -> ShownAg
     )
 
 
-def list_agent_names(viewpoint: Workspace) -> list[str]:
+def list_agent_names(workspace: Workspace) -> list[str]:
     """The names of all agents, for completion."""
-    return sorted(find_agents(viewpoint).by_name)
+    return sorted(find_agents(workspace).by_name)
 
 
 def describe_agent_source(source: RowSource, home: str) -> str:
@@ -121,8 +121,8 @@ class _Servers(Struct, frozen=True):
     """By name, the command after which a server can be used."""
 
 
-def _find_servers(viewpoint: Workspace, inventory: Inventory) -> _Servers:
-    offered = list_known_tools(inventory, viewpoint.where)
+def _find_servers(workspace: Workspace, inventory: Inventory) -> _Servers:
+    offered = list_known_tools(inventory, workspace.where)
     unusable = {choice.name: _suggest_use(choice) for choice in inventory.choices if choice.name not in offered}
     return _Servers(offered, unusable)
 

@@ -36,21 +36,21 @@ class BackendState(Struct, frozen=True, rename="camel"):
     """The setting `backend` names it."""
 
 
-async def list_backends(viewpoint: Workspace, guard: Guard, seconds: float = PROBE_SECONDS) -> tuple[BackendState, ...]:
+async def list_backends(workspace: Workspace, guard: Guard, seconds: float = PROBE_SECONDS) -> tuple[BackendState, ...]:
     """Everyone who can answer. Programs are asked all at the same time, and each has so many `seconds` to answer."""
-    survey = _Survey(viewpoint, guard, seconds)
+    survey = _Survey(workspace, guard, seconds)
     return tuple(await asyncio.gather(*map(survey.find_state, BACKENDS)))
 
 
 class _Survey:
     """Looks for those who can answer."""
 
-    def __init__(self, viewpoint: Workspace, guard: Guard, seconds: float) -> None:
-        self._where = viewpoint.where
+    def __init__(self, workspace: Workspace, guard: Guard, seconds: float) -> None:
+        self._where = workspace.where
         self._guard = guard
         self._seconds = seconds
         # What matters here, no project may set.
-        self._settings = load(viewpoint.where, None)
+        self._settings = load(workspace.where, None)
 
     async def find_state(self, name: BackendName) -> BackendState:
         found = await self._find_program(name) if is_program(name) else self._find_own(name)

@@ -35,7 +35,7 @@ class BackendChoice(Struct, frozen=True):
 
 
 def choose_backend(
-    asked: BackendName | None, model: str | None, start: SessionStart, viewpoint: Workspace, settings: Settings
+    asked: BackendName | None, model: str | None, start: SessionStart, workspace: Workspace, settings: Settings
 ) -> BackendChoice:
     """Who is meant. `asked` is what `-b` says, `model` what `-m` says.
 
@@ -45,7 +45,7 @@ def choose_backend(
 
     Raises: ConfigError if the session isn't there, or is with somebody unknown; FileError.
     """
-    continued = find_continued(asked, start, viewpoint)
+    continued = find_continued(asked, start, workspace)
     if continued is not None and asked is not None and is_handed_over(continued, asked):
         return BackendChoice(asked, SessionStart(handed_over=continued.id), continued)
     if continued is not None:
@@ -54,14 +54,14 @@ def choose_backend(
     if named is not None:
         return BackendChoice(named, start)
     # A key alone chooses no model: somebody has to have named one.
-    has_model = model or viewpoint.where.env.get("MOORING_MODEL") or settings["model"]
+    has_model = model or workspace.where.env.get("MOORING_MODEL") or settings["model"]
     return BackendChoice("api" if has_model else "manual", start)
 
 
 # --- a conversation that goes on --------------------------------------------------------------------------------------
 
 
-def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Workspace) -> "SessionSummary | None":
+def find_continued(asked: BackendName | None, start: SessionStart, workspace: Workspace) -> "SessionSummary | None":
     """The session that is to go on, as it was left; `None` for a new one.
 
     The last of a folder is the last with whoever is `asked` for, if there is one.
@@ -72,11 +72,11 @@ def find_continued(asked: BackendName | None, start: SessionStart, viewpoint: Wo
         return None
     from mooring.agents.sessions.store import SessionStore  # most conversations are new, and need no database yet
 
-    store = SessionStore(viewpoint.where)
+    store = SessionStore(workspace.where)
     if not start.newest:
         return store.find(start.resume or "")
-    with_asked = store.list(viewpoint.cwd, backend=asked, most=1)
-    return with_asked[0] if with_asked else store.find_newest(viewpoint.cwd)
+    with_asked = store.list(workspace.cwd, backend=asked, most=1)
+    return with_asked[0] if with_asked else store.find_newest(workspace.cwd)
 
 
 def is_handed_over(continued: "SessionSummary | None", asked: BackendName | None) -> bool:

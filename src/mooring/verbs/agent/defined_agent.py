@@ -22,8 +22,8 @@ from mooring.inventory.admit import NotAdmitted
 class DefinedAgent:
     """An agent by its definition, which is read again before each turn."""
 
-    def __init__(self, viewpoint: Workspace, files: AgentFiles, definition: AgentDefinition) -> None:
-        self._viewpoint = viewpoint
+    def __init__(self, workspace: Workspace, files: AgentFiles, definition: AgentDefinition) -> None:
+        self._workspace = workspace
         self._files = files
         self.definition = definition
         self.taken_name: TakenName | None = None
@@ -38,7 +38,7 @@ class DefinedAgent:
         found = await asyncio.to_thread(self._files.find)
         definition = found.get(self.definition.name)
         if definition is not None:
-            self.taken_name = await asyncio.to_thread(TakenNames(self._viewpoint).find_agent, found, definition)
+            self.taken_name = await asyncio.to_thread(TakenNames(self._workspace).find_agent, found, definition)
         if definition is not None and definition != self.definition:
             self.definition = definition
             registry.narrow(apply_selection(definition.tools, within))
@@ -65,15 +65,15 @@ async def find_defined_agent(
     Raises: ConfigError if there is no such agent.
     """
     # In a thread: it looks at the disk, and a home may be on a slow one.
-    return await asyncio.to_thread(_find_defined_agent, host.viewpoint, name, continued)
+    return await asyncio.to_thread(_find_defined_agent, host.workspace, name, continued)
 
 
 def _find_defined_agent(
-    viewpoint: Workspace, name: str | None, continued: SessionSummary | None
+    workspace: Workspace, name: str | None, continued: SessionSummary | None
 ) -> DefinedAgent | None:
-    files = AgentFiles(viewpoint)
+    files = AgentFiles(workspace)
     if name is not None:
-        return DefinedAgent(viewpoint, files, files.find().find(name))
+        return DefinedAgent(workspace, files, files.find().find(name))
     # Without this, an agent that may only read would go on with every tool.
     previous = None if continued is None else continued.agent
     if previous is None:
@@ -82,4 +82,4 @@ def _find_defined_agent(
     if definition is None:
         hint = "Choose another with --agent NAME; `mooring agents` lists them."
         raise ConfigError(f"This conversation is with the agent {previous!r}, which is no longer defined.", hint)
-    return DefinedAgent(viewpoint, files, definition)
+    return DefinedAgent(workspace, files, definition)

@@ -120,14 +120,14 @@ async def run_headless(
     can't be used for that reason; as `expand_mentions`.
     """
     starts = follow_first_starts(host, on_waiting)
-    words = AgentWords(host.viewpoint, on_problem)
+    words = AgentWords(host.workspace, on_problem)
     responder = await _choose_responder(host, request, starts, words)
     failed = await _start_servers(host, responder, deadline)
     on_missing(_list_lacks(host, responder))
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
     prompt = await _read_prompt(host, responder, request, words, deadline)
     command = prompt.command
-    outcome = _Outcome(on_event, None if command is None else await find_taken_name(host.viewpoint, command))
+    outcome = _Outcome(on_event, None if command is None else await find_taken_name(host.workspace, command))
     async with _open_backend(host, responder, on_problem) as opened:
         said = await _make_input(host, opened, prompt, request, deadline, on_problem)
         backend = opened.backend if isinstance(opened, Agent) else opened
@@ -170,7 +170,7 @@ async def _choose_responder(
     host: Host, request: HeadlessRequest, starts: FirstStarts, words: AgentWords
 ) -> _HeadlessResponder:
     """Raises: ConfigError if nobody can answer, or there is no such agent."""
-    choice = choose_backend(request.backend, request.model, request.session, host.viewpoint, host.settings)
+    choice = choose_backend(request.backend, request.model, request.session, host.workspace, host.settings)
     check_model_options(choice.backend, request.limits)
     # Nobody is there to pick tools: without a model, it is said how to choose one.
     name = choice.backend if is_program(choice.backend) else "api"

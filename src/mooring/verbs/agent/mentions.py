@@ -66,7 +66,7 @@ async def expand_mentions(
 
 async def find_targets(host: Host, mentions: Sequence[TypedMention]) -> list[Target]:
     """What is named, each once. Raises: ConfigError, UnknownServer."""
-    return await asyncio.to_thread(_find_targets, host.viewpoint, list(host.status()), mentions)
+    return await asyncio.to_thread(_find_targets, host.workspace, list(host.status()), mentions)
 
 
 async def attach_targets(
@@ -80,7 +80,7 @@ async def attach_targets(
     if len(targets) > MOST_MENTIONS:
         raise ConfigError(f"{len(targets)} things are named with @; at most {MOST_MENTIONS} are attached at once.")
     attachments: list[Part] = []
-    reader = NamedFiles(host.viewpoint, host.call_policy(registry))
+    reader = NamedFiles(host.workspace, host.call_policy(registry))
     for target in targets:
         delivery = make_delivery(host, takes, MOST_TOKENS // len(targets))
         if isinstance(target, NamedPath):
@@ -91,20 +91,20 @@ async def attach_targets(
 
 def make_delivery(host: Host, takes: Collection[Media], tokens: int = DEFAULT_TOKENS) -> Delivery:
     """How something is given to a model: within a budget, and as pictures only if it takes them."""
-    store = ResultStore(f"{host.viewpoint.where.cache}/results")
+    store = ResultStore(f"{host.workspace.where.cache}/results")
     return Delivery(store, takes, min(tokens, DEFAULT_TOKENS))
 
 
 # --- what is meant --------------------------------------------------------------------------------------------------
 
 
-def _find_targets(viewpoint: Workspace, servers: Sequence[str], mentions: Sequence[TypedMention]) -> list[Target]:
+def _find_targets(workspace: Workspace, servers: Sequence[str], mentions: Sequence[TypedMention]) -> list[Target]:
     """What is named, each once. Looks at the disk. Raises: ConfigError, UnknownServer."""
-    targets = [_find_target(viewpoint, servers, mention) for mention in mentions]
+    targets = [_find_target(workspace, servers, mention) for mention in mentions]
     return [target for target in dict.fromkeys(targets) if target is not None]
 
 
-def _find_target(viewpoint: Workspace, servers: Sequence[str], mention: TypedMention) -> Target | None:
+def _find_target(workspace: Workspace, servers: Sequence[str], mention: TypedMention) -> Target | None:
     """What is meant, or `None` if it is just a word. Raises: ConfigError, UnknownServer."""
     # Few addresses end in punctuation, and many sentences do.
     plain = mention.spellings[-1]
@@ -112,13 +112,13 @@ def _find_target(viewpoint: Workspace, servers: Sequence[str], mention: TypedMen
     if resource is not None:
         return resource
     for spelling in mention.spellings:
-        path = find_path(viewpoint, spelling)
+        path = find_path(workspace, spelling)
         if path is not None:
             return path
     _check_no_server_meant(servers, plain)
     if mention.is_quoted:
-        raise make_missing_error(viewpoint, plain)
-    check_no_path_meant(viewpoint, plain)
+        raise make_missing_error(workspace, plain)
+    check_no_path_meant(workspace, plain)
     return None
 
 

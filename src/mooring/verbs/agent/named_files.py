@@ -34,37 +34,37 @@ class NamedPath(Struct, frozen=True):
     is_folder: bool
 
 
-def find_path(viewpoint: Workspace, typed: str) -> NamedPath | None:
+def find_path(workspace: Workspace, typed: str) -> NamedPath | None:
     """The file or folder that is meant; `None` if there is none. Raises: FileError if it is one of Mooring's own."""
-    path = _join_home(viewpoint, typed)
+    path = _join_home(workspace, typed)
     try:
         if not os.path.lexists(path):
             return None
         real = os.path.realpath(path)
     except (OSError, ValueError):  # too long for a path, or with a NUL
         return None
-    _check_allowed(viewpoint, real, typed)
+    _check_allowed(workspace, real, typed)
     return NamedPath(real, typed, os.path.isdir(real))
 
 
-def check_no_path_meant(viewpoint: Workspace, typed: str) -> None:
+def check_no_path_meant(workspace: Workspace, typed: str) -> None:
     """Refuse what can only be a path, if there is no such file. Raises: ConfigError.
 
     Prose has names such as `@decorator`, `@types/node` and `@/components` that are no paths.
     """
     first, slash, rest = typed.lstrip("/").partition("/")
     root = "/" if typed.startswith("/") else ""
-    folder = _join_home(viewpoint, f"{root}{first}")
+    folder = _join_home(workspace, f"{root}{first}")
     if slash and rest and os.path.isdir(folder):
-        raise make_missing_error(viewpoint, typed)
+        raise make_missing_error(workspace, typed)
     # A word with a dot may be a file's name; one letter off an existing one, it certainly was meant to be.
-    if not slash and "." in typed.strip(".") and _find_similar(viewpoint, typed):
-        raise make_missing_error(viewpoint, typed)
+    if not slash and "." in typed.strip(".") and _find_similar(workspace, typed):
+        raise make_missing_error(workspace, typed)
 
 
-def make_missing_error(viewpoint: Workspace, typed: str) -> ConfigError:
+def make_missing_error(workspace: Workspace, typed: str) -> ConfigError:
     """There is no such file; which one may have been meant."""
-    similar = _find_similar(viewpoint, typed)
+    similar = _find_similar(workspace, typed)
     advice = f"Did you mean {similar}?" if similar else "Write \\@ in front of a word that is no file."
     return ConfigError(f"There is no file {typed}. {advice}")
 
@@ -72,8 +72,8 @@ def make_missing_error(viewpoint: Workspace, typed: str) -> ConfigError:
 class NamedFiles:
     """Reads what a person named, as far as their rules let a model see it."""
 
-    def __init__(self, viewpoint: Workspace, policy: Policy) -> None:
-        self._workspace = ProjectFiles(viewpoint.where, viewpoint.cwd)
+    def __init__(self, workspace: Workspace, policy: Policy) -> None:
+        self._workspace = ProjectFiles(workspace.where, workspace.cwd)
         self._policy = policy
 
     def read(self, path: NamedPath) -> list[Block]:
@@ -115,11 +115,11 @@ class NamedFiles:
         return "\n".join([*permitted[:MAX_ENTRIES], *notes, *list_left_out(len(names) - len(permitted))])
 
 
-def list_paths(viewpoint: Workspace, begun: str) -> list[str]:
+def list_paths(workspace: Workspace, begun: str) -> list[str]:
     """The paths that one can become that was begun; those of folders end in a slash."""
     folder, name = os.path.split(begun)
     try:
-        names = list_folder(_join_home(viewpoint, folder), _MOST_COMPARED)
+        names = list_folder(_join_home(workspace, folder), _MOST_COMPARED)
     except FileError:
         return []
     # A name with a blank would have to be quoted, and one that controls a terminal must not reach it.
@@ -160,24 +160,24 @@ def _read_bytes(path: NamedPath) -> bytes:
     return data
 
 
-def _join_home(viewpoint: Workspace, typed: str) -> str:
+def _join_home(workspace: Workspace, typed: str) -> str:
     if typed == "~" or typed.startswith("~/"):
-        return viewpoint.where.home + typed[1:]
-    return os.path.join(viewpoint.cwd, typed)
+        return workspace.where.home + typed[1:]
+    return os.path.join(workspace.cwd, typed)
 
 
-def _check_allowed(viewpoint: Workspace, real: str, typed: str) -> None:
-    if is_below(real, os.path.realpath(viewpoint.where.state)):
+def _check_allowed(workspace: Workspace, real: str, typed: str) -> None:
+    if is_below(real, os.path.realpath(workspace.where.state)):
         raise FileError(typed, "is in the folder where Mooring keeps secrets and records, and is never attached")
     if any(is_below(real, folder) for folder in KERNEL_FOLDERS):
         raise FileError(typed, "is a view into the system, not a file on a disk, and is never attached")
 
 
-def _find_similar(viewpoint: Workspace, typed: str) -> str | None:
+def _find_similar(workspace: Workspace, typed: str) -> str | None:
     """A path beside the missing one whose name differs by one slip of the fingers."""
     folder, name = os.path.split(typed)
     try:
-        names = list_folder(_join_home(viewpoint, folder), _MOST_COMPARED)
+        names = list_folder(_join_home(workspace, folder), _MOST_COMPARED)
     except FileError:
         return None
     similar = find_slip(name, [each.removesuffix("/") for each in names])

@@ -144,10 +144,10 @@ async def open_program(
 
     Raises: ConfigError if the program isn't installed or can't be started; as `open_session`.
     """
-    viewpoint = host.viewpoint
+    workspace = host.workspace
     session = open_session(
-        viewpoint.where,
-        viewpoint.cwd,
+        workspace.where,
+        workspace.cwd,
         start,
         model=options.model,
         agent=options.agent_name,
@@ -158,8 +158,8 @@ async def open_program(
     )
     async with session as opened, _open_bridge(host, options, opened) as bridge:
         # In a thread: it looks at the disk, and a home may be on a slow one.
-        found = await asyncio.to_thread(find_agents, viewpoint)
-        bridge.reporter.taken_names = await asyncio.to_thread(_find_taken_names, viewpoint, found)
+        found = await asyncio.to_thread(find_agents, workspace)
+        bridge.reporter.taken_names = await asyncio.to_thread(_find_taken_names, workspace, found)
         settings = _make_backend_options(host, options, opened, _list_agents(found, options))
         if not PROGRAM_FACTS[options.name].reads_instructions:
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
@@ -201,9 +201,9 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
         yield bridge
 
 
-def _find_taken_names(viewpoint: Workspace, found: FoundAgents) -> dict[str, TakenName]:
+def _find_taken_names(workspace: Workspace, found: FoundAgents) -> dict[str, TakenName]:
     """The names that the project's agents took and the person has not approved."""
-    names = TakenNames(viewpoint)
+    names = TakenNames(workspace)
     return {taken.name: taken for taken in names.list_agents(found) if not names.is_approved(taken)}
 
 
@@ -223,19 +223,19 @@ def _is_offered(definition: AgentDefinition, main: str | None, brought: Sequence
 def _make_backend_options(
     host: Host, options: ProgramOptions, opened: OpenedSession, agents: tuple[AgentDefinition, ...]
 ) -> BackendOptions:
-    viewpoint = host.viewpoint
+    workspace = host.workspace
     # The program is the person's own: it gets their environment, and of what looks like a secret its provider's keys.
     launch = make_launch(
         (options.name,),
-        viewpoint.where,
-        viewpoint.cwd,
+        workspace.where,
+        workspace.cwd,
         own=True,
         pass_env=PROGRAM_FACTS[options.name].keys,
         settings=host.settings["env"],
     )
     servers: ServersWay = host.settings["backendServers"]
     return BackendOptions(
-        cwd=viewpoint.cwd,
+        cwd=workspace.cwd,
         env=launch.env,
         guard=host.guard,
         model=options.model,
@@ -250,8 +250,8 @@ def _make_backend_options(
 
 def _read_instructions(host: Host) -> str:
     """What AGENTS.md, CLAUDE.md and the like say, as a section of a system prompt."""
-    found = collect_instructions(host.viewpoint)
-    return write_section(found.files, host.viewpoint.where)
+    found = collect_instructions(host.workspace)
+    return write_section(found.files, host.workspace.where)
 
 
 def _find_handover(opened: OpenedSession) -> Handover | None:

@@ -38,24 +38,24 @@ class BroughtServers(Struct, frozen=True):
         return tuple(f"{lack.message}; {lack.hint}." for lack in self.lacks)
 
 
-def load_servers_of_agent(viewpoint: Workspace, name: str) -> "Inventory":
+def load_servers_of_agent(workspace: Workspace, name: str) -> "Inventory":
     """An inventory of the servers that an agent's own file defines.
 
     Raises: ConfigError if there is no such agent, or its file defines none.
     """
-    definition = find_agents(viewpoint).find(name)
+    definition = find_agents(workspace).find(name)
     if not definition.servers:
         raise ConfigError(f"The agent {definition.name} has no servers of its own.", "`mooring mcp list` shows yours.")
-    return _load_servers(definition, viewpoint)
+    return _load_servers(definition, workspace)
 
 
-def _load_servers(definition: AgentDefinition, viewpoint: Workspace) -> "Inventory":
+def _load_servers(definition: AgentDefinition, workspace: Workspace) -> "Inventory":
     from mooring.inventory.agent_servers import AgentServerFile, load_agent_servers  # few agents have servers
 
     origin = definition.origin
     scope: Scope = "project" if origin.scope == "project" else "user"
     file = AgentServerFile(definition.servers, origin.format, scope, origin.path)
-    return load_agent_servers(file, viewpoint)
+    return load_agent_servers(file, workspace)
 
 
 class AgentServers:
@@ -86,22 +86,22 @@ class AgentServers:
 
     async def _admit(self, definition: AgentDefinition) -> Admitted:
         """Which of the servers may be started; the person is asked about those that nobody has decided about."""
-        viewpoint = self._host.viewpoint
+        workspace = self._host.workspace
         async with self._asking:
-            inventory = await asyncio.to_thread(_load_servers, definition, viewpoint)
+            inventory = await asyncio.to_thread(_load_servers, definition, workspace)
             admitted = admit(inventory)
             undecided = [name for name, each in admitted.refused.items() if isinstance(each.error, NotApproved)]
             answers = [await self._ask_about(inventory, name) for name in undecided]
             if not any(answers):
                 return admitted
-            return admit(await asyncio.to_thread(_load_servers, definition, viewpoint))
+            return admit(await asyncio.to_thread(_load_servers, definition, workspace))
 
     async def _ask_about(self, inventory: "Inventory", name: str) -> bool:
         """Whether the person approves a server now. Raises: FileError if that can't be recorded."""
         from mooring.inventory.approval import list_questions
         from mooring.inventory.approval_rows import ask_approval
 
-        where = self._host.viewpoint.where
+        where = self._host.workspace.where
         [question] = await asyncio.to_thread(list_questions, inventory, [name], where)
         is_settled = question.standing == "rejected" or question.digest in self._declined
         if self._ask is None or is_settled:

@@ -93,7 +93,7 @@ class SubAgents:
                 journal.close()
 
     def _find_taken_name(self, task: SubAgentTask) -> TakenName | None:
-        return TakenNames(self._host.viewpoint).find_agent(self._place.known.found, task.definition)
+        return TakenNames(self._host.workspace).find_agent(self._place.known.found, task.definition)
 
     def _make_options(self, task: SubAgentTask) -> AgentOptions:
         definition, above = task.definition, self._options
@@ -124,7 +124,7 @@ class SubAgents:
             return
         from mooring.backends.api.choose import choose_model  # most sub-agents share a model that is there
 
-        model = await choose_model(wanted, self._host.viewpoint.where, self._host.settings)
+        model = await choose_model(wanted, self._host.workspace.where, self._host.settings)
         try:
             if self._options.limits.max_cost is not None and not has_price(model):
                 raise ConfigError(f"Agent was not called: the price of {wanted} is unknown, and the cost is limited.")

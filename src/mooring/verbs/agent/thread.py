@@ -122,8 +122,8 @@ def _begin_turn(host: Host, options: AgentOptions, place: AgentPlace) -> str:
 
 
 def _build_system(host: Host, options: AgentOptions) -> str:
-    viewpoint = host.viewpoint
-    surroundings = Surroundings(viewpoint.cwd, viewpoint.where.platform, date.today().isoformat())
+    workspace = host.workspace
+    surroundings = Surroundings(workspace.cwd, workspace.where.platform, date.today().isoformat())
     words = options.words.sections if options.words is not None else ()
     role = options.role if isinstance(options.role, str) else options.role()
     sections = [options.instructions, *words, host.join_instructions(options.guests)]
@@ -135,10 +135,10 @@ def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) ->
     from mooring.agents.local.ask_user import ASKER
     from mooring.agents.local.toolbox import local_tools
 
-    viewpoint = host.viewpoint
+    workspace = host.workspace
     return local_tools(
-        viewpoint.where,
-        viewpoint.cwd,
+        workspace.where,
+        workspace.cwd,
         host.guard,
         ask=options.ask,
         asker=ASKER if thread.reporter.parent is None else f"The sub-agent {options.agent}",

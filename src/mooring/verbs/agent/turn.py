@@ -213,7 +213,7 @@ def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
     """What finds the agents that can be started as sub-agents."""
     given = options.agents
     if given is None:
-        return AgentFiles(host.viewpoint).find
+        return AgentFiles(host.workspace).find
     return lambda: select_agents(given)
 
 
@@ -232,10 +232,10 @@ async def open_kept_agent(
 
     Raises: as `open_agent` and `open_session`.
     """
-    viewpoint = host.viewpoint
+    workspace = host.workspace
     session = open_session(
-        viewpoint.where,
-        viewpoint.cwd,
+        workspace.where,
+        workspace.cwd,
         start,
         model=model.name,
         agent=options.agent,
@@ -266,7 +266,7 @@ async def choose_model_for(host: Host, spec: str | None, agent_model: str | None
     name. Raises: ConfigError."""
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
-    return await choose_model(spec, host.viewpoint.where, host.settings, agent_model)
+    return await choose_model(spec, host.workspace.where, host.settings, agent_model)
 
 
 async def restore_model_for(
@@ -278,7 +278,7 @@ async def restore_model_for(
         return await choose_model_for(host, spec, agent_model)
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
-    where, previous = host.viewpoint.where, continued.model
+    where, previous = host.workspace.where, continued.model
     # The model that answered is what came of the agent's file, if nobody names another agent.
     from_file = agent_model if is_agent_named else None
     try:
@@ -361,7 +361,7 @@ async def agent(
         rules=tuple(rules),
         tools=tuple(tools),
         local=local,
-        words=AgentWords(host.viewpoint) if instruction_files else None,
+        words=AgentWords(host.workspace) if instruction_files else None,
         allow=None if allow is None else tuple(allow),
         deny=tuple(deny),
         limits=TurnLimits(max_turns, max_cost, token_budget),

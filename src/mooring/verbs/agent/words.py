@@ -21,12 +21,12 @@ OnProblem: TypeAlias = Callable[[Problem], None]
 class AgentWords:
     """The instruction files and skills that one conversation goes by."""
 
-    def __init__(self, viewpoint: Workspace, on_problem: OnProblem | None = None) -> None:
+    def __init__(self, workspace: Workspace, on_problem: OnProblem | None = None) -> None:
         """`on_problem` is told once about each file that cannot be read."""
-        self.commands = CommandFiles(viewpoint)
+        self.commands = CommandFiles(workspace)
         self.sections: tuple[str, ...] = ()
         """What the system prompt says of them, as of the last look."""
-        self._viewpoint = viewpoint
+        self._workspace = workspace
         self._on_problem = on_problem
         self._told: set[Problem] = set()
         self._agreed: dict[str, bool] = {}
@@ -40,9 +40,9 @@ class AgentWords:
         while await self._ask_about(registry, found.exits):
             found = await asyncio.to_thread(self._collect)
         offered = await registry.skills.list()
-        files = [file for file in found.files if may_read(registry, self._viewpoint, file.path)]
-        skills = [each for each in commands.skills if may_read(registry, self._viewpoint, each[1].path)]
-        self.sections = (write_section(files, self._viewpoint.where), write_skills(skills))
+        files = [file for file in found.files if may_read(registry, self._workspace, file.path)]
+        skills = [each for each in commands.skills if may_read(registry, self._workspace, each[1].path)]
+        self.sections = (write_section(files, self._workspace.where), write_skills(skills))
         self.sections += (write_server_skills(offered),)
         self._tell((*found.problems, *commands.problems, *offered.problems))
 
@@ -50,7 +50,7 @@ class AgentWords:
         return self._collect(), self.commands.find()
 
     def _collect(self) -> FoundInstructions:
-        return collect_instructions(self._viewpoint, [real for real, is_agreed in self._agreed.items() if is_agreed])
+        return collect_instructions(self._workspace, [real for real, is_agreed in self._agreed.items() if is_agreed])
 
     async def _ask_about(self, registry: Conversation, exits: tuple[LinkExit, ...]) -> bool:
         """Ask about links that lead out of the project, about each file once; whether one more may be followed."""
@@ -62,7 +62,7 @@ class AgentWords:
         return is_changed
 
     async def _may_follow(self, registry: Conversation, exit: LinkExit) -> bool:
-        workspace = ProjectFiles(self._viewpoint.where, self._viewpoint.cwd)
+        workspace = ProjectFiles(self._workspace.where, self._workspace.cwd)
         access = workspace.assess_reading(workspace.resolve(exit.written))
         # The link may lead elsewhere by now: then the next look finds that.
         if access.subject != exit.real:
@@ -80,11 +80,11 @@ class AgentWords:
                 self._on_problem(problem)
 
 
-def may_read(registry: Conversation, viewpoint: Workspace, path: str) -> bool:
+def may_read(registry: Conversation, workspace: Workspace, path: str) -> bool:
     """Whether no rule is against reading a file. That nobody allowed it does not matter: no model chose it.
 
     Links that lead out of the project are judged where the files are found.
     """
-    workspace = ProjectFiles(viewpoint.where, viewpoint.cwd)
-    access = workspace.assess_reading(workspace.resolve(path))
+    project = ProjectFiles(workspace.where, workspace.cwd)
+    access = project.assess_reading(project.resolve(path))
     return registry.may_open(replace(access, unless_named=""))

@@ -38,9 +38,9 @@ class CommandTurn(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-async def find_taken_name(viewpoint: Workspace, used: UsedCommand) -> TakenName | None:
+async def find_taken_name(workspace: Workspace, used: UsedCommand) -> TakenName | None:
     """What the use of a command has to say about its name; `None` if nothing, or the person approved it."""
-    return await asyncio.to_thread(TakenNames(viewpoint).find_command, used.found, used.name)
+    return await asyncio.to_thread(TakenNames(workspace).find_command, used.found, used.name)
 
 
 async def make_command_turn(
@@ -56,11 +56,11 @@ async def make_command_turn(
         ConfigError: an argument is missing, a command line cannot be run, or there are too many.
         as `expand_mentions`, for what the person typed.
     """
-    if not await asyncio.to_thread(may_read, registry, host.viewpoint, used.command.path):
+    if not await asyncio.to_thread(may_read, registry, host.workspace, used.command.path):
         raise Denied(f"/{used.name} was not sent: a rule keeps {used.command.path} from being read.")
     arguments = CommandArguments(used.typed)
-    named, problems = await asyncio.to_thread(_find_named, host.viewpoint, used.command)
-    permitted = [path for path in named if may_read(registry, host.viewpoint, path.real)]
+    named, problems = await asyncio.to_thread(_find_named, host.workspace, used.command)
+    permitted = [path for path in named if may_read(registry, host.workspace, path.real)]
     targets: list[Target] = [*permitted, *await find_targets(host, find_mentions(arguments.typed))]
     attachments = await attach_targets(host, list(dict.fromkeys(targets)), takes, deadline, registry)
     text = await _fill(registry, used, arguments)
@@ -105,15 +105,15 @@ async def _run_shell(registry: Conversation, name: str, command: str) -> str:
 # --- files that it names --------------------------------------------------------------------------------------------
 
 
-def _find_named(viewpoint: Workspace, command: WrittenCommand) -> tuple[list[NamedPath], list[Problem]]:
+def _find_named(workspace: Workspace, command: WrittenCommand) -> tuple[list[NamedPath], list[Problem]]:
     """The files that a command's text names, and a problem for each that it may not name."""
-    reach = make_reach(viewpoint)
+    reach = make_reach(workspace)
     fence = reach.project if command.scope == "project" else None
     found: list[NamedPath] = []
     problems: list[Problem] = []
     for mention in find_mentions(command.body):
         try:
-            path = _find_first(viewpoint, mention)
+            path = _find_first(workspace, mention)
         except FileError as error:  # one of Mooring's own
             problems.append(_report_refused(command, str(error)))
             continue
@@ -132,9 +132,9 @@ def _report_refused(command: WrittenCommand, reason: str) -> Problem:
     return Problem(command.path, message, "name the file yourself, behind the command", level="warning")
 
 
-def _find_first(viewpoint: Workspace, mention: TypedMention) -> NamedPath | None:
+def _find_first(workspace: Workspace, mention: TypedMention) -> NamedPath | None:
     for spelling in mention.spellings:
-        path = find_path(viewpoint, spelling)
+        path = find_path(workspace, spelling)
         if path is not None:
             return path
     return None

@@ -65,7 +65,7 @@ class Preview(Struct, frozen=True):
 
 
 def add(
-    request: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
+    workspace: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
 ) -> Addition:
     """Add a server to a tool's file; `raw` is an entry as in Mooring's own files.
 
@@ -76,10 +76,10 @@ def add(
         FileError: the file cannot be read or written.
     """
     config, ignored = understand(name, raw)
-    destination = find_destination(request, tool, scope, name)
+    destination = find_destination(workspace, tool, scope, name)
     entry = write_entry(config, destination.target.format)
-    update_config(destination.path, partial(destination.put, name, entry.raw), request.where, destination.place.limit)
-    approved = scope == "project" and approve_typed(request, name, destination.path, entry.raw)
+    update_config(destination.path, partial(destination.put, name, entry.raw), workspace.where, destination.place.limit)
+    approved = scope == "project" and approve_typed(workspace, name, destination.path, entry.raw)
     return Addition(
         name=name,
         tool=tool,
@@ -89,16 +89,16 @@ def add(
         not_expressed=_list_lost(entry.lost, raw),
         ignored=ignored,
         approved=approved,
-        behind=find_other_winner(request, name, destination.path),
+        behind=find_other_winner(workspace, name, destination.path),
     )
 
 
 def preview(
-    request: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
+    workspace: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
 ) -> Preview:
     """What `add` would write, with nothing written yet. Raises: as `add`, unless the file itself is the reason."""
     config, _ = understand(name, raw)
-    destination = find_destination(request, tool, scope, name)
+    destination = find_destination(workspace, tool, scope, name)
     entry = write_entry(config, destination.target.format)
     secrets = list_written_secrets(config.written or config.connection)
     shown = redact_data(dict(entry.raw), list_secrets(secrets))
@@ -115,15 +115,15 @@ def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]
     return tuple(key for key in lost if key != "transport" or "type" in raw)
 
 
-def undo(request: Workspace, addition: Addition) -> None:
+def undo(workspace: Workspace, addition: Addition) -> None:
     """Take a server out again that was just added.
 
     Raises:
         ConfigError, FileError: the file cannot be changed.
     """
-    destination = find_destination(request, addition.tool, addition.scope, addition.name)
+    destination = find_destination(workspace, addition.tool, addition.scope, addition.name)
     change = partial(destination.remove, addition.name)
-    update_config(destination.path, change, request.where, destination.place.limit)
+    update_config(destination.path, change, workspace.where, destination.place.limit)
 
 
 def describe_addition(addition: Addition, home: str) -> Iterator[str]:
@@ -171,15 +171,15 @@ class Destination(Struct, frozen=True):
         return remove_entry(data, self.path, find_entry_path(content, self.target, self.place, name, self.context))
 
 
-def find_destination(request: Workspace, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
+def find_destination(workspace: Workspace, tool: str, scope: WriteScope, name: str | None = None) -> Destination:
     """Where entries are written, or one of that name. Raises: ConfigError if nothing can be written there."""
-    check_files_are_read(request)
+    check_files_are_read(workspace)
     target = _find_target(tool, scope)
     if name is not None:
         check_target_name(name, target.format)
-    if scope == "project" and not request.project:
+    if scope == "project" and not workspace.project:
         raise ConfigError("--no-project leaves the project's files out, so nothing is written there.")
-    context = make_context(request.where, request.cwd, request.project)
+    context = make_context(workspace.where, workspace.cwd, workspace.project)
     place, path = locate_target(target, context)
     if scope == "project":
         check_stays_inside(path, context.root)
@@ -260,21 +260,21 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
     raise ConfigError(f"{tool} has no file {whose} that is written; try the other scope with -s.")
 
 
-def approve_typed(request: Workspace, name: str, path: str, raw: Mapping[str, Any]) -> bool:
+def approve_typed(workspace: Workspace, name: str, path: str, raw: Mapping[str, Any]) -> bool:
     """Approve what was typed, and nothing else that the project's files may say about the name; whether it was."""
-    return bool(approve_entries(request, path, {name: raw}))
+    return bool(approve_entries(workspace, path, {name: raw}))
 
 
-def approve_entries(request: Workspace, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def approve_entries(workspace: Workspace, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """Approve what was written into a project's file, and nothing else that its files may say about these names.
 
     Returns:
         The names that are approved now: those of which no other definition of the project comes first.
     """
-    inventory = load(request, remember=False)
-    questions = [_ask_about(inventory, name, request.where, path, raw) for name, raw in entries.items()]
+    inventory = load(workspace, remember=False)
+    questions = [_ask_about(inventory, name, workspace.where, path, raw) for name, raw in entries.items()]
     written = [question for question in questions if question is not None]
-    return decide(inventory, written, request.where, True) if written else ()
+    return decide(inventory, written, workspace.where, True) if written else ()
 
 
 def _ask_about(
@@ -292,7 +292,7 @@ def _is_typed(definition: RankedDefinition, path: str, raw: Mapping[str, Any]) -
     return config.origin.path == path and isinstance(config, ServerConfig) and config.raw == raw
 
 
-def find_other_winner(request: Workspace, name: str, path: str) -> RowSource | None:
+def find_other_winner(workspace: Workspace, name: str, path: str) -> RowSource | None:
     """The definition of a name that wins, if it is not the one in that file."""
-    origin = load(request, remember=False).find(name).definition.origin
+    origin = load(workspace, remember=False).find(name).definition.origin
     return None if origin.path == path else describe_source(origin)

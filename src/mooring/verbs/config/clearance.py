@@ -40,9 +40,9 @@ class Clearance:
     A copy in the person's own file is started without a question. So nothing of a project gets there unseen.
     """
 
-    def __init__(self, request: Workspace, inventory: Inventory, ask: Ask | None) -> None:
-        self._request = request
-        self._where = request.where
+    def __init__(self, workspace: Workspace, inventory: Inventory, ask: Ask | None) -> None:
+        self._request = workspace
+        self._where = workspace.where
         self._inventory = inventory
         self._ask = ask
 
@@ -113,13 +113,13 @@ class Clearance:
         return first.digest == question.digest
 
 
-def is_of_project(path: str, request: Workspace) -> bool:
+def is_of_project(path: str, workspace: Workspace) -> bool:
     """Whether a file came with the project, by its own path or by where a link leads.
 
     A folder that holds the person's home is no project: whatever is in it is their own.
     """
-    root = find_project_folders(request.where, request.cwd)[-1]
-    return _is_inside(path, root) and not _is_inside(request.where.home, root)
+    root = find_project_folders(workspace.where, workspace.cwd)[-1]
+    return _is_inside(path, root) and not _is_inside(workspace.where.home, root)
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -153,7 +153,7 @@ def list_candidates(choices: Iterable[Choice], names: Sequence[str], whose: str 
 
 
 async def copy_servers(
-    request: Workspace,
+    workspace: Workspace,
     inventory: Inventory,
     candidates: Iterable[CopyCandidate],
     destination: Destination,
@@ -169,24 +169,24 @@ async def copy_servers(
         ConfigError: the file is not understood well enough to be changed.
         FileError: it cannot be read or written.
     """
-    prepared = [_prepare(candidate, destination, request, options.scope) for candidate in candidates]
+    prepared = [_prepare(candidate, destination, workspace, options.scope) for candidate in candidates]
     skipped = [*left_out, *(each for each in prepared if isinstance(each, SkippedServer))]
     entries = [each for each in prepared if isinstance(each, _Entry)]
     before = files.read(destination.path, destination.place.limit) or b""
     sorted_entries = _sort(entries, destination, before, options.replace)
     skipped += sorted_entries.list_skipped(destination.path)
-    clearance = Clearance(request, inventory, None if options.dry_run else ask)
+    clearance = Clearance(workspace, inventory, None if options.dry_run else ask)
     cleared, refused = await _clear(sorted_entries.wanted, clearance)
-    answered = await _answer_inputs(request, cleared, None if options.dry_run else ask)
+    answered = await _answer_inputs(workspace, cleared, None if options.dry_run else ask)
     report = _plan(destination, options, answered.entries, before, (*skipped, *refused, *answered.skipped))
     if options.dry_run or not answered.entries:
         return report
-    if options.confirm and ask and not await _is_confirmed(request, report, ask):
+    if options.confirm and ask and not await _is_confirmed(workspace, report, ask):
         return replace(report, declined=True)
     # Before the file: an entry whose secret is missing would not start.
     for name, value in answered.values.items():
-        await store_secret(request.where, name, value)
-    return _write(request, report, answered.entries, destination, options)
+        await store_secret(workspace.where, name, value)
+    return _write(workspace, report, answered.entries, destination, options)
 
 
 # --- which definitions --------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class _Entry(Struct, frozen=True):
 
 
 def _prepare(
-    candidate: CopyCandidate, destination: Destination, request: Workspace, scope: WriteScope
+    candidate: CopyCandidate, destination: Destination, workspace: Workspace, scope: WriteScope
 ) -> _Entry | SkippedServer:
     name, config = candidate.name, candidate.config
     format = destination.target.format
@@ -223,7 +223,7 @@ def _prepare(
         check_name(name)
         check_target_name(name, format)
         inputs = _list_inputs(config) if format.tool == OWN.tool else ()
-        config = translate_config(config, format, _find_equivalents(request, destination, scope, inputs))
+        config = translate_config(config, format, _find_equivalents(workspace, destination, scope, inputs))
         entry = write_entry(config, format)
     except ConfigError as error:
         return SkippedServer(name, str(error).removesuffix("."), "refused")
@@ -273,9 +273,9 @@ def _keep_used(inputs: Iterable[SecretForInput], config: ServerConfig) -> tuple[
 
 
 def _find_equivalents(
-    request: Workspace, destination: Destination, scope: WriteScope, inputs: Sequence[SecretForInput]
+    workspace: Workspace, destination: Destination, scope: WriteScope, inputs: Sequence[SecretForInput]
 ) -> Equivalents:
-    where = request.where
+    where = workspace.where
     folder = destination.context.root
     places = {
         "workspace": folder,
@@ -349,11 +349,11 @@ class _AnsweredInputs(Struct, frozen=True):
     skipped: tuple[SkippedServer, ...] = ()
 
 
-async def _answer_inputs(request: Workspace, entries: Sequence[_Entry], ask: Ask | None) -> _AnsweredInputs:
+async def _answer_inputs(workspace: Workspace, entries: Sequence[_Entry], ask: Ask | None) -> _AnsweredInputs:
     """Offer to store what definitions ask for; a secret that is stored already is used as it is."""
     if not any(entry.inputs for entry in entries):
         return _AnsweredInputs(tuple(entries))
-    stored = {secret.name for secret in await list_stored_secrets(request.where)}
+    stored = {secret.name for secret in await list_stored_secrets(workspace.where)}
     answered, skipped = [], []
     values: dict[str, str] = {}
     for entry in entries:
@@ -423,14 +423,14 @@ def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes)
         return diff_file(destination.path, document_kind(destination.path), before, after, dialect)
 
 
-async def _is_confirmed(request: Workspace, report: Copied, ask: Ask) -> bool:
-    path = short_path(report.path, request.where.home)
+async def _is_confirmed(workspace: Workspace, report: Copied, ask: Ask) -> bool:
+    path = short_path(report.path, workspace.where.home)
     question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report)))
     return isinstance(await ask(question), Yes)
 
 
 def _write(
-    request: Workspace,
+    workspace: Workspace,
     report: Copied,
     entries: Sequence[_Entry],
     destination: Destination,
@@ -444,9 +444,9 @@ def _write(
         final = _sort(entries, destination, data, options.replace)
         return destination.put_all({entry.name: entry.raw for entry in final.wanted}, data) if final.wanted else data
 
-    update_config(destination.path, change, request.where, destination.place.limit)
+    update_config(destination.path, change, workspace.where, destination.place.limit)
     written = {entry.name: entry.raw for entry in final.wanted}
-    approved = approve_entries(request, destination.path, written) if options.scope == "project" else ()
+    approved = approve_entries(workspace, destination.path, written) if options.scope == "project" else ()
     return replace(
         report,
         written=tuple(written),

@@ -72,7 +72,7 @@ class EntryText(Struct, frozen=True):
 
 
 async def edit(
-    request: Workspace,
+    workspace: Workspace,
     name: str,
     changes: FieldChanges,
     tool: str | None = None,
@@ -90,34 +90,34 @@ async def edit(
         FileError: the file cannot be read or written.
         NotApproved: nobody approved the project's entry, and nobody can be asked.
     """
-    located = _locate(request, name, tool, scope)
+    located = _locate(workspace, name, tool, scope)
 
     def change(text: str) -> str:
         keys = located.find_keys(parse(text.encode(), located.kind).data)
         return apply_changes(text, located, keys, changes)
 
-    objection = await _find_objection(request, located)
+    objection = await _find_objection(workspace, located)
     if objection is None:
-        return _write(request, located, change, approve=True)
+        return _write(workspace, located, change, approve=True)
     if ask is None:
         raise NotApproved(located.name, f"was not changed: {objection.why}", hint=objection.hint)
-    return await _ask_and_write(request, located, change, ask)
+    return await _ask_and_write(workspace, located, change, ask)
 
 
 def read_entry_text(
-    request: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None
+    workspace: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None
 ) -> EntryText:
     """The text of a server's entry. Raises: as `edit`."""
-    located = _locate(request, name, tool, scope)
+    located = _locate(workspace, name, tool, scope)
     try:
         return EntryText(located, _cut(located, decode_text(_read_file(located))))
     except ParseError as error:
         raise ConfigError(f"{located.path} {error.reason}, so its entries cannot be edited one by one.") from None
 
 
-def _locate(request: Workspace, name: str, tool: str | None, scope: WriteScope | None) -> LocatedEntry:
+def _locate(workspace: Workspace, name: str, tool: str | None, scope: WriteScope | None) -> LocatedEntry:
     try:
-        located = locate_entry(request, name, tool, scope, "edit")
+        located = locate_entry(workspace, name, tool, scope, "edit")
     except UnknownServer:
         check_name(name)
         raise
@@ -131,12 +131,12 @@ def is_entry_unchanged(entry: EntryText) -> bool:
     return _is_unchanged(entry, decode_text(_read_file(entry.located)))
 
 
-def leave_entry(request: Workspace, entry: EntryText) -> Edit:
+def leave_entry(workspace: Workspace, entry: EntryText) -> Edit:
     """What came of an edit that changes nothing."""
-    return _describe(request, entry.located, False, ())
+    return _describe(workspace, entry.located, False, ())
 
 
-def write_entry_text(request: Workspace, entry: EntryText, text: str) -> Edit:
+def write_entry_text(workspace: Workspace, entry: EntryText, text: str) -> Edit:
     """Put a text in the place of an entry. Whoever wrote it has seen all of it, so a project's entry is approved.
 
     Raises:
@@ -149,7 +149,7 @@ def write_entry_text(request: Workspace, entry: EntryText, text: str) -> Edit:
             raise _refuse_changed(entry.located)
         return now if text == entry.text else _replace(entry.located, now, text)
 
-    return _write(request, entry.located, change, approve=True)
+    return _write(workspace, entry.located, change, approve=True)
 
 
 def describe_edit(done: Edit, home: str) -> Iterator[str]:
@@ -226,17 +226,17 @@ def _check(located: LocatedEntry, text: str) -> tuple[str, ...]:
 # --- approval -----------------------------------------------------------------------------------------------
 
 
-async def _ask_and_write(request: Workspace, located: LocatedEntry, change: Callable[[str], str], ask: Ask) -> Edit:
+async def _ask_and_write(workspace: Workspace, located: LocatedEntry, change: Callable[[str], str], ask: Ask) -> Edit:
     """Show a project's entry as it would be; a yes approves exactly that, and writes it."""
     before = _read_file(located)
     with refuse_unreadable(located.path):
         draft = edit_bytes(before, change)
     if draft == before:
-        return _describe(request, located, False, ())
+        return _describe(workspace, located, False, ())
     _check(located, decode_text(draft))
     shown = _find_raw(located, decode_text(draft))
-    if await _find_objection(request, located, draft, ask) is not None:
-        return replace(_describe(request, located, False, ()), declined=True)
+    if await _find_objection(workspace, located, draft, ask) is not None:
+        return replace(_describe(workspace, located, False, ()), declined=True)
 
     def change_as_shown(text: str) -> str:
         made = change(text)
@@ -244,21 +244,21 @@ async def _ask_and_write(request: Workspace, located: LocatedEntry, change: Call
             raise _refuse_changed(located)
         return made
 
-    return _write(request, located, change_as_shown, approve=False)
+    return _write(workspace, located, change_as_shown, approve=False)
 
 
 async def _find_objection(
-    request: Workspace, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
+    workspace: Workspace, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
 ) -> NotCleared | None:
     """Why a project's entry is not approved, as it is or as a draft would make it; `None` if it is or needs not be."""
     if not located.definition.origin.foreign:
         return None
-    inventory = load(request, remember=False, drafts={} if draft is None else {located.path: draft})
+    inventory = load(workspace, remember=False, drafts={} if draft is None else {located.path: draft})
     definition = _find_definition(inventory, located)
     if definition is None or not isinstance(definition.config, ServerConfig):
         return NotCleared("nobody can approve it as it is", "unapproved", "Run this in a terminal to look and decide.")
     choice = Choice(definition, inventory.standing(definition))
-    return await Clearance(request, inventory, ask).find_objection(choice, is_named=True)
+    return await Clearance(workspace, inventory, ask).find_objection(choice, is_named=True)
 
 
 def _find_definition(inventory: Inventory, located: LocatedEntry) -> RankedDefinition | None:
@@ -270,7 +270,7 @@ def _find_definition(inventory: Inventory, located: LocatedEntry) -> RankedDefin
 # --- writing ------------------------------------------------------------------------------------------------
 
 
-def _write(request: Workspace, located: LocatedEntry, change: Callable[[str], str], *, approve: bool) -> Edit:
+def _write(workspace: Workspace, located: LocatedEntry, change: Callable[[str], str], *, approve: bool) -> Edit:
     ignored: tuple[str, ...] = ()
     raw: Any = None
 
@@ -284,13 +284,13 @@ def _write(request: Workspace, located: LocatedEntry, change: Callable[[str], st
             raw = _find_raw(located, text)
         return made
 
-    changed = update_config(located.path, change_bytes, request.where, located.place.limit)
+    changed = update_config(located.path, change_bytes, workspace.where, located.place.limit)
     if changed and approve and located.definition.origin.foreign:
-        approve_typed(request, located.name, located.path, raw)
-    return _describe(request, located, changed, ignored)
+        approve_typed(workspace, located.name, located.path, raw)
+    return _describe(workspace, located, changed, ignored)
 
 
-def _describe(request: Workspace, located: LocatedEntry, changed: bool, ignored: tuple[str, ...]) -> Edit:
+def _describe(workspace: Workspace, located: LocatedEntry, changed: bool, ignored: tuple[str, ...]) -> Edit:
     origin = located.definition.origin
     return Edit(
         name=located.name,
@@ -300,15 +300,15 @@ def _describe(request: Workspace, located: LocatedEntry, changed: bool, ignored:
         changed=changed,
         leads_to=follow_link(located.path),
         ignored=ignored,
-        approved=_is_approved(request, located),
-        behind=find_other_winner(request, located.name, located.path),
+        approved=_is_approved(workspace, located),
+        behind=find_other_winner(workspace, located.name, located.path),
     )
 
 
-def _is_approved(request: Workspace, located: LocatedEntry) -> bool:
+def _is_approved(workspace: Workspace, located: LocatedEntry) -> bool:
     """Whether the entry may be started as it is now."""
     if not located.definition.origin.foreign:
         return True
-    inventory = load(request, remember=False)
+    inventory = load(workspace, remember=False)
     definition = _find_definition(inventory, located)
     return definition is not None and inventory.standing(definition) == "approved"

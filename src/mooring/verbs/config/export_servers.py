@@ -17,7 +17,7 @@ from mooring.verbs.config.copy_servers import (
 
 
 async def export_servers(
-    request: Workspace,
+    workspace: Workspace,
     tool: str,
     names: Sequence[str] = (),
     options: CopyOptions = BY_DEFAULT,
@@ -30,11 +30,11 @@ async def export_servers(
         ConfigError: the tool has no file that may be written, or it cannot be understood.
         FileError: the file cannot be read or written.
     """
-    inventory = load(request)
+    inventory = load(workspace)
     candidates = list_candidates(inventory.choices, names)
     wanted = [each for each in candidates if each.is_named or not _is_of(each, tool)]
-    destination = find_destination(request, tool, options.scope)
-    return await copy_servers(request, inventory, wanted, destination, options, ask)
+    destination = find_destination(workspace, tool, options.scope)
+    return await copy_servers(workspace, inventory, wanted, destination, options, ask)
 
 
 def _is_of(candidate: CopyCandidate, tool: str) -> bool:

@@ -49,7 +49,7 @@ EVERY_TOOL = ImportSource()
 
 
 async def import_servers(
-    request: Workspace,
+    workspace: Workspace,
     source: ImportSource = EVERY_TOOL,
     names: Sequence[str] = (),
     options: CopyOptions = BY_DEFAULT,
@@ -64,16 +64,16 @@ async def import_servers(
         ConfigError: the source is not known or cannot be understood, or Mooring's own file cannot.
         FileError: a file cannot be read or written.
     """
-    inventory = load(request)
-    destination = find_destination(request, OWN.tool, options.scope)
-    found = _find_definitions(request, inventory, source)
+    inventory = load(workspace)
+    destination = find_destination(workspace, OWN.tool, options.scope)
+    found = _find_definitions(workspace, inventory, source)
     choices = choose(found.definitions, inventory.standing)
     if not source.word and not names:
         owned = _list_own_names(inventory)
         choices = tuple(choice for choice in choices if choice.name not in owned)
     candidates = list_candidates(choices, names, f"of {source.word}" if source.word else "of another tool")
     left_out = [] if names else _list_left_out(found)
-    copied = await copy_servers(request, inventory, candidates, destination, options, ask, left_out)
+    copied = await copy_servers(workspace, inventory, candidates, destination, options, ask, left_out)
     return replace(copied, unread=() if names else _list_unread(inventory, source))
 
 
@@ -82,13 +82,13 @@ def list_tools() -> tuple[str, ...]:
     return tuple(dict.fromkeys(format.tool for format in FORMATS))
 
 
-def _find_definitions(request: Workspace, inventory: Inventory, source: ImportSource) -> FoundServers:
+def _find_definitions(workspace: Workspace, inventory: Inventory, source: ImportSource) -> FoundServers:
     known = sorted(_list_known(inventory), key=lambda definition: definition.rank)
     if not source.word:
         return FoundServers(tuple(each for each in known if each.origin.tool != OWN.tool))
     if source.word in list_tools():
         return FoundServers(tuple(each for each in known if each.origin.tool == source.word))
-    return _read_file(request, known, source)
+    return _read_file(workspace, known, source)
 
 
 def _list_left_out(found: FoundServers) -> list[SkippedServer]:
@@ -122,11 +122,11 @@ def _list_own_names(inventory: Inventory) -> set[str]:
 # --- a file -------------------------------------------------------------------------------------------------
 
 
-def _read_file(request: Workspace, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
-    context = make_context(request.where, request.cwd)
+def _read_file(workspace: Workspace, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
+    context = make_context(workspace.where, workspace.cwd)
     if source.word == STDIN:
         return read_servers(_strip_fence(source.text), "", "The standard input", context, foreign=False)
-    path = os.path.abspath(os.path.join(request.cwd, os.path.expanduser(source.word)))
+    path = os.path.abspath(os.path.join(workspace.cwd, os.path.expanduser(source.word)))
     # As the scan read it: whether its servers are off, for one, may be said in another file of its tool.
     listed = tuple(each for each in known if _is_in(each.origin, path))
     if listed:
@@ -134,7 +134,7 @@ def _read_file(request: Workspace, known: Sequence[RankedDefinition], source: Im
     data = files.read(path)
     if data is None:
         raise _refuse_source(source.word)
-    foreign = is_of_project(path, request)
+    foreign = is_of_project(path, workspace)
     return read_servers(data, path, source.word, context, foreign=foreign)
 
 

@@ -56,7 +56,7 @@ class LocatedEntry(Struct, frozen=True):
 
 
 def locate_entry(
-    request: Workspace, name: str, tool: str | None, scope: WriteScope | None, verb: Literal["remove", "edit"]
+    workspace: Workspace, name: str, tool: str | None, scope: WriteScope | None, verb: Literal["remove", "edit"]
 ) -> LocatedEntry:
     """Find a server's entry in Mooring's own file, or in the file of the tool that is named.
 
@@ -64,9 +64,9 @@ def locate_entry(
         UnknownServer: no server has that name.
         ConfigError: it is not there, is in several such files, or in one that is never written.
     """
-    check_files_are_read(request)
-    choice = load(request, remember=False).find(name)
-    context = make_context(request.where, request.cwd, request.project)
+    check_files_are_read(workspace)
+    choice = load(workspace, remember=False).find(name)
+    context = make_context(workspace.where, workspace.cwd, workspace.project)
     definition = _choose(choice, context, tool, scope, verb)
     origin = definition.origin
     target = find_written_place(origin, context)
@@ -78,9 +78,9 @@ def locate_entry(
     return LocatedEntry(choice.name, definition, origin.path, target, context)
 
 
-def check_files_are_read(request: Workspace) -> None:
+def check_files_are_read(workspace: Workspace) -> None:
     """Refuse to write what would not be read again. Raises: ConfigError."""
-    if request.demo:
+    if workspace.demo:
         raise ConfigError("--demo leaves all files out, so nothing is written; try it without --demo.")
 
 

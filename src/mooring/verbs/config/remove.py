@@ -29,7 +29,7 @@ class Removal(Struct, frozen=True, rename="camel"):
     """Where the name is still defined; the first one wins now."""
 
 
-def remove(request: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None) -> Removal:
+def remove(workspace: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None) -> Removal:
     """Remove a server from Mooring's own file, or from the file of the tool that is named.
 
     Raises:
@@ -37,16 +37,16 @@ def remove(request: Workspace, name: str, tool: str | None = None, scope: WriteS
         ConfigError: it is not there, is in several such files, or in one that is never written.
         FileError: the file cannot be read or written.
     """
-    return remove_located(request, locate_entry(request, name, tool, scope, "remove"))
+    return remove_located(workspace, locate_entry(workspace, name, tool, scope, "remove"))
 
 
-def remove_located(request: Workspace, entry: LocatedEntry) -> Removal:
+def remove_located(workspace: Workspace, entry: LocatedEntry) -> Removal:
     """Remove exactly this entry, whatever else has its name by now. Raises: as `remove`."""
 
     def change(data: bytes) -> bytes:
         return remove_entry(data, entry.path, entry.find_keys(parse(data, entry.kind).data))
 
-    update_config(entry.path, change, request.where, entry.place.limit)
+    update_config(entry.path, change, workspace.where, entry.place.limit)
     origin = entry.definition.origin
     return Removal(
         name=entry.name,
@@ -54,7 +54,7 @@ def remove_located(request: Workspace, entry: LocatedEntry) -> Removal:
         scope=origin.scope,
         path=entry.path,
         leads_to=follow_link(entry.path),
-        remaining=_find_remaining(request, entry.name),
+        remaining=_find_remaining(workspace, entry.name),
     )
 
 
@@ -67,9 +67,9 @@ def describe_removal(removal: Removal, home: str) -> Iterator[str]:
         yield f"Still defined: {safe(describe_origin(source.tool, source.scope, source.path, home))}."
 
 
-def _find_remaining(request: Workspace, name: str) -> tuple[RowSource, ...]:
+def _find_remaining(workspace: Workspace, name: str) -> tuple[RowSource, ...]:
     try:
-        choice = load(request, remember=False).find(name)
+        choice = load(workspace, remember=False).find(name)
     except UnknownServer:
         return ()
     if choice.name != name:

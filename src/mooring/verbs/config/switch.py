@@ -35,7 +35,7 @@ class Switched(Struct, frozen=True, rename="camel"):
     approved: bool = True
 
 
-def switch(request: Workspace, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
+def switch(workspace: Workspace, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
     """Enable or disable a server for good. An entry of Mooring's own is changed; another tool's file stays as it is.
 
     Raises:
@@ -43,26 +43,26 @@ def switch(request: Workspace, name: str, on: bool, scope: WriteScope | None = N
         ConfigError: its definition cannot be used, or the file cannot be changed.
         FileError: a file cannot be read or written.
     """
-    check_files_are_read(request)
-    check_overlay(request.where)
-    inventory = load(request, remember=False)
+    check_files_are_read(workspace)
+    check_overlay(workspace.where)
+    inventory = load(workspace, remember=False)
     choice = inventory.find(name)
     config = choice.definition.config
     if isinstance(config, Broken):
         raise ConfigError(f"{choice.name} cannot be used: it {config.problem.message} ({config.problem.path}).")
     if config.enabled == on:
-        return _report(request, choice.name, False, "file")
+        return _report(workspace, choice.name, False, "file")
     is_ours = config.origin.tool == OWN.tool and scope in (None, config.origin.scope)
     if on:
-        forget_switch(request.where, choice.name, inventory.root)
+        forget_switch(workspace.where, choice.name, inventory.root)
     if is_ours and config.origin.path is not None:
-        _switch_in_file(request, config, config.origin.path, on)
-        return _report(request, choice.name, True, "file")
+        _switch_in_file(workspace, config, config.origin.path, on)
+        return _report(workspace, choice.name, True, "file")
     reach: WriteScope = scope or "user"
     # What was only switched off by the record is on again without it.
-    if not on or not _is_enabled(request, choice.name):
-        save_switch(request.where, choice.name, on, inventory.root, everywhere=reach == "user")
-    return _report(request, choice.name, True, reach)
+    if not on or not _is_enabled(workspace, choice.name):
+        save_switch(workspace.where, choice.name, on, inventory.root, everywhere=reach == "user")
+    return _report(workspace, choice.name, True, reach)
 
 
 def describe_switch(result: Switched, on: bool, home: str) -> str:
@@ -86,9 +86,9 @@ def advise_on_switch(result: Switched) -> str:
     return f"It comes from the project and is not approved: mooring mcp approve {quote_argument(result.name)}"
 
 
-def _switch_in_file(request: Workspace, config: ServerConfig, path: str, on: bool) -> None:
+def _switch_in_file(workspace: Workspace, config: ServerConfig, path: str, on: bool) -> None:
     change = _make_change(config, path, on)
-    update_config(path, lambda data: edit_bytes(data, change), request.where)
+    update_config(path, lambda data: edit_bytes(data, change), workspace.where)
 
 
 def _make_change(config: ServerConfig, path: str, on: bool) -> Callable[[str], str]:
@@ -105,12 +105,12 @@ def _make_change(config: ServerConfig, path: str, on: bool) -> Callable[[str], s
     return change
 
 
-def _is_enabled(request: Workspace, name: str) -> bool:
-    return load(request, remember=False).find(name).definition.config.enabled
+def _is_enabled(workspace: Workspace, name: str) -> bool:
+    return load(workspace, remember=False).find(name).definition.config.enabled
 
 
-def _report(request: Workspace, name: str, changed: bool, reach: Reach) -> Switched:
-    choice = load(request, remember=False).find(name)
+def _report(workspace: Workspace, name: str, changed: bool, reach: Reach) -> Switched:
+    choice = load(workspace, remember=False).find(name)
     config = choice.definition.config
     return Switched(
         name=choice.name,

@@ -22,42 +22,42 @@ class ListedName(Struct, frozen=True):
     approved: bool
 
 
-def list_taken_names(viewpoint: Workspace, agents: FoundAgents | None = None) -> tuple[ListedName, ...]:
+def list_taken_names(workspace: Workspace, agents: FoundAgents | None = None) -> tuple[ListedName, ...]:
     """Every name that a project's agent, command or skill took from the person's own or from Mooring's.
 
     `agents` are those that were found already.
     """
-    names = TakenNames(viewpoint)
-    agents = agents or find_agents(viewpoint)
-    found = (*names.list_agents(agents), *names.list_commands(CommandFiles(viewpoint).find()))
+    names = TakenNames(workspace)
+    agents = agents or find_agents(workspace)
+    found = (*names.list_agents(agents), *names.list_commands(CommandFiles(workspace).find()))
     return tuple(ListedName(taken, names.is_approved(taken)) for taken in found)
 
 
-def approve_taken_names(viewpoint: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
+def approve_taken_names(workspace: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
     """Record that the project's files may have these names as they are now.
 
     Raises: ConfigError if one of them is not taken; FileError if that can't be written.
     """
-    found = _find(viewpoint, names)
+    found = _find(workspace, names)
     at = utc_timestamp()
     approved = [trust.NameApproval(each.project, each.kind, each.name, each.digest, at) for each in found]
-    trust.approve_names(viewpoint.where, approved)
+    trust.approve_names(workspace.where, approved)
     return found
 
 
-def reset_taken_names(viewpoint: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
+def reset_taken_names(workspace: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
     """Withdraw approvals of these names, and return those about which there was one.
 
     Raises: as `approve_taken_names`.
     """
-    found = _find(viewpoint, names)
-    where = viewpoint.where
+    found = _find(workspace, names)
+    where = workspace.where
     return tuple(each for each in found if trust.reset_names(where, each.project, each.kind, each.name))
 
 
-def _find(viewpoint: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
+def _find(workspace: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
     """What has these names: an agent and a command may share one. Raises: ConfigError."""
-    every = [listed.taken for listed in list_taken_names(viewpoint)]
+    every = [listed.taken for listed in list_taken_names(workspace)]
     found: list[TakenName] = []
     for name in names:
         wanted = name.removeprefix("/")

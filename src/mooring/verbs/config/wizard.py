@@ -41,21 +41,21 @@ class NewServer(Struct, frozen=True):
     """What the wizard stored, so that the entry can refer to it."""
 
 
-async def ask_for_server(ask: Ask, request: Workspace, described: ServerDescription) -> NewServer | None:
+async def ask_for_server(ask: Ask, workspace: Workspace, described: ServerDescription) -> NewServer | None:
     """Ask for everything that a description leaves open; `None` if the person gave up or declined.
 
     Raises:
         ConfigError: the name that was given cannot be one, or nothing can be added.
         StoreUnavailable, FileError: a secret that they want stored cannot be.
     """
-    check_files_are_read(request)
+    check_files_are_read(workspace)
     try:
-        return await _Wizard(ask, request, described).run()
+        return await _Wizard(ask, workspace, described).run()
     except GivenUp:
         return None
 
 
-async def offer_references(ask: Ask, request: Workspace, new: NewServer) -> NewServer | None:
+async def offer_references(ask: Ask, workspace: Workspace, new: NewServer) -> NewServer | None:
     """Offer to keep the secrets of a typed entry out of the file; `None` if the person gave up.
 
     Raises:
@@ -65,23 +65,23 @@ async def offer_references(ask: Ask, request: Workspace, new: NewServer) -> NewS
     # No other tool reads what is stored here.
     if new.tool != OWN.tool:
         return new
-    preview(request, new.name, new.raw, new.scope, new.tool)
+    preview(workspace, new.name, new.raw, new.scope, new.tool)
     # The secrets of a server that has the name already must not be replaced.
-    find_destination(request, new.tool, new.scope, new.name).check_free(new.name)
+    find_destination(workspace, new.tool, new.scope, new.name).check_free(new.name)
     try:
-        referring = await ask_for_references(ask, request.where, new.name, new.tool, new.raw)
+        referring = await ask_for_references(ask, workspace.where, new.name, new.tool, new.raw)
     except GivenUp:
         return None
-    stored = await store_secrets(request.where, referring.secrets)
+    stored = await store_secrets(workspace.where, referring.secrets)
     return replace(new, raw=referring.raw, stored=stored)
 
 
 class _Wizard:
     """What is known of the server so far."""
 
-    def __init__(self, ask: Ask, request: Workspace, described: ServerDescription) -> None:
+    def __init__(self, ask: Ask, workspace: Workspace, described: ServerDescription) -> None:
         self._ask = ask
-        self._request = request
+        self._request = workspace
         self._name = described.name
         self._raw: dict[str, Any] = {}
         self._scope = described.scope

@@ -69,7 +69,7 @@ class ServerTarget(Struct, frozen=True, kw_only=True):
 class Setup(Struct, frozen=True, kw_only=True):
     """What the command line says about the servers to talk to."""
 
-    request: Workspace
+    workspace: Workspace
     adhoc: ServerConfig | None = None
     """The one server to talk to, if the person named it by its command or address."""
     env: Mapping[str, str] = {}
@@ -89,7 +89,7 @@ class Setup(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         # Short, and without env: its values may be secrets.
-        return f"<Setup of {self.adhoc_name or self.request.cwd}>"
+        return f"<Setup of {self.adhoc_name or self.workspace.cwd}>"
 
     @property
     def adhoc_name(self) -> str:
@@ -114,7 +114,7 @@ async def run_on_host(
     deadline = Deadline(setup.timeout)
     adhoc = [setup.adhoc] if setup.adhoc is not None else None
     options = HostOptions(
-        request=setup.request,
+        workspace=setup.workspace,
         servers=adhoc,
         # A call that a person types is itself the permission; a deny still refuses it, and the machine's rules may ask.
         policy=setup.permissions.mode or "allow",
@@ -156,7 +156,7 @@ async def open_for_clients(
     adhoc = [setup.adhoc] if setup.adhoc is not None else None
     known: dict[str, None] = {}
     options = HostOptions(
-        request=setup.request,
+        workspace=setup.workspace,
         servers=adhoc,
         policy=setup.permissions.mode,
         rules=setup.permissions.rules,
@@ -297,7 +297,7 @@ def _make_literals(values: Mapping[str, str]) -> dict[str, Template]:
 def _adapt(admitted: Admitted, *, setup: Setup, named: str, start_required: bool) -> Admitted:
     """The admitted servers, adapted to one command."""
     if setup.adhoc is not None:
-        admitted = _apply_project_rules(admitted, setup.request)
+        admitted = _apply_project_rules(admitted, setup.workspace)
     wanted = {name: _adapt_server(approved, setup, start_required) for name, approved in admitted.wanted.items()}
     # The variables of an ad hoc server are part of its definition already.
     if setup.env and setup.adhoc is None:
@@ -311,7 +311,7 @@ def _adapt_for_clients(admitted: Admitted, *, setup: Setup, names: Sequence[str]
     """The admitted servers that clients may use: those that were named, or all; `known` gets the names of all."""
     known |= dict.fromkeys((*admitted.wanted, *admitted.aliases, *admitted.refused))
     if setup.adhoc is not None:
-        return _apply_project_rules(admitted, setup.request)
+        return _apply_project_rules(admitted, setup.workspace)
     if not names:
         return admitted
     chosen = {name.casefold() for name in names}
@@ -324,12 +324,12 @@ def _adapt_for_clients(admitted: Admitted, *, setup: Setup, names: Sequence[str]
     return replace(admitted, wanted=wanted, aliases=aliases)
 
 
-def _apply_project_rules(admitted: Admitted, request: Workspace) -> Admitted:
+def _apply_project_rules(admitted: Admitted, workspace: Workspace) -> Admitted:
     """The same with the project's settings: its rules hold for an ad hoc server that is called inside it, too."""
-    if not request.project:
+    if not workspace.project:
         return admitted
-    root = find_project_folders(request.where, request.cwd)[-1]
-    return replace(admitted, root=root, settings=load(request.where, root))
+    root = find_project_folders(workspace.where, workspace.cwd)[-1]
+    return replace(admitted, root=root, settings=load(workspace.where, root))
 
 
 def _adapt_server(approved: Approved, setup: Setup, start_required: bool) -> Approved:
