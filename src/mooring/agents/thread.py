@@ -8,6 +8,7 @@ from mooring.agents.journal import Journal, NoJournal
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import CallStreak
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.call import (
     CallChanged,
     CallDone,
@@ -18,7 +19,7 @@ from mooring.core.conversation.call import (
 )
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import Todo, TurnTools
+from mooring.core.conversation.turn import Todo
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import TurnLimits
@@ -31,7 +32,7 @@ NO_OUTPUT = Text("(no output)")
 class AgentThread:
     """The state of one conversation with a model. `run_turn` takes it one turn further."""
 
-    tools: TurnTools
+    tools: Conversation
     """Set once: a registry needs `tell` of this before it exists."""
 
     def __init__(

@@ -1,8 +1,9 @@
 """Drives a login: does what each of its steps asks for, and hands the answer back."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mooring.auth.callback import Callback
 from mooring.auth.fetch import Fetcher
@@ -22,43 +23,45 @@ LOGIN_SECONDS = 300.0
 """How long a person may take."""
 
 
-class Clients(Protocol):
-    """Knows the clients that were registered in earlier logins."""
-
-    async def find_client(self, issuer: str) -> OAuthClient | None: ...
+ClientFinder: TypeAlias = Callable[[str], Awaitable[OAuthClient | None]]
+"""Finds the client that an earlier login registered at an issuer."""
+Drive: TypeAlias = Callable[[LoginStep], Awaitable[Any]]
+"""Does one step of a login."""
 
 
 async def drive_unattended(flow: Flow[R], fetcher: Fetcher) -> R:
     """Drive a flow that needs no person. Raises: LoginFailed, also if it turns out to need one."""
-    return await _drive(flow, _Unattended(fetcher))
+    return await _drive(flow, _Unattended(fetcher).do)
 
 
 async def drive_login(
-    flow: Flow[R], plan: LoginPlan, fetcher: Fetcher, clients: Clients, ask: Ask, notes: list[str], seconds: float
+    flow: Flow[R],
+    plan: LoginPlan,
+    fetcher: Fetcher,
+    find_client: ClientFinder,
+    ask: Ask,
+    notes: list[str],
+    seconds: float,
 ) -> R:
     """Drive a login that a person takes part in, within so many seconds.
 
     Raises: LoginFailed; LoginTimedOut; Denied if the person says no.
     """
     async with AsyncExitStack() as stack:
-        driver = _Attended(plan, fetcher, clients, ask, notes, stack)
+        driver = _Attended(plan, fetcher, find_client, ask, notes, stack)
         try:
             async with asyncio.timeout(seconds):
-                return await _drive(flow, driver)
+                return await _drive(flow, driver.do)
         except TimeoutError:
             raise LoginTimedOut from None
 
 
-class _Driver(Protocol):
-    async def do(self, step: LoginStep) -> Any: ...
-
-
-async def _drive(flow: Flow[R], driver: _Driver) -> R:
+async def _drive(flow: Flow[R], drive: Drive) -> R:
     answer: Any = None
     try:
         while True:
             step = flow.send(answer)
-            answer = await driver.do(step)
+            answer = await drive(step)
     except StopIteration as end:
         result: R = end.value
         return result
@@ -90,14 +93,14 @@ class _Attended(_Unattended):
         self,
         plan: LoginPlan,
         fetcher: Fetcher,
-        clients: Clients,
+        find_client: ClientFinder,
         ask: Ask,
         notes: list[str],
         stack: AsyncExitStack,
     ) -> None:
         super().__init__(fetcher)
         self._plan = plan
-        self._clients = clients
+        self._find_client = find_client
         self._ask = ask
         self._notes = notes
         self._stack = stack
@@ -107,7 +110,7 @@ class _Attended(_Unattended):
     async def do(self, step: LoginStep) -> Any:
         match step:
             case FindClient(issuer):
-                return await self._clients.find_client(issuer)
+                return await self._find_client(issuer)
             case Listen(preferred):
                 return await self._listen(preferred)
             case Browse(url, authorization):

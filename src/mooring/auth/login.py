@@ -57,7 +57,7 @@ async def log_in_at(
     if plan.may_sign:
         await asyncio.to_thread(load_signing)
     async with Fetcher(target.url, network, target.network) as fetcher:
-        token = await drive_login(log_in(plan), plan, fetcher, logins, ask, notes, seconds)
+        token = await drive_login(log_in(plan), plan, fetcher, logins.find_client, ask, notes, seconds)
     await logins.keep(target.url, target.options.client_id, token)
     refreshes = bool(token.refresh) or target.is_unattended
     return LoginResult(target.server, token.issuer, token.scopes, token.expires_at, refreshes, tuple(notes))

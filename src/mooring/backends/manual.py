@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers
+from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.call import ToolDefinition
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput, TurnTools
+from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput
 
 MAX_CHOICES = 8
 """How many tools a person chooses from at once."""
@@ -32,7 +33,7 @@ class ManualBackend:
 
     name = "manual"
 
-    def __init__(self, person: Person, tools: TurnTools, reporter: TurnReporter, servers: HostServers) -> None:
+    def __init__(self, person: Person, tools: Conversation, reporter: TurnReporter, servers: HostServers) -> None:
         """`reporter` has to be told what the tools do: their calls are part of the turn."""
         self.status = servers.status
         self.switch = servers.switch
@@ -73,7 +74,7 @@ class ManualBackend:
 
 
 async def choose_tool(
-    person: Person, tools: TurnTools, found: Sequence[ToolDefinition], say: Callable[[str], None], request: str = ""
+    person: Person, tools: Conversation, found: Sequence[ToolDefinition], say: Callable[[str], None], request: str = ""
 ) -> ToolDefinition | None:
     """The tool that a person picks among those that were found, or by other words; `None` if they pick none."""
     while found:

@@ -7,7 +7,7 @@ host.
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, Protocol, assert_never
+from typing import TypeAlias, assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from mooring.core.definitions.problem import Problem
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
+from mooring.permissions.audit import AuditLog
 from mooring.permissions.policy import Policy
 from mooring.permissions.rule import spell_rule
 from mooring.permissions.rules import RuleLocation
@@ -35,22 +36,14 @@ _SAID_NO = Verdict("ask", "you said no")
 _NO_ANSWER = Verdict("ask", "you were asked and did not answer")
 
 
-class RefusalLog(Protocol):
-    """Where the gate records what it refused; `audit.AuditLog` is one."""
-
-    def add(self, call: ProposedCall, verdict: Verdict, outcome: Literal["denied"], seconds: float) -> None: ...
-
-
-class SaveAnswer(Protocol):
-    """Saves an answer beyond the session."""
-
-    def __call__(self, server: ServerName, tool: str, location: RuleLocation, pattern: str = "") -> None: ...
+SaveAnswer: TypeAlias = Callable[[ServerName, str, RuleLocation, str], None]
+"""Saves an answer beyond the session: the server, the tool, where, and the pattern that it is limited to."""
 
 
 def answer_saver(where: Paths, project: str | None) -> SaveAnswer:
     """Saves answers in the person's own files."""
 
-    def save(server: ServerName, tool: str, location: RuleLocation, pattern: str = "") -> None:
+    def save(server: ServerName, tool: str, location: RuleLocation, pattern: str) -> None:
         rules.save_allow(where, project, server, tool, location, pattern)
 
     return save
@@ -65,7 +58,7 @@ class Gate:
         ask: Ask | None = None,
         *,
         save_answer: SaveAnswer | None = None,
-        audit: RefusalLog | None = None,
+        audit: AuditLog | None = None,
         on_problem: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
         """Without `ask` nothing is asked, and what would be is denied. Without `save_answer` no answer outlives the

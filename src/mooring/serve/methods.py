@@ -1,7 +1,7 @@
 """The methods of the protocol that both eras share, answered by what stands behind the client."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -25,10 +25,8 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
 """The same whatever servers there are: one that comes later may have what no other has."""
 
 
-class Method(Protocol):
-    """Answers one method."""
-
-    def __call__(self, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Awaitable[Any]: ...
+Method: TypeAlias = Callable[[Upstream, Params, RequestTerms, Report], Awaitable[Any]]
+"""Answers one method."""
 
 
 async def _call_tool(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:

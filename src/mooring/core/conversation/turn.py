@@ -10,10 +10,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, json, to_builtins
 from msgspec.structs import replace
 
-from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Outcome, Part
 from mooring.core.conversation.question import Question
-from mooring.core.conversation.verdict import Verdict
 from mooring.core.definitions.approved import TakenName
 
 # --- what a turn tells ------------------------------------------------------------------------------------------------
@@ -268,31 +266,6 @@ class TurnInput(Struct, frozen=True):
 
     text: str
     attachments: tuple[Part, ...] = ()
-
-
-class TurnTools(Protocol):
-    """The tools of one conversation. A registry is one; every call is checked and logged."""
-
-    @property
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        """What a model is shown now; a search adds to it."""
-
-    def find(self, name: str) -> ToolDefinition | None:
-        """The tool that a name, or `server.tool`, means."""
-
-    def search(self, words: str, limit: int = 5) -> tuple[ToolDefinition, ...]:
-        """The tools that fit a request, best first."""
-
-    def show(self, name: str) -> ToolDefinition:
-        """Have a tool among the definitions from now on: what a model was never shown, it can't call."""
-
-    def may(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Verdict:
-        """What would become of a call now; nobody is asked. Raises: MooringError if it would fail."""
-
-    async def call(
-        self, name: str, arguments: Mapping[str, Any] | str | None = None, *, id: str | None = None
-    ) -> Outcome:
-        """Call a tool. A failure is an outcome; cancelling this cancels the call."""
 
 
 ServerStatusWord: TypeAlias = Literal["connected", "pending", "failed", "disabled", "needs-auth", "unknown"]

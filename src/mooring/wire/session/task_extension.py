@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
@@ -26,10 +26,8 @@ AddMeta: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Adds what every request must carry to its parameters."""
 
 
-class GatherInput(Protocol):
-    """Answers what a server asks of this side, by a time of the event loop's clock."""
-
-    def __call__(self, requests: Any, method: str, until: float) -> Awaitable[dict[str, Any]]: ...
+GatherInput: TypeAlias = Callable[[Any, str, float], Awaitable[dict[str, Any]]]
+"""Answers what a server asks of this side, for a method, by a time of the event loop's clock."""
 
 
 class _InputRequest(Struct):
