@@ -313,7 +313,7 @@ async def test_what_continues_in_the_background_is_told_to_the_model_when_it_end
         (finished,) = pick(events, ToolFinished)
         assert finished.outcome.continues == "c1"
         for _ in range(100):
-            if agent.registry.outcome("c1") is not None:
+            if agent.conversation.outcome("c1") is not None:
                 break
             await asyncio.sleep(0.05)
         await agent.run("And?")

@@ -26,7 +26,7 @@ class QuietFace:
         self.asked: list[Question] = []
         self.form_is_open = asyncio.Event()
         self.may_answer = asyncio.Event()
-        self.conversation = ChatSession(home.request(), CommandPermissions(), self, tokens=10_000, lines=1_000)
+        self.session = ChatSession(home.request(), CommandPermissions(), self, tokens=10_000, lines=1_000)
 
     width = 200
 
@@ -77,8 +77,8 @@ class QuietFace:
 
 async def test_a_second_conversation_on_the_same_host_sees_what_is_added_and_removed(home: Home) -> None:
     face = QuietFace(home)
-    async with face.conversation.open(), face.conversation.host.conversation(follow=True, budget=None) as second:
-        face.conversation.start()
+    async with face.session.open(), face.session.host.conversation(follow=True, budget=None) as second:
+        face.session.start()
         await commands.run(face, f"/mcp add demo {shlex.join([DEMO['command'], *DEMO['args']])}")
         assert "Added demo to ~/.config/mooring/mcp.json." in face.told
         pairs = [*second.pairs.values()]
@@ -95,11 +95,11 @@ async def test_a_second_conversation_on_the_same_host_sees_what_is_added_and_rem
 async def test_a_call_that_runs_is_not_disturbed_by_what_happens_to_other_servers(home: Home) -> None:
     home.configure(held={**DEMO, "env": {"WHICH": "held"}}, demo={**DEMO, "disabled": True})
     face = QuietFace(home)
-    async with face.conversation.open():
-        await face.conversation.wait_for_servers()
-        face.conversation.start()
+    async with face.session.open():
+        await face.session.wait_for_servers()
+        face.session.start()
         # The call waits for an answer that is given only after everything else has happened.
-        call = asyncio.create_task(face.conversation.host.call("held.ask", {"question": "Which?"}))
+        call = asyncio.create_task(face.session.host.call("held.ask", {"question": "Which?"}))
         await face.form_is_open.wait()
         words = shlex.join([DEMO["command"], *DEMO["args"]])
         for line in (

@@ -9,12 +9,12 @@ async def show_agents(chat: CommandFace, _: str) -> None:
     """Say which agents there are, the one that answers marked."""
     from mooring.verbs.agent.agents import describe_agent_source, list_agent_notes  # few chats ask for them
 
-    conversation = chat.conversation
-    listing = await conversation.list_agents()
-    home = conversation.workspace.where.home
+    session = chat.session
+    listing = await session.list_agents()
+    home = session.workspace.where.home
     rows = []
     for agent in listing.agents:
-        mark = "*" if agent.name == conversation.responder.agent_name else ""
+        mark = "*" if agent.name == session.responder.agent_name else ""
         origin = describe_agent_source(agent.source, home)
         rows.append((f"{mark}{safe(agent.name)}", origin, shorten_description(agent.description)))
     say_rows(chat, rows, "There are no agents.")

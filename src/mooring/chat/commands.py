@@ -51,7 +51,7 @@ async def run(chat: CommandFace, line: str) -> None:
         await use_file_command(chat, used)
     elif (skill := await find_server_skill(chat, line)) is not None:
         await use_server_skill(chat, skill, line)
-    elif (prompt := find_slash_prompt(chat.conversation.status, word)) is not None:
+    elif (prompt := find_slash_prompt(chat.session.status, word)) is not None:
         await use_prompt(chat, prompt, split_words(rest))
     else:
         _refuse_unknown(chat, word)
@@ -59,7 +59,7 @@ async def run(chat: CommandFace, line: str) -> None:
 
 def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
     if not looks_like_prompt(word):
-        known = [*COMMANDS, *chat.conversation.commands.by_name]
+        known = [*COMMANDS, *chat.session.commands.by_name]
         near = [name for name in known if word and name.startswith(word)] or nearest(word, known, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
@@ -68,16 +68,16 @@ def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
     raise ConfigError(f"There is no prompt /{word}. /prompts lists them.")
 
 
-def list_completions(conversation: ChatSession) -> list[str]:
+def list_completions(session: ChatSession) -> list[str]:
     """Everything that Tab can complete a line to."""
-    tools = [".".join(pair) for pair in conversation.registry.pairs.values()]
+    tools = [".".join(pair) for pair in session.conversation.pairs.values()]
     found = [f"/{name}" for name in COMMANDS]
-    for server in conversation.status:
+    for server in session.status:
         found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
-    found += verbs.list_completions(conversation.status)
-    found += list_file_completions(conversation)
-    found += list_skill_completions(conversation)
-    found += list_prompt_completions(conversation)
+    found += verbs.list_completions(session.status)
+    found += list_file_completions(session)
+    found += list_skill_completions(session)
+    found += list_prompt_completions(session)
     found += [f"/call {tool}" for tool in tools]
     return found + tools
 
@@ -86,7 +86,7 @@ def list_completions(conversation: ChatSession) -> list[str]:
 
 
 async def _tools(chat: CommandFace, words: str) -> None:
-    registry = chat.conversation.registry
+    registry = chat.session.conversation
     pairs = registry.pairs
     names: Iterable[str] = pairs
     nothing = "No tools are known yet. /mcp shows the servers."
@@ -94,11 +94,11 @@ async def _tools(chat: CommandFace, words: str) -> None:
         names = [tool.name for tool in registry.search(words, MOST_FOUND)]
         nothing = f"No tool matches {safe(words)}."
     # The registry works on a snapshot of the host's tools: one of them may be gone by now.
-    entries = {entry.name: entry for entry in chat.conversation.host.tools}
+    entries = {entry.name: entry for entry in chat.session.host.tools}
     known = [name for name in names if name in entries]
     rows = [(safe(".".join(pairs[name])), shorten_description(entries[name].description)) for name in known]
     if not rows:
-        nothing += _name_connecting(chat.conversation.status)
+        nothing += _name_connecting(chat.session.status)
     say_rows(chat, rows, nothing)
 
 
@@ -113,16 +113,16 @@ def _name_connecting(status: Mapping[str, Status]) -> str:
 
 async def _call(chat: CommandFace, rest: str) -> None:
     name, _, written = rest.partition(" ")
-    tool = await (chat.conversation.find_tool(name) if name else _choose_tool(chat))
+    tool = await (chat.session.find_tool(name) if name else _choose_tool(chat))
     if tool is None:
         return
     arguments = await _read_arguments(chat, tool, written.strip(), ask=not name)
     if arguments is not None:
-        await chat.conversation.registry.call(tool.name, arguments)
+        await chat.session.conversation.call(tool.name, arguments)
 
 
 async def _choose_tool(chat: CommandFace) -> ToolDefinition | None:
-    registry = chat.conversation.registry
+    registry = chat.session.conversation
     names = list(registry.pairs)
     if not names:
         raise ConfigError("No tools are known yet. /mcp shows the servers.")
@@ -158,7 +158,7 @@ def _parse_written(tool: ToolDefinition, written: str) -> dict[str, Any]:
 async def _resources(chat: CommandFace, name: str) -> None:
     server = find_server(chat, name) if name else None
     rows = []
-    for found in await chat.conversation.host.resources(server):
+    for found in await chat.session.host.resources(server):
         resource = found.item
         if isinstance(resource, Resource):
             rows.append((safe(found.server), safe(resource.uri), safe(resource.title or resource.name)))
@@ -171,15 +171,15 @@ async def _read(chat: CommandFace, rest: str) -> None:
     if len(words) != 2:
         raise ConfigError("Usage: /read SERVER URI. /resources lists them.")
     name, uri = words
-    chat.show_outcome(await chat.conversation.read_resource(find_server(chat, name), uri))
+    chat.show_outcome(await chat.session.read_resource(find_server(chat, name), uri))
 
 
 # --- the chat itself -----------------------------------------------------------------------------------------------
 
 
 async def _permissions(chat: CommandFace, _: str) -> None:
-    conversation = chat.conversation
-    chat.say(*describe_rules(conversation.host.call_policy(conversation.registry), conversation.workspace.where))
+    session = chat.session
+    chat.say(*describe_rules(session.host.call_policy(session.conversation), session.workspace.where))
 
 
 _NARROWEST_HELP = 70

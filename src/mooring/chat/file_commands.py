@@ -13,23 +13,23 @@ from mooring.verbs.use.deadline import Deadline
 
 async def find_file_command(chat: CommandFace, line: str) -> UsedCommand | None:
     """The command of a file that a line begins with."""
-    return await find_used_command(chat.conversation.words.commands, line)
+    return await find_used_command(chat.session.words.commands, line)
 
 
 async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
     """Fill in a command and send it. Raises: ConfigError if no model answers; as `make_command_turn`."""
-    conversation, agent = chat.conversation, chat.conversation.responder.agent
+    session, agent = chat.session, chat.session.responder.agent
     if agent is None:
         raise refuse_without_model(used.name)
     from mooring.verbs.agent.written_command import find_taken_name, make_command_turn  # few chats use a command
 
-    home = conversation.workspace.where.home
+    home = session.workspace.where.home
     # Said before anything runs: it is sent in the person's name, and a repository may have written it.
     chat.say(safe(f"/{used.name}: {used.command.scope}, {short_path(used.command.path, home)}"))
-    taken = await find_taken_name(conversation.workspace, used)
+    taken = await find_taken_name(session.workspace, used)
     if taken is not None:
         chat.warn(describe_taken_name(taken))
-    turn = await make_command_turn(conversation.host, agent.registry, used, agent.takes, Deadline(None))
+    turn = await make_command_turn(session.host, agent.conversation, used, agent.takes, Deadline(None))
     for problem in turn.problems:
         chat.warn(problem_line(problem, home))
     await chat.send(turn.said)
@@ -37,8 +37,8 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
 
 async def say_file_commands(chat: CommandFace) -> None:
     """List them, and the files that are none."""
-    found = await chat.conversation.find_commands()
-    home = chat.conversation.workspace.where.home
+    found = await chat.session.find_commands()
+    home = chat.session.workspace.where.home
     say_texts_for_model(chat, "files", list(found.commands), _describe_command)
     for problem in found.problems:
         chat.warn(problem_line(problem, home))
@@ -51,6 +51,6 @@ def _describe_command(named: tuple[str, WrittenCommand]) -> tuple[str, str]:
     return safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"
 
 
-def list_file_completions(conversation: ChatSession) -> Iterator[str]:
+def list_file_completions(session: ChatSession) -> Iterator[str]:
     """The lines with a command of a file that Tab can complete to."""
-    return (f"/{name}" for name, _ in conversation.commands.commands)
+    return (f"/{name}" for name, _ in session.commands.commands)

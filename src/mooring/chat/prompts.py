@@ -37,7 +37,7 @@ async def show_prompts(chat: CommandFace, name: str) -> None:
     """List the prompts of a server, or of all. Raises: as `Host.prompts`; ConfigError."""
     server = find_server(chat, name) if name else None
     rows = []
-    for owner, prompt in await chat.conversation.list_prompts(server):
+    for owner, prompt in await chat.session.list_prompts(server):
         arguments = ", ".join(_spell_argument(argument) for argument in prompt.arguments or ())
         summary = shorten_description(prompt.description or prompt.title or "")
         rows.append((safe(f"{owner}.{prompt.name}({arguments})"), summary))
@@ -61,13 +61,13 @@ async def use_prompt(chat: CommandFace, typed: PromptName, words: Sequence[str])
 
     Raises: ConfigError if there is no such prompt, or its arguments don't fit; as `Host.prompt`.
     """
-    conversation, server = chat.conversation, typed.server
-    prompt = await _find_prompt(conversation, typed)
+    session, server = chat.session, typed.server
+    prompt = await _find_prompt(session, typed)
     arguments = await _read_arguments(chat, server, prompt, words)
-    filled = await conversation.host.prompt(server, prompt.name, arguments)
+    filled = await session.host.prompt(server, prompt.name, arguments)
     # Shown before it is sent: it is said in the person's name, and they have not read it yet.
-    chat.show_outcome(await conversation.describe_prompt(server, prompt.name, filled))
-    said = await conversation.make_prompt_turn(server, prompt.name, filled)
+    chat.show_outcome(await session.describe_prompt(server, prompt.name, filled))
+    said = await session.make_prompt_turn(server, prompt.name, filled)
     if said is not None:
         await chat.send(said)
 
@@ -89,9 +89,9 @@ def looks_like_prompt(word: str) -> bool:
     return bool(server and dot and name) and "/" not in word
 
 
-def list_prompt_completions(conversation: ChatSession) -> Iterator[str]:
+def list_prompt_completions(session: ChatSession) -> Iterator[str]:
     """The lines with a prompt that Tab can complete to."""
-    for server, prompt in conversation.list_known_prompts():
+    for server, prompt in session.list_known_prompts():
         heads = (
             f"/prompt {server}.{prompt.name}",
             f"/{server}.{prompt.name}",
@@ -119,7 +119,7 @@ def _spell_argument(argument: Argument) -> str:
 def _split_prompt_name(chat: CommandFace, words: Sequence[str]) -> tuple[PromptName, Sequence[str]]:
     """The prompt, and the words left of `SERVER.PROMPT …` or `SERVER PROMPT …`. Raises: ConfigError."""
     first, *others = words
-    servers = chat.conversation.status
+    servers = chat.session.status
     is_server = first.casefold() in map(str.casefold, servers)
     if is_server and others:
         return PromptName(find_server(chat, first), others[0]), others[1:]
@@ -132,8 +132,8 @@ def _split_prompt_name(chat: CommandFace, words: Sequence[str]) -> tuple[PromptN
     return PromptName(find_server(chat, server), name), others
 
 
-async def _find_prompt(conversation: ChatSession, typed: PromptName) -> Prompt:
-    known = [prompt for _, prompt in await conversation.list_prompts(typed.server)]
+async def _find_prompt(session: ChatSession, typed: PromptName) -> Prompt:
+    known = [prompt for _, prompt in await session.list_prompts(typed.server)]
     if typed.is_folded:
         folded = [prompt for prompt in known if _fold(prompt.name) == typed.name]
         if len(folded) == 1:

@@ -18,24 +18,24 @@ async def find_server_skill(chat: CommandFace, line: str) -> "UsedSkill | None":
         return None
     from mooring.verbs.agent.server_skill import find_used_skill  # few chats use one
 
-    return await find_used_skill(chat.conversation.registry, line)
+    return await find_used_skill(chat.session.conversation, line)
 
 
 async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> None:
     """Read a skill and send it. Raises: ConfigError if no model answers; as `add_skill`."""
     name = used.offered.name
-    if chat.conversation.responder.agent is None:
+    if chat.session.responder.agent is None:
         raise refuse_without_model(name)
     from mooring.verbs.agent.server_skill import add_skill
 
     chat.say(safe(f"/{name}: a skill of the server {used.offered.server}"))
-    said = await chat.conversation.expand(line)
-    await chat.send(await add_skill(chat.conversation.registry, used, said))
+    said = await chat.session.expand(line)
+    await chat.send(await add_skill(chat.session.conversation, used, said))
 
 
 async def say_server_skills(chat: CommandFace) -> None:
     """List them, and what kept others from being listed."""
-    found = await chat.conversation.registry.skills.list()
+    found = await chat.session.conversation.skills.list()
     say_texts_for_model(chat, "servers", list(found.by_name.values()), _describe_skill)
     for problem in found.problems:
         chat.warn(problem_line(problem))
@@ -46,8 +46,8 @@ def _describe_skill(offered: OfferedSkill) -> tuple[str, str]:
     return safe(f"  /{offered.name}"), f"{description} (skill of {safe(offered.server)})"
 
 
-def list_skill_completions(conversation: ChatSession) -> Iterator[str]:
+def list_skill_completions(session: ChatSession) -> Iterator[str]:
     """The lines with a server's skill that Tab can complete to."""
-    names = (f"/{name}" for name in conversation.registry.skills.known.by_name)
+    names = (f"/{name}" for name in session.conversation.skills.known.by_name)
     # Tab writes them to the terminal as they are.
     return filter(str.isprintable, names)

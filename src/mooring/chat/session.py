@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from mooring.agents.commands.find import FoundCommands
 from mooring.chat.face import Face
 from mooring.chat.news import ServerNews
-from mooring.chat.responder import ChatOptions, Responder, ResponderSetup, open_responder
 from mooring.chat.switches import ServerSwitches, explain_refusal
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Outcome
@@ -42,6 +41,14 @@ from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
 from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
+from mooring.verbs.agent.responder import (
+    ConversationOptions,
+    PersonSetup,
+    Responder,
+    ResponderSetup,
+    choose_responder,
+    open_responder,
+)
 from mooring.verbs.agent.servers import OPENING_SECONDS
 from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.agent.words import AgentWords
@@ -84,7 +91,7 @@ class ChatSession:
         permissions: CommandPermissions,
         face: Face,
         guard: Guard | None = None,
-        options: ChatOptions | None = None,
+        options: ConversationOptions | None = None,
         *,
         tokens: int,
         lines: int,
@@ -96,7 +103,7 @@ class ChatSession:
         self.permissions = permissions
         self._face = face
         self._guard = guard
-        self._options = options or ChatOptions()
+        self._options = options or ConversationOptions()
         self.words = AgentWords(workspace, lambda problem: face.notice(problem_line(problem, workspace.where.home)))
         self.commands = FoundCommands()
         """The commands that files define, as of the last look."""
@@ -121,7 +128,10 @@ class ChatSession:
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
             self.starts = follow_first_starts(self.host, self._face.show_waiting)
-            async with open_responder(self._make_setup(permissions.mode), self._options) as self.responder:
+            chosen = await choose_responder(self.host, self._options, has_person=True)
+            for lack in () if chosen.defined is None else chosen.defined.describe_missing(self.host):
+                self._face.notice(lack)
+            async with open_responder(self._make_setup(permissions.mode), chosen) as self.responder:
                 listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
@@ -167,21 +177,24 @@ class ChatSession:
             return None  # nothing was said, or it could not be written; then that was said
 
     def _make_setup(self, mode: Mode | None) -> ResponderSetup:
+        face = self._face
         return ResponderSetup(
             host=self.host,
-            face=self._face,
+            ask=face.ask,
             words=self.words,
+            starts=self.starts,
+            on_problem=lambda problem: face.notice(safe(f"{problem.message}; {problem.hint}")),
             mode=mode,
             switch=self.switch,
-            starts=self.starts,
-            tokens=self.tokens,
-            lines=self.lines,
+            person=PersonSetup(person=face, tell=face.show_call_event, tokens=self.tokens, lines=self.lines),
         )
 
     @property
-    def registry(self) -> "Conversation":
+    def conversation(self) -> "Conversation":
         """The tools of this conversation."""
-        return self.responder.registry
+        conversation = self.responder.conversation
+        assert conversation is not None  # a chat has a person
+        return conversation
 
     async def resume_turn(self) -> None:
         """Go on with the turn that a session was cut off in, if it was. Raises: as `turn`."""
@@ -213,7 +226,7 @@ class ChatSession:
             return TurnInput(request)
         from mooring.verbs.agent.mentions import expand_mentions  # few requests name anything
 
-        return await expand_mentions(self.host, request, takes, Deadline(None), self.registry)
+        return await expand_mentions(self.host, request, takes, Deadline(None), self.conversation)
 
     async def begin_servers(self) -> None:
         """Start the servers that are new, and give them a moment; those that come later are announced when they do."""
@@ -221,7 +234,7 @@ class ChatSession:
             return  # the program starts them, and each would run twice
         self.starts.begin()
         await self.starts.give_a_moment(OPENING_SECONDS)
-        await self.registry.skills.list()  # so that Tab knows them
+        await self.conversation.skills.list()  # so that Tab knows them
 
     async def wait_for_servers(self) -> None:
         """Wait for servers whose tools were never seen, before a turn; each of them once."""
@@ -238,14 +251,14 @@ class ChatSession:
 
     def start(self) -> None:
         """Use the servers that are there by now, and announce what changes from now on."""
-        self.registry.learn()
+        self.conversation.learn()
         self.news.start()
 
     # --- tools and resources --------------------------------------------------------------------------------------
 
     async def find_tool(self, name: str) -> ToolDefinition:
         """The tool of that name; a server that has not listed its tools yet is asked. Raises: as `Host.find`."""
-        found = self.registry.find(name)
+        found = self.conversation.find(name)
         if found is not None:
             return found
         # The server goes by another name too, or it is still connecting.
@@ -255,7 +268,7 @@ class ChatSession:
             self.host.record_held(error)  # whoever looks for a tool here is about to call it
             raise
         self.news.record_tools()
-        found = self.registry.find(entry.name)
+        found = self.conversation.find(entry.name)
         if found is None:
             raise UnknownTool("This chat", name)
         return found

@@ -10,7 +10,7 @@ from mooring.errors import ConfigError
 from mooring.verbs.agent.session_start import SessionStart
 
 if TYPE_CHECKING:
-    from mooring.chat.responder import ChatOptions
+    from mooring.verbs.agent.responder import ConversationOptions
 
 FORMATS = ("text", "json", "stream-json")
 
@@ -38,37 +38,20 @@ def run(
         raise HintedUsageError("--continue and --resume each name a conversation;", "use one of them.")
     session = SessionStart(resume, newest)
     limits = TurnLimits(max_turns, max_cost, token_budget)
-    if prompt is not None:
-        return _run_headless(options, permissions, backend, prompt, model, agent, output, limits, session)
-    if output is not None:
+    if prompt is None and output is not None:
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
-    if not is_on_terminal():
+    if prompt is None and not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
-    from mooring.chat.responder import ChatOptions  # without a terminal, the error comes without it
+    from mooring.verbs.agent.responder import ConversationOptions  # without a terminal, the error comes without it
 
-    chosen = ChatOptions(backend=backend, model=model, agent=agent, limits=limits, session=session)
-    _open(options, permissions, chosen)
-    return OK
+    chosen = ConversationOptions(backend=backend, model=model, agent=agent, limits=limits, session=session)
+    if prompt is None:
+        _open(options, permissions, chosen)
+        return OK
+    from mooring.cli.headless import run_prompt  # a chat with a person needs none of it
 
-
-def _run_headless(
-    options: Globals,
-    permissions: CommandPermissions,
-    backend: Any,
-    prompt: str,
-    model: str | None,
-    agent: str | None,
-    output: str | None,
-    limits: TurnLimits,
-    session: SessionStart,
-) -> int:
-    # Loaded here: a chat with a person needs none of it.
-    from mooring.cli.headless import run
-    from mooring.verbs.agent.headless import HeadlessRequest
-
-    request = HeadlessRequest(backend=backend, prompt=prompt, model=model, agent=agent, limits=limits, session=session)
-    chosen: Any = output or ("json" if options.json else "text")
-    return run(options, permissions, request, chosen)
+    form: Any = output or ("json" if options.json else "text")
+    return run_prompt(options, permissions, chosen, prompt, form)
 
 
 def show_chat(options: Globals) -> None:
@@ -76,7 +59,7 @@ def show_chat(options: Globals) -> None:
     _open(options, CommandPermissions())
 
 
-def _open(options: Globals, permissions: CommandPermissions, chat_options: "ChatOptions | None" = None) -> None:
+def _open(options: Globals, permissions: CommandPermissions, chat_options: "ConversationOptions | None" = None) -> None:
     from mooring.chat.plain.chat import Chat  # loaded here: without a terminal, the error comes without it
 
     Chat(options.workspace(), permissions, make_guard(options), chat_options).run()

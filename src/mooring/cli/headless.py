@@ -33,12 +33,13 @@ from mooring.errors import ConfigError
 from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
 from mooring.verbs.agent.headless import (
     HeadlessAnswer,
-    HeadlessRequest,
     MissingServers,
     OutputFormat,
+    Prompt,
     make_interrupted_answer,
     run_headless,
 )
+from mooring.verbs.agent.responder import ConversationOptions
 from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import Setup, open_for_clients
@@ -48,24 +49,35 @@ PATIENCE = 3.0
 """Seconds to wait for the first byte on stdin: some programs leave it open and never write anything."""
 
 
-def run(options: Globals, permissions: CommandPermissions, request: HeadlessRequest, output: OutputFormat) -> int:
+def run_prompt(
+    options: Globals,
+    permissions: CommandPermissions,
+    chosen: ConversationOptions,
+    typed: str,
+    output: OutputFormat,
+) -> int:
     """Have one turn taken and print what became of it; the exit code."""
-    request = _add_context(request)
+    prompt = _add_context(typed)
     setup = make_configured_setup(options, None)
     # One connection for all of it: a conversation that goes on is looked up before it is opened.
     with hold_record(setup.workspace.where):
-        return _run(options, permissions, request, setup, output)
+        return _run(options, permissions, chosen, prompt, setup, output)
 
 
 def _run(
-    options: Globals, permissions: CommandPermissions, request: HeadlessRequest, setup: Setup, output: OutputFormat
+    options: Globals,
+    permissions: CommandPermissions,
+    chosen: ConversationOptions,
+    prompt: Prompt,
+    setup: Setup,
+    output: OutputFormat,
 ) -> int:
-    continued = find_continued(request.backend, request.session, setup.workspace)
+    continued = find_continued(chosen.backend, chosen.session, setup.workspace)
     if continued is not None:
-        request = replace(request, session=SessionStart(continued.id))
+        chosen = replace(chosen, session=SessionStart(continued.id))
     # What would be asked is denied, even in a terminal: a script must do the same wherever it runs.
     setup = replace(setup, permissions=restore_mode(continued, permissions), ask=None)
-    handover = describe_handover(continued, request.backend)
+    handover = describe_handover(continued, chosen.backend)
     if handover and not options.quiet:
         say(safe(handover), err=True)
     ends: list[TurnDone] = []
@@ -91,7 +103,7 @@ def _run(
 
         try:
             answer = run_until_interrupted(
-                _run_turn(options, setup, request, listen_for_end, warn_of_mode, show_answer, ticker)
+                _run_turn(options, setup, chosen, prompt, listen_for_end, warn_of_mode, show_answer, ticker)
             )
         except KeyboardInterrupt:
             # Whoever reads JSON waits for one object, however the turn ends.
@@ -104,7 +116,8 @@ def _run(
 async def _run_turn(
     options: Globals,
     setup: Setup,
-    request: HeadlessRequest,
+    chosen: ConversationOptions,
+    prompt: Prompt,
     listener: Callable[[TurnEvent], None],
     warn_of_mode: Callable[[Mode], None],
     show_answer: Callable[[HeadlessAnswer], None],
@@ -125,7 +138,7 @@ async def _run_turn(
     async with open_for_clients(setup, ()) as host:
         warn_of_mode(host.call_policy().mode)
         return await run_headless(
-            host, Deadline(setup.timeout), request, listener, setup.tell, warn_of, show_waiting, show_answer
+            host, Deadline(setup.timeout), chosen, prompt, listener, setup.tell, warn_of, show_waiting, show_answer
         )
 
 
@@ -170,12 +183,12 @@ def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat)
         say(f"mooring: {safe(answer.error)}", err=True)
 
 
-def _add_context(request: HeadlessRequest) -> HeadlessRequest:
-    """The request with what is on stdin. Raises: ConfigError if it is too long, or no text."""
-    prompt, context = request.prompt.strip(), _read_stdin().strip()
-    if not prompt and not context:
+def _add_context(typed: str) -> Prompt:
+    """What was typed, and what is on stdin. Raises: ConfigError if that is too long, or no text."""
+    prompt = Prompt(typed.strip(), _read_stdin().strip())
+    if not prompt.text and not prompt.context:
         raise ConfigError("The prompt is empty: write what to do behind -p, or send it to stdin.")
-    return replace(request, prompt=prompt, context=context)
+    return prompt
 
 
 def _read_stdin() -> str:

@@ -144,7 +144,7 @@ async def test_tools_of_servers_are_matched_by_server_and_tool_however_they_are_
     async with FakeModel([]) as fake, open_host(home, fake, SERVERS) as host:
         for name, (_, header, servers, only) in zip(names, OF_SERVERS, strict=True):
             async with mooring.agent(host, MODELS["anthropic"], agent=name) as agent:
-                pairs = set(agent.registry.pairs.values())
+                pairs = set(agent.conversation.pairs.values())
             assert {SHORT[server] for server, _ in pairs} == servers, header
             every = {tool for _, tool in pairs}
             assert only is None or every == only, header

@@ -207,7 +207,7 @@ async def test_a_skill_that_changed_is_refused_once_and_then_read_anew(home: Hom
         mooring.agent(host, model, local=True, instruction_files=True) as agent,
     ):
         await host.ready()
-        await agent.registry.skills.list()
+        await agent.conversation.skills.list()
         offer(home, "sea", skill("tides", "of-new"))
         await agent.run("Go")
     first, second = (results_of(request)[-1] for request in model.requests[1:3])

@@ -22,13 +22,13 @@ from tests.peers import install
 from tests.peers.processes import marked
 from tests.support import Home
 
-from mooring.chat.responder import ChatOptions
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import PROGRAMS, ProgramName, ServersWay
 from mooring.core.conversation.call import ConversationEvent, ToolDefinition
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Permission, Question
 from mooring.core.conversation.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent
 from mooring.core.conversation.verdict import CommandPermissions
+from mooring.verbs.agent.responder import ConversationOptions
 from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.config.switch import switch
 
@@ -224,9 +224,9 @@ class Stage:
     async def open(self, session: SessionStart | None = None) -> AsyncIterator["OpenStage"]:
         """A chat with the agent."""
         workspace = self.home.request(where=replace(self.home.where, env=self.env))
-        options = ChatOptions(backend=None if session else self.agent, model=_MODELS[self.agent])
+        options = ConversationOptions(backend=None if session else self.agent, model=_MODELS[self.agent])
         if session is not None:
-            options = ChatOptions(model=_MODELS[self.agent], session=session)
+            options = ConversationOptions(model=_MODELS[self.agent], session=session)
         chat = ChatSession(workspace, CommandPermissions(), self.person, None, options, tokens=2000, lines=40)
         async with chat.open():
             await chat.wait_for_servers()

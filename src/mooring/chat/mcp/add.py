@@ -24,18 +24,18 @@ from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_referen
 
 async def add(chat: CommandFace, text: str) -> None:
     """Add the server that the words describe; if they describe none, ask for it. Raises: MooringError."""
-    conversation = chat.conversation
+    session = chat.session
     description = parse_description(split_words(text))
     new = await _find_server(chat, description)
     if new is None:
         chat.say("Nothing was added.")
         return
     # What was said about a server of that name that is gone by now is not about this one.
-    if new.name not in conversation.status:
-        conversation.forget_switch(new.name)
-    write = asyncio.to_thread(write_server, conversation.workspace, new.name, new.raw, new.scope, new.tool)
-    addition = await conversation.change_files(write)
-    where = conversation.workspace.where
+    if new.name not in session.status:
+        session.forget_switch(new.name)
+    write = asyncio.to_thread(write_server, session.workspace, new.name, new.raw, new.scope, new.tool)
+    addition = await session.change_files(write)
+    where = session.workspace.where
     chat.say(*(describe_stored(secret, where) for secret in new.stored), *describe_addition(addition, where.home))
     chat.say(*describe_swallowed_options(description))
     # A server that another definition displaces would not be the one that is connected.
@@ -46,9 +46,9 @@ async def add(chat: CommandFace, text: str) -> None:
 async def _find_server(chat: CommandFace, description: ServerDescription) -> NewServer | None:
     """The server that was typed, or that the person describes now; `None` if they give up."""
     if description.is_bare:
-        return await ask_for_server(chat.ask, chat.conversation.workspace, description)
+        return await ask_for_server(chat.ask, chat.session.workspace, description)
     typed = NewServer(description.name, describe_entry(description), description.scope, description.tool)
-    return await offer_references(chat.ask, chat.conversation.workspace, typed)
+    return await offer_references(chat.ask, chat.session.workspace, typed)
 
 
 async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSecret]) -> None:
@@ -56,7 +56,7 @@ async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSec
     # A server of that name that was removed may have left a log.
     began = strftime("%Y-%m-%dT%H:%M:%S", gmtime())
     try:
-        is_connected = await wait_for_server(chat, addition.name, chat.conversation.connect(addition.name))
+        is_connected = await wait_for_server(chat, addition.name, chat.session.connect(addition.name))
     except asyncio.CancelledError:
         chat.say(_describe_kept(chat, addition))
         raise
@@ -70,9 +70,9 @@ async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSec
     if answer.how == "cancel":
         chat.say(_describe_kept(chat, addition))
         return
-    await chat.conversation.change_files(asyncio.to_thread(undo, chat.conversation.workspace, addition))
+    await chat.session.change_files(asyncio.to_thread(undo, chat.session.workspace, addition))
     for secret in stored:
-        await remove_secret(chat.conversation.workspace.where, secret.name)
+        await remove_secret(chat.session.workspace.where, secret.name)
     chat.say(f"Removed {safe(addition.name)} from {path}.")
 
 
@@ -82,4 +82,4 @@ def _describe_kept(chat: CommandFace, addition: Addition) -> str:
 
 
 def _find_home(chat: CommandFace) -> str:
-    return chat.conversation.workspace.where.home
+    return chat.session.workspace.where.home

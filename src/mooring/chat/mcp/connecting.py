@@ -13,13 +13,13 @@ from mooring.verbs.use.evidence import describe_failed_connection, describe_with
 
 async def connect(chat: CommandFace, server: str) -> None:
     """Connect a server and say how many tools it has. Raises: MooringError if it may not be started."""
-    conversation = chat.conversation
-    if conversation.responder.has_native_servers:
-        view = servers.AgentView(conversation.responder.backend.name, await conversation.list_agent_status())
+    session = chat.session
+    if session.responder.has_native_servers:
+        view = servers.AgentView(session.responder.backend.name, await session.list_agent_status())
         chat.say(f"{safe(server)}{view.describe(server)}")
         return
-    if await wait_for_server(chat, server, conversation.connect(server)):
-        count = conversation.count_tools(server)
+    if await wait_for_server(chat, server, session.connect(server)):
+        count = session.count_tools(server)
         chat.say(f"{safe(server)}: connected · {count_noun(count, 'tool')}")
 
 
@@ -41,7 +41,7 @@ def explain_failure(chat: CommandFace, server: str, error: ServerError) -> None:
     if withheld:
         chat.say(f'  {safe(withheld)}; "env" in its definition passes a variable on.')
     chat.say(*(f"  {safe(line)}" for line in list_output(error)))
-    config = chat.conversation.host.definition(server)
-    advice = "" if config is None else advise_on_failure(config, error, chat.conversation.workspace.where)
+    config = chat.session.host.definition(server)
+    advice = "" if config is None else advise_on_failure(config, error, chat.session.workspace.where)
     if advice:
         chat.say(spell_for_chat(safe(advice)))

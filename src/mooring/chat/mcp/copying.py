@@ -18,12 +18,12 @@ async def import_servers(
     if source == STDIN:
         raise ConfigError("Nothing is piped into a chat; --from takes a tool or a file.")
     options = CopyOptions(scope, may_replace, dry_run)
-    conversation = chat.conversation
-    copying = copy_servers(conversation.workspace, ImportSource(source), names, options, chat.ask)
-    copied = await conversation.change_files(copying)
+    session = chat.session
+    copying = copy_servers(session.workspace, ImportSource(source), names, options, chat.ask)
+    copied = await session.change_files(copying)
     if options.dry_run and copied.diff:
         chat.say(safe_text(copied.diff))
-    chat.say(*map(spell_for_chat, describe_copied(copied, conversation.workspace.where.home)))
+    chat.say(*map(spell_for_chat, describe_copied(copied, session.workspace.where.home)))
     for name in copied.written:
         if _is_waiting(chat, name):
             await connect(chat, name)
@@ -31,5 +31,5 @@ async def import_servers(
 
 def _is_waiting(chat: CommandFace, server: str) -> bool:
     """Whether a server may be started and is not connected: one that was known before goes on as it was."""
-    found = chat.conversation.host.servers.get(server)
+    found = chat.session.host.servers.get(server)
     return found is not None and not found.is_connected

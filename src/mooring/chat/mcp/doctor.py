@@ -17,7 +17,7 @@ from mooring.verbs.use.deadline import Deadline
 
 async def doctor(chat: CommandFace, name: str) -> None:
     """Examine everything without starting anything, or try the server of that name. Raises: MooringError."""
-    workspace = chat.conversation.workspace
+    workspace = chat.session.workspace
     names = (find_server(chat, name),) if name else ()
     inventory = await asyncio.to_thread(load, workspace)
     # Before anything is tried: what is started for this does not run twice.
@@ -31,12 +31,12 @@ async def doctor(chat: CommandFace, name: str) -> None:
 
 
 async def _try(chat: CommandFace, inventory: Inventory, names: Sequence[str]) -> Mapping[str, TriedServer]:
-    conversation = chat.conversation
-    where = conversation.workspace.where
+    session = chat.session
+    where = session.workspace.where
     triable = list_triable(admit(inventory), names, where.env, asks=True)
 
     def show_pending(pending: Sequence[str]) -> None:
         if pending:
             chat.show_progress(f"trying {safe(', '.join(pending))} …")
 
-    return await try_servers(conversation.host, triable, Deadline(None), where, show_pending)
+    return await try_servers(session.host, triable, Deadline(None), where, show_pending)

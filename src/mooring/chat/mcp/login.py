@@ -21,7 +21,7 @@ from mooring.verbs.use.login import logout as log_out
 async def login(chat: CommandFace, name: str, scopes: Sequence[str]) -> None:
     """Log in, then connect. Ctrl+C cancels, and keeps the login that there was. Raises: MooringError."""
     server = find_server(chat, name)
-    host = chat.conversation.host
+    host = chat.session.host
     chat.show_progress(f"asking {safe(server)} where to log in …")
     words = " ".join(scopes).split()
     outcome = await log_in(host, Deadline(None), server, scopes=words, browser=has_browser(os.environ))
@@ -33,7 +33,7 @@ async def login(chat: CommandFace, name: str, scopes: Sequence[str]) -> None:
 
 async def logout(chat: CommandFace, name: str) -> None:
     """Revoke and remove a login. Raises: MooringError."""
-    report = await log_out(chat.conversation.host, find_server(chat, name))
+    report = await log_out(chat.session.host, find_server(chat, name))
     chat.say(describe_logout(report))
     if report.problem:
         chat.warn(explain_logout(report))

@@ -10,12 +10,12 @@ async def reload(chat: CommandFace, name: str) -> None:
     """Restart the server of that name; without one, read the configuration again, restart what failed, and have healthy
     servers list their tools again. Raises: MooringError.
     """
-    conversation = chat.conversation
+    session = chat.session
     if not name:
         chat.show_progress("reading the configuration, connecting servers …")
-        await conversation.reload_all()
-        chat.say("The configuration was read again.", *servers.list_servers(conversation.host))
+        await session.reload_all()
+        chat.say("The configuration was read again.", *servers.list_servers(session.host))
         return
-    server = conversation.host.server(find_server(chat, name)).name
-    if await wait_for_server(chat, server, conversation.reload(server)):
+    server = session.host.server(find_server(chat, name)).name
+    if await wait_for_server(chat, server, session.reload(server)):
         await show_server(chat, server)

@@ -12,13 +12,13 @@ from mooring.verbs.config.remove import describe_removal, remove_located
 
 async def remove(chat: CommandFace, name: str, tool: str | None, scope: WriteScope | None) -> None:
     """Ask, then remove the entry and end its server. Raises: MooringError."""
-    conversation = chat.conversation
-    request = conversation.workspace
+    session = chat.session
+    request = session.workspace
     entry = await asyncio.to_thread(locate_entry, request, find_server(chat, name), tool, scope, "remove")
     path = short_path(entry.path, request.where.home)
     answer = await chat.ask(RemoveServer(entry.name, path))
     if not isinstance(answer, Yes):
         chat.say(f"{safe(entry.name)} stays in {path}.")
         return
-    removal = await conversation.change_files(asyncio.to_thread(remove_located, request, entry))
+    removal = await session.change_files(asyncio.to_thread(remove_located, request, entry))
     chat.say(*describe_removal(removal, request.where.home))

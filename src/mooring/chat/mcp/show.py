@@ -13,19 +13,19 @@ from mooring.servers.log import read as read_log
 
 async def list_all(chat: CommandFace, _: str) -> None:
     """Every server and its status."""
-    conversation = chat.conversation
-    told = await conversation.list_agent_status()
-    chat.say(*servers.list_servers(conversation.host, servers.AgentView(conversation.responder.backend.name, told)))
+    session = chat.session
+    told = await session.list_agent_status()
+    chat.say(*servers.list_servers(session.host, servers.AgentView(session.responder.backend.name, told)))
 
 
 async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
     """One server, and what it wrote last; `since` is a time in UTC, in ISO form."""
-    conversation = chat.conversation
-    log = await asyncio.to_thread(read_log, conversation.workspace.where, server, servers.LOG)
+    session = chat.session
+    log = await asyncio.to_thread(read_log, session.workspace.where, server, servers.LOG)
     recent = [entry for entry in log if entry.time >= since]
-    told = await conversation.list_agent_status()
-    view = servers.AgentView(conversation.responder.backend.name, told)
-    chat.say(*servers.describe_server(conversation.host, server, recent, view))
+    told = await session.list_agent_status()
+    view = servers.AgentView(session.responder.backend.name, told)
+    chat.say(*servers.describe_server(session.host, server, recent, view))
 
 
 async def get(chat: CommandFace, words: str) -> None:
@@ -36,10 +36,10 @@ async def get(chat: CommandFace, words: str) -> None:
     from mooring.verbs.config.get import get_details
 
     server = find_server(chat, words)
-    workspace = chat.conversation.workspace
+    workspace = chat.session.workspace
     inventory = await asyncio.to_thread(load, workspace)
     details = get_details(inventory, server, workspace.where.env)
-    status = chat.conversation.status[server]
+    status = chat.session.status[server]
     # The status is the one in this chat, where a server may be on that its file turns off.
     disabled_by = details.disabled_by if isinstance(status, Disabled) else None
     details = replace(details, server=replace(details.server, status=status.word), disabled_by=disabled_by)
@@ -53,7 +53,7 @@ async def why(chat: CommandFace, words: str) -> None:
     from mooring.verbs.config.why import describe_aliases, describe_candidate, explain_choice
 
     server = find_server(chat, words)
-    workspace = chat.conversation.workspace
+    workspace = chat.session.workspace
     reasons = explain_choice(await asyncio.to_thread(load, workspace), server)
     for candidate in reasons.candidates:
         chat.say(*describe_candidate(candidate, workspace.where.home))

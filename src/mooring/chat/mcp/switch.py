@@ -33,7 +33,7 @@ async def _switch_for_session(chat: CommandFace, server: str, scope: WriteScope 
     """Turn a server on or off until the chat ends; whether it is on now."""
     if scope is not None:
         raise ConfigError("-s says where to save it, so it needs --save.")
-    await chat.conversation.switch(server, on)
+    await chat.session.switch(server, on)
     chat.say(f"MCP server '{safe(server)}' {'enabled' if on else 'disabled'} for this session.")
     return on
 
@@ -42,8 +42,8 @@ async def _save(chat: CommandFace, server: str, scope: WriteScope | None, on: bo
     """Turn a server on or off for good; whether it is on and may be started."""
     from mooring.verbs.config.switch import advise_on_switch, describe_switch  # few chats save a switch
 
-    result = await chat.conversation.save_switch(server, on, scope)
-    chat.say(describe_switch(result, on, chat.conversation.workspace.where.home))
+    result = await chat.session.save_switch(server, on, scope)
+    chat.say(describe_switch(result, on, chat.session.workspace.where.home))
     advice = advise_on_switch(result) if on else ""
     if advice:
         chat.say(spell_for_chat(advice))

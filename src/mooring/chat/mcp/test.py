@@ -14,8 +14,8 @@ from mooring.verbs.use.test import test as try_server
 async def test(chat: CommandFace, name: str) -> None:
     """Connect step by step. Raises: MooringError if it may not be started."""
     server = find_server(chat, name)
-    conversation = chat.conversation
-    where = conversation.workspace.where
+    session = chat.session
+    where = session.workspace.where
 
     def show(step: TrialStep) -> None:
         chat.say("".join(describe_step(step)))
@@ -25,7 +25,7 @@ async def test(chat: CommandFace, name: str) -> None:
 
     chat.show_progress(f"testing {safe(server)} …")
     try:
-        found = await try_server(conversation.host, server, show, Deadline(None), where=where, began=perf_counter())
+        found = await try_server(session.host, server, show, Deadline(None), where=where, began=perf_counter())
     except ServerError as error:
         explain_failure(chat, server, error)
         return

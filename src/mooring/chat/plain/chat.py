@@ -15,7 +15,6 @@ from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Terminal
 from mooring.chat.plain.turn_view import TurnView, describe_exchange
-from mooring.chat.responder import ChatOptions
 from mooring.chat.servers import describe_status
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import (
@@ -55,6 +54,7 @@ from mooring.display.text import (
 )
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
 from mooring.process.programs import Guard
+from mooring.verbs.agent.responder import ConversationOptions
 from mooring.verbs.use.opening import find_idle_denies
 
 PROMPT = "> "
@@ -93,13 +93,13 @@ class Chat:
         workspace: Workspace,
         permissions: CommandPermissions,
         guard: Guard | None = None,
-        options: ChatOptions | None = None,
+        options: ConversationOptions | None = None,
     ) -> None:
         self._terminal = Terminal()
         self._questions = Questions(self._terminal, project=workspace.project, on_dismissed=self._end_turn)
         self._turn_view = TurnView(self._terminal, self._show_finished)
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
-        self.conversation = ChatSession(workspace, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
+        self.session = ChatSession(workspace, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
         self._in_turn = False
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""
@@ -117,20 +117,20 @@ class Chat:
 
     async def _run(self) -> None:
         # One connection for all of it: what is looked up before it is opened, and after it is closed.
-        with hold_record(self.conversation.workspace.where):
+        with hold_record(self.session.workspace.where):
             try:
                 await self._run_conversation()
             finally:
                 await self._name_resume_command()
 
     async def _run_conversation(self) -> None:
-        async with self.conversation.open():
+        async with self.session.open():
             self._is_opened = True
             # Servers may ask questions while they start. Holding the dialog makes these wait until the greeting has
             # said which servers there are.
             async with self._terminal.dialog:
-                await self._run_until_interrupted(self.conversation.begin_servers())
-                self.conversation.start()
+                await self._run_until_interrupted(self.session.begin_servers())
+                self.session.start()
                 await self._greet()
             await self._resume()
             await self._converse()
@@ -139,7 +139,7 @@ class Chat:
 
     async def _name_resume_command(self) -> None:
         """Say how to go on with this conversation later."""
-        id = await self.conversation.find_stored() if self._is_opened else None
+        id = await self.session.find_stored() if self._is_opened else None
         if id is not None:
             self.notice(f"To continue this conversation: mooring chat --resume {id}")
 
@@ -147,30 +147,30 @@ class Chat:
 
     async def _greet(self) -> None:
         """Show what there is, and what needs the person."""
-        host = self.conversation.host
+        host = self.session.host
         status_of = host.status()
         count = f"{count_noun(len(status_of), 'server')}, {count_noun(len(host.tools), 'tool')}"
         self.say(self._terminal.style(f"mooring · {count}", "bold"))
         self._greet_with_trouble()
         if not status_of:
             await commands.run(self, "/mcp")
-        if status_of or self.conversation.responder.model is not None:
+        if status_of or self.session.responder.model is not None:
             self.notice(self._describe_responder())
         self._show_continued()
 
     def _show_continued(self) -> None:
         """Show where a conversation that goes on was left."""
-        continued = self.conversation.continued
+        continued = self.session.continued
         if continued is None:
             return
         session, last = continued.session, continued.last
         facts = f"({count_noun(session.turns, 'turn')}, {session.used.astimezone():%Y-%m-%d %H:%M})"
         title = cut_end(safe(session.title), max(SHORTEST_TITLE, self.width - len(facts) - 15))
         self.notice(f'Continuing "{title}" {facts}')
-        handover = self.conversation.describe_handover()
+        handover = self.session.describe_handover()
         if handover:
             self.notice(safe(handover))
-        lost_mode = self.conversation.describe_lost_mode()
+        lost_mode = self.session.describe_lost_mode()
         if lost_mode:
             self.warn(lost_mode)
         if last is None:
@@ -180,34 +180,34 @@ class Chat:
             self.warn("― The reply was cut off here. ―" if last.reply else "― No reply came. ―")
 
     def _describe_responder(self) -> str:
-        model = self.conversation.responder.model
+        model = self.session.responder.model
         if model is None:
             return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
-        mode = self.conversation.host.call_policy().mode
-        is_restored = self.conversation.continued is not None and mode != "ask"
+        mode = self.session.host.call_policy().mode
+        is_restored = self.session.continued is not None and mode != "ask"
         in_mode = f" in {mode} mode" if is_restored else ""
         return f"{self._name_responder(model)} answers{in_mode}. /help lists the commands."
 
     def _name_responder(self, model: str) -> str:
-        agent = self.conversation.responder.agent_name
+        agent = self.session.responder.agent_name
         if agent is None:
             return safe(model)
-        whose = " of this project" if self.conversation.responder.is_projects_agent else ""
+        whose = " of this project" if self.session.responder.is_projects_agent else ""
         return f"The agent {safe(agent)}{whose} ({safe(model)})"
 
     def _greet_with_trouble(self) -> None:
-        host = self.conversation.host
+        host = self.session.host
         for name, status in host.status().items():
-            if name in self.conversation.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
+            if name in self.session.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
                 self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
         for name, held in host.held().items():
             what = describe_held_back(len(held.names), instructions=held.instructions is not None)
             self.notice(f"{safe(name)}: {what}; `/pins {quote_argument(name)}` shows them")
-        for problem in find_idle_denies(host, self.conversation.permissions.rules):
+        for problem in find_idle_denies(host, self.session.permissions.rules):
             self.notice(safe(f"{problem.message}; {problem.hint}"))
         for problem in host.problems:
             if problem.level == "error":
-                self.notice(problem_line(problem, self.conversation.workspace.where.home))
+                self.notice(problem_line(problem, self.session.workspace.where.home))
 
     async def _resume(self) -> None:
         """Go on with the turn that the session was cut off in: a call that waited for an answer is asked about."""
@@ -222,9 +222,9 @@ class Chat:
             self._in_turn = False
 
     async def _resume_turn(self) -> None:
-        if self.conversation.is_interrupted:
+        if self.session.is_interrupted:
             await self._wait_for_servers()
-            await self.conversation.resume_turn()
+            await self.session.resume_turn()
 
     async def _converse(self) -> None:
         was_interrupted = False
@@ -243,12 +243,10 @@ class Chat:
             await self._answer(line.strip())
 
     async def _read_prompt(self) -> str:
-        await self.conversation.find_commands()
+        await self.session.find_commands()
         async with self._terminal.dialog:
-            lines = commands.list_completions(self.conversation)
-            completer = LineCompleter(
-                lines, list(self.conversation.list_known_resources()), self.conversation.workspace
-            )
+            lines = commands.list_completions(self.session)
+            completer = LineCompleter(lines, list(self.session.list_known_resources()), self.session.workspace)
             return await self._terminal.read_line(PROMPT, complete=completer.complete, keep=True)
 
     async def _answer(self, line: str) -> None:
@@ -283,16 +281,16 @@ class Chat:
 
     async def _turn(self, request: str) -> None:
         server, dot, _ = request.partition(".")
-        is_manual = self.conversation.responder.model is None
-        names_tool = is_manual and dot and " " not in request and server in self.conversation.status
+        is_manual = self.session.responder.model is None
+        names_tool = is_manual and dot and " " not in request and server in self.session.status
         if names_tool:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
-            tool = await self.conversation.find_tool(request)
+            tool = await self.session.find_tool(request)
             request = tool.name
-        await self._run_turn(lambda: self.conversation.turn(request))
+        await self._run_turn(lambda: self.session.turn(request))
 
     async def send(self, said: TurnInput) -> None:
-        await self._run_turn(lambda: self.conversation.send(said))
+        await self._run_turn(lambda: self.session.send(said))
 
     async def _run_turn(self, begin: Callable[[], Awaitable[None]]) -> None:
         self._in_turn = True
@@ -304,7 +302,7 @@ class Chat:
 
     async def _wait_for_servers(self) -> None:
         """Wait for servers that are new; Ctrl+C ends this alone, and the turn begins without them."""
-        waiting = asyncio.ensure_future(self.conversation.wait_for_servers())
+        waiting = asyncio.ensure_future(self.session.wait_for_servers())
         outer = self._terminal.on_interrupt
         self._terminal.on_interrupt = InterruptibleWork(waiting).interrupt
         try:
@@ -314,7 +312,7 @@ class Chat:
             self._terminal.on_interrupt = outer
         if not waiting.cancelled():
             waiting.result()
-        lack = self.conversation.describe_missing()
+        lack = self.session.describe_missing()
         if lack:
             self.notice(lack)
 
@@ -329,7 +327,7 @@ class Chat:
     # --- the person is the model ----------------------------------------------------------------------------------
 
     async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:
-        pairs = self.conversation.registry.pairs
+        pairs = self.session.conversation.pairs
         rows = []
         for number, tool in enumerate(found, 1):
             rows.append((f"  {number}", name_tool(tool.name, pairs), shorten_description(tool.description)))
@@ -345,13 +343,13 @@ class Chat:
         position = parse_position(typed, len(found))
         if position is not None:
             return found[position]
-        pairs = self.conversation.registry.pairs
+        pairs = self.session.conversation.pairs
         named = [tool for tool in found if typed == pairs.get(tool.name, ("", ""))[1]]
         # The raw name of two servers' tools tells nothing: it is searched for like any other words.
         return named[0] if len(named) == 1 else typed or None
 
     async def fill(self, tool: ToolDefinition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
-        pairs = self.conversation.registry.pairs
+        pairs = self.session.conversation.pairs
         server = pairs[tool.name][0] if tool.name in pairs else "Mooring"
         return await self.fill_form(name_tool(tool.name, pairs), server, tool.schema, given)
 
@@ -406,7 +404,7 @@ class Chat:
         if event.outcome.for_person:
             self.warn(f"{lead}{event.outcome.for_person}")
             return
-        known = include_invocation(self.conversation.registry.pairs, event)
+        known = include_invocation(self.session.conversation.pairs, event)
         renderer = find_renderer(event.name, known)
         title = renderer.render({}, event.outcome).title
         styled = self._terminal.style(title, "red" if event.outcome.is_error else "green")
@@ -414,7 +412,7 @@ class Chat:
 
     def show_call_event(self, event: ConversationEvent) -> None:
         """Show how far calls have come, and what became of those that belong to no turn."""
-        pairs = self.conversation.registry.pairs
+        pairs = self.session.conversation.pairs
         match event:
             case CallChanged(state=CallProcessing(background=False)):
                 if not self._terminal.is_reading:  # a question about another call is open
@@ -437,7 +435,7 @@ class Chat:
         if outcome.for_person:
             self.warn(outcome.for_person)  # it was not called: nothing came back
             return
-        known = include_invocation(self.conversation.registry.pairs, invocation)
+        known = include_invocation(self.session.conversation.pairs, invocation)
         renderer = find_renderer(invocation.name, known)
         # Only now that the call is over: the person who allowed it saw all of what it was called with.
         arguments = {key: _shorten(value) for key, value in invocation.arguments.items()}

@@ -29,7 +29,7 @@ class DefinedAgent:
         self.taken_name: TakenName | None = None
         """The name of somebody else's that it has, as a project's; known from the first turn on."""
 
-    async def refresh(self, registry: Conversation, within: ToolScope | None = None) -> None:
+    async def refresh(self, conversation: Conversation, within: ToolScope | None = None) -> None:
         """Look at its file again: what it says counts from now on. If the file is gone, the agent stays as it was.
 
         `within` is what narrows its tools besides.
@@ -41,7 +41,7 @@ class DefinedAgent:
             self.taken_name = await asyncio.to_thread(TakenNames(self._workspace).find_agent, found, definition)
         if definition is not None and definition != self.definition:
             self.definition = definition
-            registry.narrow(apply_selection(definition.tools, within))
+            conversation.narrow(apply_selection(definition.tools, within))
 
     def describe_missing(self, host: Host) -> list[str]:
         """The tools that it goes without because nothing offers them, each in one line."""

@@ -46,11 +46,11 @@ Target: TypeAlias = NamedResource | NamedPath
 
 
 async def expand_mentions(
-    host: Host, text: str, takes: Collection[Media], deadline: Deadline, registry: Conversation | None = None
+    host: Host, text: str, takes: Collection[Media], deadline: Deadline, conversation: Conversation | None = None
 ) -> TurnInput:
     """What a person says, with everything that it names attached; the words stay as they were typed.
 
-    `takes` is what the model takes besides text; `registry` is the conversation, whose rules hold for files.
+    `takes` is what the model takes besides text; `conversation` is the conversation, whose rules hold for files.
 
     Raises:
         ConfigError: there is no such file, it can't be attached, or there are too many.
@@ -61,7 +61,7 @@ async def expand_mentions(
     if not mentions:
         return TurnInput(text)
     targets = await find_targets(host, mentions)
-    return TurnInput(text, await attach_targets(host, targets, takes, deadline, registry))
+    return TurnInput(text, await attach_targets(host, targets, takes, deadline, conversation))
 
 
 async def find_targets(host: Host, mentions: Sequence[TypedMention]) -> list[Target]:
@@ -74,17 +74,17 @@ async def attach_targets(
     targets: Sequence[Target],
     takes: Collection[Media],
     deadline: Deadline,
-    registry: Conversation | None = None,
+    conversation: Conversation | None = None,
 ) -> tuple[Part, ...]:
     """What a model is given of them, each marked with what it is. Raises: as `expand_mentions`."""
     if len(targets) > MOST_MENTIONS:
         raise ConfigError(f"{len(targets)} things are named with @; at most {MOST_MENTIONS} are attached at once.")
     attachments: list[Part] = []
-    reader = NamedFiles(host.workspace, host.call_policy(registry))
+    reader = NamedFiles(host.workspace, host.call_policy(conversation))
     for target in targets:
         delivery = make_delivery(host, takes, MOST_TOKENS // len(targets))
         if isinstance(target, NamedPath):
-            await _check_readable(target, reader, registry)
+            await _check_readable(target, reader, conversation)
         attachments += await _attach(host, target, delivery, deadline, reader)
     return tuple(attachments)
 
@@ -163,16 +163,16 @@ async def _attach(host: Host, target: Target, delivery: Delivery, deadline: Dead
     return _mark(header, outcome.parts)
 
 
-async def _check_readable(path: NamedPath, reader: NamedFiles, registry: Conversation | None) -> None:
+async def _check_readable(path: NamedPath, reader: NamedFiles, conversation: Conversation | None) -> None:
     """Ask about a link that leads out of the project, if somebody can be asked. Raises: Denied, FileError."""
     access = await asyncio.to_thread(reader.find_question, path)
     if access is None:
         return
     refusal = Denied(f"{path.shown} is not attached: {access.why}. To attach that, name it: @{path.real}")
-    if registry is None:
+    if conversation is None:
         raise refusal
     try:
-        await registry.authorize_reading(access)
+        await conversation.authorize_reading(access)
     except Denied:
         raise refusal from None
 

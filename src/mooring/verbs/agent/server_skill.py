@@ -17,21 +17,21 @@ class UsedSkill(Struct, frozen=True):
     """What is behind its name."""
 
 
-async def find_used_skill(registry: Conversation, line: str) -> UsedSkill | None:
+async def find_used_skill(conversation: Conversation, line: str) -> UsedSkill | None:
     """The skill that a line begins with, as `/server:skill`; `None` if it is just a line.
 
     Raises: ConfigError if the server has no such skill; Denied; ServerError.
     """
     word, typed = split_line(line)
-    offered = await registry.skills.find(word)
+    offered = await conversation.skills.find(word)
     return UsedSkill(offered, typed) if offered is not None else None
 
 
-async def add_skill(registry: Conversation, used: UsedSkill, said: TurnInput) -> TurnInput:
+async def add_skill(conversation: Conversation, used: UsedSkill, said: TurnInput) -> TurnInput:
     """What a person said, with the skill behind it. Nothing in the skill is run, and nothing that it names is attached.
 
     Raises: ConfigError if an argument is missing; Denied; ServerError if the skill is not what the server listed.
     """
-    body = await registry.skills.read(used.offered)
+    body = await conversation.skills.read(used.offered)
     text = write_server_skill(used.offered, body, used.typed)
     return TurnInput(f"{said.text}\n\n{text}", said.attachments)

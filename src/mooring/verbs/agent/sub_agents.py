@@ -41,7 +41,7 @@ class OpenedThread(Struct, frozen=True):
     """An agent that is ready to work."""
 
     thread: AgentThread
-    registry: Conversation
+    conversation: Conversation
     brought: BroughtServers = BroughtServers()
     """The servers that it has of its own, and those that it has to do without."""
 
@@ -54,7 +54,7 @@ OpenThread: TypeAlias = Callable[
 class SubAgents:
     """Opens the sub-agents of one agent."""
 
-    registry: Conversation
+    conversation: Conversation
     """The tools of that agent. Set once: they include the one that starts sub-agents."""
 
     def __init__(
@@ -85,7 +85,7 @@ class SubAgents:
             taken = await asyncio.to_thread(self._find_taken_name, task)
             options = replace(self._make_options(task), journal=journal, find_taken_name=lambda: taken)
             reporter = self._thread.reporter.begin_sub_agent(task.call)
-            place = replace(self._place, depth=self._place.depth + 1, part_of=self.registry)
+            place = replace(self._place, depth=self._place.depth + 1, part_of=self.conversation)
             try:
                 async with self._open_thread(self._host, model, options, reporter, place) as opened:
                     yield SubAgent(opened.thread, opened.brought.notes)
@@ -106,7 +106,7 @@ class SubAgents:
             # The scope of the agent above holds all that it was given itself.
             allow=None,
             deny=(),
-            within=apply_selection(definition.tools, self.registry.scope),
+            within=apply_selection(definition.tools, self.conversation.scope),
             # Those of the agent above hold already.
             rules=definition.rules,
             brings=definition if definition.servers else None,

@@ -51,11 +51,11 @@ async def open_thread(
             if tell is not None:
                 tell(event)
 
-        registry = _make_registry(host, options, thread, place, (*options.tools, *local, *starting), tell_both)
-        sub_agents.registry = registry
-        async with registry:
-            thread.tools = registry
-            yield OpenedThread(thread, registry, brought)
+        conversation = _make_conversation(host, options, thread, place, (*options.tools, *local, *starting), tell_both)
+        sub_agents.conversation = conversation
+        async with conversation:
+            thread.tools = conversation
+            yield OpenedThread(thread, conversation, brought)
 
 
 def _add_servers(options: AgentOptions, brought: BroughtServers) -> AgentOptions:
@@ -86,7 +86,7 @@ def _make_thread(
     )
 
 
-def _make_registry(
+def _make_conversation(
     host: Host,
     options: AgentOptions,
     thread: AgentThread,
@@ -155,5 +155,5 @@ async def refuse_unasked(_: Question) -> Answer:
 
 
 def _find_provider(model: Model) -> "Provider | None":
-    provider: Provider | None = model.schemas  # type: ignore[assignment]  # the registry checks it
+    provider: Provider | None = model.schemas  # type: ignore[assignment]  # the conversation checks it
     return provider

@@ -1,6 +1,7 @@
 """`mooring.agent`: a host's tools, a model and the loop between them, put together for any face or program."""
 
 import asyncio
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -47,9 +48,10 @@ if TYPE_CHECKING:
 class Agent:
     """A model that uses a host's tools, in one conversation. `mooring.agent` makes one."""
 
-    def __init__(self, backend: AgentBackend, registry: Conversation, lacks: tuple[Problem, ...] = ()) -> None:
+    def __init__(self, backend: AgentBackend, conversation: Conversation, lacks: tuple[Problem, ...] = ()) -> None:
         self.backend = backend
-        self.registry = registry
+        self.conversation = conversation
+        """Its tools, with its permissions and questions."""
         self.lacks = lacks
         """Why servers of its own are not there, and which settings have no effect."""
         self._working: asyncio.Task[None] | None = None
@@ -147,6 +149,12 @@ class Agent:
         else:
             await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
 
+    @property
+    def registry(self) -> Conversation:
+        """The old name of `conversation`, for one more release."""
+        warnings.warn("agent.registry is now agent.conversation", DeprecationWarning, stacklevel=2)
+        return self.conversation
+
     async def close(self) -> None:
         """End the turn under way and its calls; whoever waits for it gets an error. `async with` does this."""
         self._closing.set()
@@ -156,7 +164,7 @@ class Agent:
 
     async def cancel(self, id: str) -> bool:
         """End one call of the turn under way, such as a sub-agent's; the turn goes on. False if there is none."""
-        return await self.registry.cancel(id)
+        return await self.conversation.cancel(id)
 
     @property
     def is_interrupted(self) -> bool:
@@ -182,9 +190,9 @@ async def open_agent(
     limits, idle = settle_limits(options, host.settings, model)
     options = replace(options, limits=limits)
     async with open_thread(host, model, options, reporter, place, tell) as opened:
-        prepare = partial(_prepare_turn, starts, options, opened.registry)
+        prepare = partial(_prepare_turn, starts, options, opened.conversation)
         backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
-        made = Agent(backend, opened.registry, (*opened.brought.lacks, *idle))
+        made = Agent(backend, opened.conversation, (*opened.brought.lacks, *idle))
         try:
             yield made
         finally:
@@ -200,13 +208,13 @@ async def _closing_model(model: Model) -> AsyncIterator[None]:
         await model.close()
 
 
-async def _prepare_turn(starts: FirstStarts, options: AgentOptions, registry: Conversation) -> None:
+async def _prepare_turn(starts: FirstStarts, options: AgentOptions, conversation: Conversation) -> None:
     """Wait for servers that are new, and look at the files that the agent goes by: they may have changed."""
     await starts.wait()
     if options.refresh is not None:
-        await options.refresh(registry)
+        await options.refresh(conversation)
     if options.words is not None:
-        await options.words.refresh(registry)
+        await options.words.refresh(conversation)
 
 
 def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
@@ -247,7 +255,7 @@ async def open_kept_agent(
     async with _closing_model(model), session as opened:
         kept = replace(options, journal=opened.journal, past=_make_past(opened))
         async with open_agent(host, model, kept, tell=tell) as agent:
-            opened.journal.list_loaded = lambda: agent.registry.loaded
+            opened.journal.list_loaded = lambda: agent.conversation.loaded
             for lack in agent.lacks:
                 on_problem(lack)
             yield agent

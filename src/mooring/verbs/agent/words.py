@@ -32,16 +32,16 @@ class AgentWords:
         self._agreed: dict[str, bool] = {}
         """Whether the person agreed that a link of the project leads to a file outside of it, by the file."""
 
-    async def refresh(self, registry: Conversation) -> None:
+    async def refresh(self, conversation: Conversation) -> None:
         """Look at the files again. A file that a rule keeps from being read is left out."""
         # In a thread: a home on a network disk that hangs must not stop everything else.
         found, commands = await asyncio.to_thread(self._look)
         # What one file imports may have imports of its own.
-        while await self._ask_about(registry, found.exits):
+        while await self._ask_about(conversation, found.exits):
             found = await asyncio.to_thread(self._collect)
-        offered = await registry.skills.list()
-        files = [file for file in found.files if may_read(registry, self._workspace, file.path)]
-        skills = [each for each in commands.skills if may_read(registry, self._workspace, each[1].path)]
+        offered = await conversation.skills.list()
+        files = [file for file in found.files if may_read(conversation, self._workspace, file.path)]
+        skills = [each for each in commands.skills if may_read(conversation, self._workspace, each[1].path)]
         self.sections = (write_section(files, self._workspace.where), write_skills(skills))
         self.sections += (write_server_skills(offered),)
         self._tell((*found.problems, *commands.problems, *offered.problems))
@@ -52,23 +52,23 @@ class AgentWords:
     def _collect(self) -> FoundInstructions:
         return collect_instructions(self._workspace, [real for real, is_agreed in self._agreed.items() if is_agreed])
 
-    async def _ask_about(self, registry: Conversation, exits: tuple[LinkExit, ...]) -> bool:
+    async def _ask_about(self, conversation: Conversation, exits: tuple[LinkExit, ...]) -> bool:
         """Ask about links that lead out of the project, about each file once; whether one more may be followed."""
         is_changed = False
         for exit in exits:
             if exit.real not in self._agreed:
-                self._agreed[exit.real] = await self._may_follow(registry, exit)
+                self._agreed[exit.real] = await self._may_follow(conversation, exit)
                 is_changed |= self._agreed[exit.real]
         return is_changed
 
-    async def _may_follow(self, registry: Conversation, exit: LinkExit) -> bool:
+    async def _may_follow(self, conversation: Conversation, exit: LinkExit) -> bool:
         workspace = ProjectFiles(self._workspace.where, self._workspace.cwd)
         access = workspace.assess_reading(workspace.resolve(exit.written))
         # The link may lead elsewhere by now: then the next look finds that.
         if access.subject != exit.real:
             return False
         try:
-            await registry.authorize_reading(access)
+            await conversation.authorize_reading(access)
         except Denied:
             return False
         return True
@@ -80,11 +80,11 @@ class AgentWords:
                 self._on_problem(problem)
 
 
-def may_read(registry: Conversation, workspace: Workspace, path: str) -> bool:
+def may_read(conversation: Conversation, workspace: Workspace, path: str) -> bool:
     """Whether no rule is against reading a file. That nobody allowed it does not matter: no model chose it.
 
     Links that lead out of the project are judged where the files are found.
     """
     project = ProjectFiles(workspace.where, workspace.cwd)
     access = project.assess_reading(project.resolve(path))
-    return registry.may_open(replace(access, unless_named=""))
+    return conversation.may_open(replace(access, unless_named=""))

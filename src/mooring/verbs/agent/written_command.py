@@ -44,7 +44,7 @@ async def find_taken_name(workspace: Workspace, used: UsedCommand) -> TakenName 
 
 
 async def make_command_turn(
-    host: Host, registry: Conversation, used: UsedCommand, takes: Collection[Media], deadline: Deadline
+    host: Host, conversation: Conversation, used: UsedCommand, takes: Collection[Media], deadline: Deadline
 ) -> CommandTurn:
     """Fill in a command: its arguments, the output of its command lines, and the files that it names.
 
@@ -56,19 +56,19 @@ async def make_command_turn(
         ConfigError: an argument is missing, a command line cannot be run, or there are too many.
         as `expand_mentions`, for what the person typed.
     """
-    if not await asyncio.to_thread(may_read, registry, host.workspace, used.command.path):
+    if not await asyncio.to_thread(may_read, conversation, host.workspace, used.command.path):
         raise Denied(f"/{used.name} was not sent: a rule keeps {used.command.path} from being read.")
     arguments = CommandArguments(used.typed)
     named, problems = await asyncio.to_thread(_find_named, host.workspace, used.command)
-    permitted = [path for path in named if may_read(registry, host.workspace, path.real)]
+    permitted = [path for path in named if may_read(conversation, host.workspace, path.real)]
     targets: list[Target] = [*permitted, *await find_targets(host, find_mentions(arguments.typed))]
-    attachments = await attach_targets(host, list(dict.fromkeys(targets)), takes, deadline, registry)
-    text = await _fill(registry, used, arguments)
+    attachments = await attach_targets(host, list(dict.fromkeys(targets)), takes, deadline, conversation)
+    text = await _fill(conversation, used, arguments)
     head = f"/{used.name} {arguments.typed}".rstrip()
     return CommandTurn(TurnInput(f"{head}\n\n{text}", attachments), tuple(problems))
 
 
-async def _fill(registry: Conversation, used: UsedCommand, arguments: CommandArguments) -> str:
+async def _fill(conversation: Conversation, used: UsedCommand, arguments: CommandArguments) -> str:
     command = used.command
     pieces = split_pieces(escape_marks(command.body))
     if sum(isinstance(piece, ShellPiece) for piece in pieces) > MOST_COMMANDS:
@@ -79,7 +79,7 @@ async def _fill(registry: Conversation, used: UsedCommand, arguments: CommandArg
         for piece in pieces
     ]
     texts = [
-        await _run_shell(registry, used.name, piece.command) if isinstance(piece, ShellPiece) else piece
+        await _run_shell(conversation, used.name, piece.command) if isinstance(piece, ShellPiece) else piece
         for piece in filled
     ]
     if command.is_skill:
@@ -89,9 +89,9 @@ async def _fill(registry: Conversation, used: UsedCommand, arguments: CommandArg
     return "".join(texts)
 
 
-async def _run_shell(registry: Conversation, name: str, command: str) -> str:
+async def _run_shell(conversation: Conversation, name: str, command: str) -> str:
     """The output of a command line. Raises: Denied, ConfigError."""
-    outcome = await registry.call("Bash", {"command": command, "description": f"For /{name}"})
+    outcome = await conversation.call("Bash", {"command": command, "description": f"For /{name}"})
     if outcome.refusal is not None:
         raise Denied(f"/{name} was not sent: {outcome.refusal.reason}", rule=outcome.refusal.rule)
     if outcome.result is None:  # it could not be started

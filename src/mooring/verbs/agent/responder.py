@@ -1,0 +1,300 @@
+"""Who answers in a conversation: the person, a model, or another agent's program; chosen once and opened in one way.
+
+The chat, a turn without a person and whatever comes after them choose with `choose_responder` and open with
+`open_responder`. A chat that changes who answers closes one `Responder` and opens the next; the host and its servers
+stay.
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.reporter import TurnReporter
+from mooring.backends.host_servers import HostServers, SwitchServer
+from mooring.backends.manual import ManualBackend, Person
+from mooring.core.conversation.backend_name import BackendName, ProgramName, is_program
+from mooring.core.conversation.call import CallChanged, ConversationEvent
+from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import Backend
+from mooring.core.conversation.verdict import Mode
+from mooring.core.definitions.problem import Problem
+from mooring.core.protocol.limits import TurnLimits
+from mooring.host.first_starts import FirstStarts
+from mooring.host.host import Host
+from mooring.verbs.agent.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
+from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.words import AgentWords
+
+if TYPE_CHECKING:
+    from mooring.agents.model import Model
+    from mooring.conversation.conversation import Conversation
+    from mooring.tools.results.outcome import Media
+    from mooring.verbs.agent.defined_agent import DefinedAgent
+    from mooring.verbs.agent.program import KeptProgram
+    from mooring.verbs.agent.turn import Agent
+
+
+class ConversationOptions(Struct, frozen=True, kw_only=True):
+    """Who answers in a conversation, how far a turn may go, and which conversation goes on."""
+
+    backend: BackendName | None = None
+    """`None`: what the settings say; else a model if one is chosen, else the person."""
+    model: str | None = None
+    """The provider and the model; `None` for what the environment or the settings name. Another agent's program gets it
+    as it is."""
+    agent: str | None = None
+    """The name of a defined agent."""
+    limits: TurnLimits = TurnLimits()
+    session: SessionStart = SessionStart()
+
+
+# --- choosing ---------------------------------------------------------------------------------------------------------
+
+
+class ChosenResponder(Struct, frozen=True, kw_only=True):
+    """Who is to answer, before anything of it is open."""
+
+    backend: BackendName
+    session: SessionStart
+    limits: TurnLimits
+    defined: "DefinedAgent | None" = None
+    """The defined agent that answers, if it is one."""
+    model: "Model | None" = None
+    """`None` for the person and for a program."""
+    program_model: str | None = None
+    """The model as a program names it."""
+
+    @property
+    def definition(self) -> AgentDefinition | None:
+        return None if self.defined is None else self.defined.definition
+
+    @property
+    def takes(self) -> "Collection[Media]":
+        """What it takes besides text."""
+        return () if self.model is None else self.model.takes
+
+    def starts_servers(self, host: Host) -> bool:
+        """Whether Mooring starts the servers; in the native way, a program does."""
+        return not is_program(self.backend) or host.settings["backendServers"] == "shared"
+
+
+async def choose_responder(host: Host, options: ConversationOptions, *, has_person: bool) -> ChosenResponder:
+    """Find out who is to answer; without a person who could pick tools, it is a model or a program.
+
+    Raises: ConfigError if nobody can answer, or there is no such agent; FileError.
+    """
+    # Whoever names an agent wants a model to answer, too.
+    wanted = options.model or options.agent
+    choice = choose_backend(options.backend, wanted, options.session, host.workspace, host.settings)
+    check_model_options(choice.backend, options.limits)
+    if choice.backend == "manual" and has_person:
+        return ChosenResponder(backend="manual", session=choice.session, limits=options.limits)
+    from mooring.verbs.agent.defined_agent import find_defined_agent  # only where a model answers
+
+    defined = await find_defined_agent(host, options.agent, choice.continued)
+    if is_program(choice.backend):
+        return ChosenResponder(
+            backend=choice.backend,
+            session=choice.session,
+            limits=options.limits,
+            defined=defined,
+            program_model=_name_program_model(options, choice, defined),
+        )
+    return ChosenResponder(
+        # Without a person, too: what is missing is said when a model is looked for.
+        backend="api",
+        session=choice.session,
+        limits=options.limits,
+        defined=defined,
+        model=await _choose_model(host, options, choice, defined),
+    )
+
+
+async def _choose_model(
+    host: Host, options: ConversationOptions, choice: BackendChoice, defined: "DefinedAgent | None"
+) -> "Model":
+    # Loaded here: without a model, nothing of an agent is needed.
+    from mooring.verbs.agent.options import check_price
+    from mooring.verbs.agent.turn import restore_model_for
+
+    agent_model = None if defined is None else defined.definition.model
+    is_named = options.agent is not None
+    past = choice.remembers_model
+    model = await restore_model_for(host, options.model, agent_model, past, is_agent_named=is_named)
+    check_price(options.limits, model)  # before anything is waited for
+    return model
+
+
+def _name_program_model(
+    options: ConversationOptions, choice: BackendChoice, defined: "DefinedAgent | None"
+) -> str | None:
+    # One that comes back with the conversation answered with the model that the conversation remembers.
+    agent_model = None if defined is None or options.agent is None else defined.definition.model
+    return restore_model(choice.remembers_model, options.model, agent_model)
+
+
+# --- opening ----------------------------------------------------------------------------------------------------------
+
+
+class ResponderSetup(Struct, frozen=True, kw_only=True):
+    """What a face has for whoever answers."""
+
+    host: Host
+    ask: Ask | None
+    """Puts questions to the person; `None` if nobody is there: then what would be asked is denied."""
+    words: AgentWords
+    starts: FirstStarts
+    on_problem: Callable[[Problem], None]
+    """Told if the conversation can't be stored, and which servers of its own an agent goes without."""
+    mode: Mode | None = None
+    """The permission mode that the face was started with."""
+    switch: SwitchServer | None = None
+    """Enables or disables a server until the conversation ends, if that can be done."""
+    person: "PersonSetup | None" = None
+
+
+class PersonSetup(Struct, frozen=True, kw_only=True):
+    """The person at a face, who picks tools when nobody else answers, and by commands."""
+
+    person: Person
+    tell: Callable[[ConversationEvent], None]
+    """Called with what becomes of calls."""
+    tokens: int
+    lines: int
+    """How much of a result the person is shown at once."""
+
+
+class Responder(Struct, frozen=True, kw_only=True):
+    """Whoever answers, and the tools that they have."""
+
+    backend: Backend
+    conversation: "Conversation | None"
+    """Its tools, or those that the person picks by commands; `None` for a program without a person."""
+    model: str | None = None
+    """The provider and the model that answers, or the program of another agent; `None` if it is the person."""
+    agent: "Agent | None" = None
+    program: "KeptProgram | None" = None
+    """Another agent's program, if that is what answers."""
+    definition: AgentDefinition | None = None
+    """Of the defined agent that answers, if it is one."""
+    session: str | None = None
+    """The id under which the conversation is stored; `None` if it isn't."""
+
+    @property
+    def agent_name(self) -> str | None:
+        """The defined agent that answers, if it is one."""
+        return None if self.definition is None else self.definition.name
+
+    @property
+    def is_projects_agent(self) -> bool:
+        """Whether a file of the project defines it: the person may never have read that."""
+        return self.definition is not None and self.definition.origin.scope == "project"
+
+    @property
+    def takes(self) -> "Collection[Media] | None":
+        """What whoever answers takes besides text; `None` if it is the person."""
+        if self.agent is not None:
+            return self.agent.takes
+        # A program reads images itself, by their path.
+        return None if self.program is None else ()
+
+    @property
+    def has_native_servers(self) -> bool:
+        """Whether another agent's program starts the servers itself."""
+        return self.program is not None and self.program.servers == "native"
+
+
+def open_responder(setup: ResponderSetup, chosen: ChosenResponder) -> AbstractAsyncContextManager[Responder]:
+    """Whoever is to answer, until it is left. Raises: ConfigError if they can't."""
+    if chosen.model is not None:
+        return _open_model(setup, chosen, chosen.model)
+    if is_program(chosen.backend):
+        return _open_program(setup, chosen, chosen.backend)
+    assert setup.person is not None  # `choose_responder` chooses nobody else without one
+    return _open_manual(setup, setup.person)
+
+
+@asynccontextmanager
+async def _open_manual(setup: ResponderSetup, person: PersonSetup) -> AsyncIterator[Responder]:
+    reporter = TurnReporter(uuid4().hex, ManualBackend.name)
+
+    def tell(event: ConversationEvent) -> None:
+        if isinstance(event, CallChanged):
+            reporter.tell_call(event)
+        person.tell(event)
+
+    async with _converse_with_person(setup, person, tell) as conversation:
+        servers = HostServers(setup.host, setup.switch)
+        backend = ManualBackend(person.person, conversation, reporter, servers)
+        yield Responder(backend=backend, conversation=conversation)
+
+
+@asynccontextmanager
+async def _open_model(setup: ResponderSetup, chosen: ChosenResponder, model: "Model") -> AsyncIterator[Responder]:
+    # Loaded here: without a model, nothing of an agent is needed.
+    from mooring.verbs.agent.options import AgentOptions
+    from mooring.verbs.agent.turn import add_definition, open_kept_agent
+
+    options = AgentOptions(
+        ask=setup.ask, limits=chosen.limits, local=True, words=setup.words, starts=setup.starts, switch=setup.switch
+    )
+    if chosen.defined is not None:
+        options = add_definition(options, chosen.defined)
+    tell = None if setup.person is None else setup.person.tell
+    kept = open_kept_agent(setup.host, model, options, chosen.session, on_problem=setup.on_problem, tell=tell)
+    async with kept as agent:
+        yield Responder(
+            backend=agent.backend,
+            conversation=agent.conversation,
+            model=agent.model,
+            agent=agent,
+            definition=chosen.definition,
+            session=agent.session,
+        )
+
+
+@asynccontextmanager
+async def _open_program(setup: ResponderSetup, chosen: ChosenResponder, name: ProgramName) -> AsyncIterator[Responder]:
+    # Loaded here: most conversations need no program of another agent.
+    from mooring.verbs.agent.program import ProgramOptions, open_program
+    from mooring.verbs.agent.thread import refuse_unasked
+
+    model = chosen.program_model
+    options = ProgramOptions(
+        name=name,
+        model=model,
+        agent=chosen.definition,
+        ask=setup.ask or refuse_unasked,
+        policy=setup.mode,
+        switch=setup.switch,
+        limits=chosen.limits,
+    )
+    async with open_program(setup.host, options, chosen.session, on_problem=setup.on_problem) as program:
+        opened = Responder(
+            backend=program,
+            conversation=None,
+            model=name if model is None else f"{name} ({model})",
+            program=program,
+            definition=chosen.definition,
+            session=program.session,
+        )
+        if setup.person is None:
+            yield opened
+            return
+        # What the person calls by a command goes past the program, and is shown as it is without one.
+        async with _converse_with_person(setup, setup.person, setup.person.tell) as conversation:
+            yield replace(opened, conversation=conversation)
+
+
+def _converse_with_person(
+    setup: ResponderSetup, person: PersonSetup, tell: Callable[[ConversationEvent], None]
+) -> "Conversation":
+    """The tools for a person, who picks them and reads no schemas."""
+    return setup.host.conversation(
+        budget=None, follow=True, takes=(), tokens=person.tokens, lines=person.lines, tell=tell
+    )
