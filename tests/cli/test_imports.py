@@ -21,7 +21,7 @@ OURS = [
     "mooring.core.protocol.units", "mooring.core.text", "mooring.core.text.secret", "mooring.core.text.suggestions",
     "mooring.discovery", "mooring.discovery.choose", "mooring.discovery.dialect", "mooring.discovery.documents",
     "mooring.discovery.entry", "mooring.discovery.format", "mooring.discovery.formats", "mooring.discovery.literals",
-    "mooring.discovery.mentions", "mooring.discovery.scan", "mooring.discovery.sheets", "mooring.discovery.template",
+    "mooring.discovery.mentions", "mooring.discovery.scan", "mooring.discovery.template",
     "mooring.discovery.values", "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files",
     "mooring.files.owner", "mooring.files.paths", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
     "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust",
@@ -62,6 +62,12 @@ def test_a_listing_loads_nothing_heavy(home: Home) -> None:
 def test_a_listing_loads_exactly_these_modules_of_ours(home: Home) -> None:
     ours = [name for name in loaded(home, "mcp", "list") if name.split(".")[0] == "mooring"]
     assert [name for name in ours if not name.startswith("mooring.discovery.formats.")] == OURS
+
+
+def test_a_call_of_a_configured_server_loads_at_most_220_modules_of_ours(home: Home) -> None:
+    ours = [name for name in loaded(home, "--demo", "call", "demo.echo", "text=x") if name.split(".")[0] == "mooring"]
+    assert "mooring.conversation.calls" in ours
+    assert len(ours) <= 220
 
 
 def test_mooring_itself_and_the_choice_of_a_model_load_no_library_of_a_provider(home: Home) -> None:

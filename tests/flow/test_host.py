@@ -22,8 +22,8 @@ from mooring.core.conversation.status import Connected, Connecting, Disabled, Fa
 from mooring.core.protocol.limits import Limits
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
 from mooring.host.host import Host
+from mooring.host.runtime import POLL_SECONDS, SETTLE_SECONDS
 from mooring.inventory.approval import decide, list_questions
-from mooring.inventory.changes import POLL_SECONDS, SETTLE_SECONDS
 from support import Actor, Home, Pauses
 
 

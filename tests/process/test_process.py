@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 
-from mooring.core.text.breaker import COOLDOWN, MAX_FAILURES
+from mooring.core.protocol.failure import COOLDOWN, MAX_FAILURES
 from mooring.errors import GuardLost, MooringError, SpawnError
 from mooring.process import programs
 from mooring.process.child import LOST, Child

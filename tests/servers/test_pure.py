@@ -13,7 +13,7 @@ from mooring.core.conversation.status import Failed, Idle
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
-from mooring.core.text.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
+from mooring.core.protocol.failure import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.host.feed import MAX_LINES, Feed
 from mooring.servers.fleet import make_plan
 from mooring.servers.start_program import may_download

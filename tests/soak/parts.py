@@ -26,8 +26,8 @@ import mooring
 from mooring.auth.store import SecretStore
 from mooring.core.conversation.event import ToolsChanged, Updated
 from mooring.core.definitions.paths import Paths, Workspace, here
+from mooring.core.protocol.failure import FAILURE_WINDOW, MAX_FAILURES
 from mooring.core.protocol.limits import Limits
-from mooring.core.text.breaker import FAILURE_WINDOW, MAX_FAILURES
 from mooring.host.host import Host
 from mooring.inventory.overlay import load_overlay
 from mooring.permissions import pins, rules, trust

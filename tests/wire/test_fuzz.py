@@ -20,8 +20,7 @@ from mooring.errors import ProtocolError, RpcError, TooLarge
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.session.answers import return_raw
 from mooring.wire.session.dialect import McpDialect
-from mooring.wire.stdio.lines import Lines
-from mooring.wire.stdio.pipes import StdioTransport
+from mooring.wire.stdio.pipes import Lines, StdioTransport
 
 LIMITS = Limits(line=4096)
 JUNK = [

@@ -22,8 +22,7 @@ from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Todo
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
-from mooring.core.protocol.limits import TurnLimits
-from mooring.core.text.clock import Sleep
+from mooring.core.protocol.limits import Sleep, TurnLimits
 
 NO_OUTPUT = Text("(no output)")
 """What the model gets for a call that returned nothing: providers refuse an empty result."""

@@ -11,8 +11,8 @@ from mooring.core.protocol.tool import Tool
 from mooring.display.lines import TYPE_NAMES
 from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
+from mooring.tools.arguments.plain import loads
 from mooring.tools.arguments.wording import FOR_PEOPLE
-from mooring.tools.arguments.written import loads
 from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.graph import SchemaTooLarge
 from mooring.tools.schema.parameters import FieldOption, as_label, describe_inside, list_choices, list_required

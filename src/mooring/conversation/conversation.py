@@ -48,7 +48,7 @@ from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import BadArguments, ConfigError, MooringError
-from mooring.tools.arguments.written import loads
+from mooring.tools.arguments.plain import loads
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.results.deliver import Delivery
 from mooring.tools.results.outcome import find_budget

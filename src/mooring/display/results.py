@@ -10,8 +10,7 @@ from msgspec.structs import fields
 from mooring.core.protocol import content
 from mooring.core.protocol.content import Block
 from mooring.core.protocol.raw import read
-from mooring.core.protocol.result import FilledPrompt, Reading, Result
-from mooring.core.protocol.structured import find_unrepeated
+from mooring.core.protocol.result import FilledPrompt, Reading, Result, find_unrepeated
 from mooring.display.text import describe_base64_size
 from mooring.errors import ProtocolError
 

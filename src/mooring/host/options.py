@@ -11,8 +11,7 @@ from mooring.core.conversation.question import Ask, Question
 from mooring.core.conversation.verdict import BYPASSED, Mode, Rule
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
-from mooring.core.protocol.limits import Limits, Timeout
-from mooring.core.text.clock import Sleep
+from mooring.core.protocol.limits import Limits, Sleep, Timeout
 from mooring.errors import ConfigError
 from mooring.inventory.admit import Admitted, GivenServers
 from mooring.process.programs import Guard

@@ -1,4 +1,4 @@
-"""The parts of a host put together: opened by its options, changed with the configuration, closed in order."""
+"""What a host is made of: opened by its options, changed with the configuration and its files, closed in order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -25,12 +25,9 @@ from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.tool import Offer, Tool
 from mooring.errors import MooringError
 from mooring.host.feed import Feed
-from mooring.host.guests import GuestServers
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted, GivenServers, build_loader, find_foreign, keep_unreadable
-from mooring.inventory.changes import watch_changes
-from mooring.permissions.conversation import ConversationPermissions
-from mooring.permissions.host_permissions import HostPermissions
+from mooring.permissions.conversation import ConversationPermissions, HostPermissions
 from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
 from mooring.servers.log import ServerLog
@@ -47,6 +44,14 @@ if TYPE_CHECKING:
     from mooring.conversation.deferral import Selections
     from mooring.servers.subscriptions import Subscriptions
     from mooring.tools.search.meaning import Meaning
+
+
+import os
+from collections.abc import Collection
+from typing import TypeAlias
+
+from mooring.core.protocol.limits import Sleep
+from mooring.tools.catalog.catalog import CatalogEntry
 
 
 class HostRuntime:
@@ -365,3 +370,95 @@ class HostRuntime:
 def _choose_limits(options: HostOptions, settings: Settings) -> Limits:
     limits = options.limits or Limits(line=settings["maxMessageBytes"], reserve=options.start_reserve)
     return limits if options.timeout is None else replace(limits, call=options.timeout)
+
+
+class GuestServers:
+    """The servers that agents brought along, by name, each with how many agents use it."""
+
+    def __init__(self) -> None:
+        self.approved: dict[str, Approved] = {}
+        self._users: dict[str, int] = {}
+
+    def add(self, servers: Mapping[str, Approved]) -> None:
+        """Let one more agent use these; two that bring the very same one share it."""
+        for name, approved in servers.items():
+            self.approved[name] = approved
+            self._users[name] = self._users.get(name, 0) + 1
+
+    def remove(self, names: Iterable[str]) -> list[str]:
+        """Take note that an agent is done with these; those that nobody uses any more."""
+        unused = []
+        for name in names:
+            self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name], self.approved[name]
+                unused.append(name)
+        return unused
+
+    def is_hidden(self, server: str, brought: Collection[str]) -> bool:
+        """Whether somebody else brought a server along; `brought` are one's own."""
+        return server in self.approved and server not in brought
+
+    def list_visible(
+        self, list_tools: Callable[[], tuple[CatalogEntry, ...]], brought: Collection[str]
+    ) -> Callable[[], tuple[CatalogEntry, ...]]:
+        """Lists all tools but those of others' guests: the same tuple until something changes."""
+        last: tuple[tuple[CatalogEntry, ...], frozenset[str], tuple[CatalogEntry, ...]] = ((), frozenset(), ())
+
+        def list_entries() -> tuple[CatalogEntry, ...]:
+            nonlocal last
+            tools = list_tools()
+            if not self.approved:
+                return tools
+            hidden = frozenset(name for name in self.approved if name not in brought)
+            if last[0] is not tools or last[1] != hidden:
+                last = tools, hidden, tuple(tool for tool in tools if tool.server not in hidden)
+            return last[2]
+
+        return list_entries
+
+
+POLL_SECONDS = 1.0
+SETTLE_SECONDS = 0.25
+"""How long nothing may change before a change is considered finished: editors write a file in several steps."""
+
+_Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+
+
+async def watch_changes(paths: Callable[[], Iterable[str]], sleep: Sleep = asyncio.sleep) -> AsyncIterator[None]:
+    """Yield whenever one of the files changed, and once at the beginning: what was read before may be out of date.
+
+    `paths` may return others each time.
+    """
+    # Taken before each yield, so that a change while the consumer reads the files is not missed.
+    before = await _stamp_all(paths())
+    yield
+    while True:
+        await sleep(POLL_SECONDS)
+        if await _stamp_all(paths()) != before:
+            before = await _wait_until_stable(paths, sleep)
+            yield
+
+
+async def _wait_until_stable(paths: Callable[[], Iterable[str]], sleep: Sleep) -> _Stamps:
+    before = await _stamp_all(paths())
+    while True:
+        await sleep(SETTLE_SECONDS)
+        now = await _stamp_all(paths())
+        if now == before:
+            return now
+        before = now
+
+
+async def _stamp_all(paths: Iterable[str]) -> _Stamps:
+    # In a thread: a home on a network disk that hangs must not stop the event loop.
+    return await asyncio.to_thread(lambda: tuple(map(_stamp, paths)))
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):  # ValueError: a path with a null byte in it
+        return None
+    # The inode too: a file that is replaced within the clock's resolution may have the same time and size.
+    return found.st_mtime_ns, found.st_size, found.st_ino

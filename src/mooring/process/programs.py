@@ -10,14 +10,12 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from mooring.core.text.breaker import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
+from mooring.core.protocol.failure import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.errors import GuardLost, MooringError
-from mooring.process.child import EOF_GRACE, TERM_GRACE, Child
+from mooring.process.child import EOF_GRACE, STDERR_LIMIT, TERM_GRACE, Child, Tail, prepare_spawn
 from mooring.process.guard.boot import GuardProcess, start_guard
 from mooring.process.link import Link, guard_closed
-from mooring.process.spawn import prepare_spawn
 from mooring.process.surroundings import ProgramSurroundings
-from mooring.process.tail import STDERR_LIMIT, Tail
 
 _KEEPS_DYING = (
     f"The guard process died more than {MAX_FAILURES} times within {FAILURE_WINDOW:g} s, "

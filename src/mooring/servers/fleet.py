@@ -12,8 +12,8 @@ from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import InProcess
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure, make_failure
+from mooring.core.protocol.limits import Sleep
 from mooring.core.protocol.tool import Offer
-from mooring.core.text.clock import Sleep
 from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from mooring.core.protocol.era import EraName
-from mooring.core.text.clock import Sleep
+from mooring.core.protocol.limits import Sleep
 from mooring.errors import MooringError
 from mooring.servers.server import Server
 from mooring.servers.watch import is_part_of

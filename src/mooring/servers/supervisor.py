@@ -34,10 +34,9 @@ from mooring.core.conversation.status import (
     Status,
     Unapproved,
 )
-from mooring.core.protocol.failure import Ending
+from mooring.core.protocol.failure import FAILURE_WINDOW, MAX_FAILURES, Breaker, Ending
 from mooring.core.protocol.limits import Timeout
 from mooring.core.protocol.result import LogMessage
-from mooring.core.text.breaker import FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.errors import (
     Closed,
     GuardLost,

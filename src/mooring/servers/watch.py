@@ -15,8 +15,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from mooring.core.conversation.event import Event, Updated
+from mooring.core.protocol.limits import Sleep
 from mooring.core.protocol.result import Reading, Result
-from mooring.core.text.clock import Sleep
 from mooring.errors import ConfigError, Denied, MooringError, RpcError
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session

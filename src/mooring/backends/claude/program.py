@@ -13,7 +13,7 @@ from mooring.process.child import LOST, Child
 from mooring.process.output import OutputReader, write_input
 from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
-from mooring.wire.stdio.lines import Lines
+from mooring.wire.stdio.pipes import Lines
 
 Answerer: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Answers one kind of request that the program makes."""

@@ -9,7 +9,7 @@ from mooring.chat.field import FormField, build_field_form, build_form, make_who
 from mooring.chat.plain.dialog import DialogTerminal
 from mooring.display.text import safe
 from mooring.errors import BadArguments
-from mooring.tools.arguments.written import loads
+from mooring.tools.arguments.plain import loads
 
 REST = "."
 """Takes the defaults of all the optional fields that are left, and skips those that have none."""

@@ -20,7 +20,7 @@ from mooring.core.conversation.question import KeepServer, No
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError
-from mooring.tools.arguments.written import loads
+from mooring.tools.arguments.plain import loads
 from mooring.verbs.config.add import Addition, add, describe_addition, undo
 from mooring.verbs.config.describe import ServerDescription, describe_entry, describe_swallowed_options
 from mooring.verbs.config.references import suggest_references

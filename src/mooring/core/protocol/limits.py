@@ -1,9 +1,15 @@
-"""How much one server may send and how long it may take, and how far a turn may go; every figure is a setting."""
+"""How much one server may send and how long it may take, how far a turn may go, and how code waits."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.protocol.units import MIB
+
+Sleep: TypeAlias = Callable[[float], Awaitable[object]]
+"""Waits for so many seconds, as `asyncio.sleep` does."""
 
 
 class Timeout(Struct, frozen=True):

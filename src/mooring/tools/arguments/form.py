@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments, ProtocolError
-from mooring.tools.arguments.alternatives import likely_branches
-from mooring.tools.arguments.plain import PlainSchema, read_plain_schema
-from mooring.tools.arguments.unchecked import Unchecked
+from mooring.tools.arguments.plain import PlainSchema, Unchecked, likely_branches, read_plain_schema
 from mooring.tools.arguments.wording import FOR_MODELS, Wording
 from mooring.tools.schema.shape import Path, Shape, format_path
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from mooring.core.text.secret import is_secret_name
-from mooring.tools.arguments.alternatives import Branch, failed_branches, likely_branches
+from mooring.tools.arguments.plain import Branch, failed_branches, likely_branches
 from mooring.tools.arguments.wording import (
     FOR_MODELS,
     MAX_NAMED,

@@ -4,7 +4,39 @@ Loading that library takes 7 to 10 ms, which a program that makes a single call 
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+
+import json
+import math
+
+from mooring.core.protocol.raw import is_too_deep
+
+Branch: TypeAlias = "list[ValidationError]"
+"""What one alternative found wrong with the value."""
+
+
+def failed_branches(error: "ValidationError") -> list[Branch]:
+    """The alternatives behind an error; empty unless it comes from `anyOf` or `oneOf`."""
+    branches: list[Branch] = getattr(error.kind, "context", [])
+    return branches
+
+
+def likely_branches(error: "ValidationError") -> list[Branch]:
+    """The alternatives that are meant for a value of this type at all."""
+    return [branch for branch in failed_branches(error) if not _rejects_type(branch, error)]
+
+
+def _rejects_type(branch: Branch, error: "ValidationError") -> bool:
+    return any(inner.kind.name == "type" and inner.instance_path == error.instance_path for inner in branch)
+
+
+class Unchecked(Exception):
+    """Arguments cannot be checked; the message says why, as the end of a sentence."""
+
 
 _SAYS_NOTHING = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "$schema"}
@@ -126,3 +158,22 @@ def _read_types(stated: Any) -> frozenset[type] | None:
 
 def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def loads(text: str) -> Any:
+    """Parse JSON, and nothing beyond it: `NaN` or a number that is too large would reach the server as null.
+
+    Raises: ValueError, also if it is nested too deeply.
+    """
+    if is_too_deep(text.encode(errors="replace")):
+        raise ValueError("it is nested too deeply")
+    return json.loads(text, parse_constant=_refuse, parse_float=_parse_finite)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _parse_finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from mooring.tools.arguments.written import loads
+from mooring.tools.arguments.plain import loads
 from mooring.tools.schema.shape import ALL, Path, Shape, format_path, type_of
 
 _INDEXED = r"(?P<name>[^\[\]]+)\[(?P<index>\d{1,4})\]"

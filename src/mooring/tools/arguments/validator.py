@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mooring.tools.arguments.alternatives import failed_branches
-from mooring.tools.arguments.unchecked import Unchecked
+from mooring.tools.arguments.plain import Unchecked, failed_branches
 from mooring.tools.schema.bound import MAX_ERROR_COST, SchemaBound
 from mooring.tools.schema.graph import SchemaTooLarge
 

@@ -13,8 +13,7 @@ from msgspec import UNSET, Struct, json
 
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Audio, Block, Embedded, Image, Other, ResourceContents, ResourceLink, Text
-from mooring.core.protocol.result import Reading, Result
-from mooring.core.protocol.structured import find_unrepeated
+from mooring.core.protocol.result import Reading, Result, find_unrepeated
 from mooring.core.text.glob import Glob
 from mooring.errors import MooringError, ServerError
 

@@ -9,8 +9,8 @@ from mooring.core.protocol.tool import Tool
 from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError, FileError
 from mooring.tools.arguments.form import check
+from mooring.tools.arguments.plain import loads
 from mooring.tools.arguments.wording import FOR_PEOPLE
-from mooring.tools.arguments.written import loads
 from mooring.tools.schema.shape import ALL, Shape, type_of
 
 LIMIT = 16 * MIB

@@ -1,17 +1,32 @@
-"""`call`: one tool of one server."""
+"""`call`: one tool of one server, and what follows it while it runs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from mooring.conversation.lookup import is_older
-from mooring.core.protocol.result import Result
-from mooring.core.protocol.tool import Pair
+from mooring.core.protocol.result import Progress, Result
+from mooring.core.protocol.tool import Pair, Tool
 from mooring.errors import BadArguments, ConfigError, HeldBack
 from mooring.host.host import Host
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.naming import HOUR, find_tool, split_target
-from mooring.verbs.use.waiting import Fill, Watcher
+
+Fill: TypeAlias = Callable[[str, Tool, Sequence[str]], Mapping[str, Any]]
+"""Makes the arguments of a call for a server's tool from the words that were typed, guided by its schema."""
+
+
+class Watcher(Protocol):
+    """Follows a call while a face waits for it."""
+
+    def on_guess(self, entry: CatalogEntry) -> None:
+        """The tool was named without its server, and this one is meant."""
+
+    def on_connected(self) -> None:
+        """The server is up."""
+
+    def on_progress(self, step: Progress) -> None:
+        """The call made progress."""
 
 
 async def call(
