@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from mooring.core.conversation.verdict import ProposedCall, Rule
-from mooring.permissions import audit, values
+from mooring.permissions import argument_match, audit
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.settings import MODES, SETTINGS
 
@@ -45,7 +45,7 @@ def test_every_name_in_the_table_means_what_stands_beside_it() -> None:
 def test_levels_modes_and_figures_are_those_of_the_code() -> None:
     assert re.findall(r"^\| `(\w+)`", PAGE.split("## Levels")[1].split("Within")[0], re.M) == list(LEVELS)
     assert re.findall(r"^\| `([\w-]+)`", PAGE.split("## Modes")[1], re.M) == list(MODES)
-    figures = f"{values.MAX_VALUES} values, {values.MAX_TEXT // 1024} Ki characters, {values.MAX_FOREIGN // 1024} Ki"
+    figures = f"{argument_match.MAX_VALUES} values, {argument_match.MAX_TEXT // 1024} Ki characters, {argument_match.MAX_FOREIGN // 1024} Ki"
     assert figures in PAGE
-    assert re.search(rf"\b{values.MAX_DEPTH}\s+levels", PAGE)
+    assert re.search(rf"\b{argument_match.MAX_DEPTH}\s+levels", PAGE)
     assert (audit.OLDER_FILES + 1, audit.MAX_FILE_BYTES) == (4, 8 * 1024 * 1024)

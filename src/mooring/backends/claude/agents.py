@@ -10,7 +10,7 @@ from mooring.agents.selection import apply_selection
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.selection import select_tools_of
-from mooring.backends.claude.events import write_tool
+from mooring.backends.claude.names import write_tool
 
 _ANY: Final = "*"
 _PROVIDER: Final = "anthropic:"

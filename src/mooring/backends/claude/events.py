@@ -18,6 +18,7 @@ from msgspec import Struct, ValidationError, convert
 
 from mooring.agents.local.todo import TodoItem
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
+from mooring.backends.claude.names import find_tool
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.turn import EndOfTurn, Todo, TokenUsage
 from mooring.core.protocol.content import Image, Text
@@ -279,19 +280,3 @@ def _read_block(block: Mapping[str, Any]) -> Part | None:
             return Image(data=data, mime_type=kind)
         case _:
             return None
-
-
-_PREFIX: Final = "mcp__"
-_MARK: Final = "__"
-
-
-def find_tool(bridge: AgentBridge, name: str) -> McpTool | OwnTool:
-    """The tool that Claude Code means. A server that it was not given is none of ours: its tools are its own."""
-    if not name.startswith(_PREFIX):
-        return OwnTool(name)
-    return bridge.split_tool(name.removeprefix(_PREFIX), _MARK) or OwnTool(name)
-
-
-def write_tool(bridge: AgentBridge, server: str, tool: str) -> str:
-    """What Claude Code calls a tool of a server; `*` stands for all of them."""
-    return f"{_PREFIX}{bridge.name_server(server)}{_MARK}{tool}"

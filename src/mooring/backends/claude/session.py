@@ -22,7 +22,8 @@ from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.claude.agents import select_tools, write_agents
 from mooring.backends.claude.command import build_command, build_environment
-from mooring.backends.claude.events import ClaudeEvents, TurnResult, find_tool
+from mooring.backends.claude.events import ClaudeEvents, TurnResult
+from mooring.backends.claude.names import find_tool
 from mooring.backends.claude.program import GuardedProgram
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
