@@ -20,8 +20,13 @@ import pytest
 from mooring.cli.app import run
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.inventory.load import Inventory, load
-from warm import MOORING as MOORING
-from warm import RECORD_OPENED, WATCHED, run_mooring, start_mooring
+
+try:
+    from warm import MOORING as MOORING
+    from warm import RECORD_OPENED, WATCHED, run_mooring, start_mooring
+except ModuleNotFoundError:  # loaded as a part of `tests`, by the suites that are programs of their own
+    from tests.warm import MOORING as MOORING
+    from tests.warm import RECORD_OPENED, WATCHED, run_mooring, start_mooring
 
 HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
