@@ -1,5 +1,7 @@
 """Names that changed still work for one release, with a warning that says what to write."""
 
+from typing import Any, cast
+
 import pytest
 
 import mooring
@@ -39,3 +41,10 @@ async def test_a_host_still_has_a_viewpoint(home: Home) -> None:
     async with mooring.open(request=home.request()) as host:
         with pytest.warns(DeprecationWarning, match=r"host\.viewpoint is now host\.workspace"):
             assert host.viewpoint == host.workspace
+
+
+async def test_an_agent_still_has_a_registry() -> None:
+    conversation: Any = object()
+    agent = mooring.Agent(cast("Any", None), conversation)
+    with pytest.warns(DeprecationWarning, match=r"agent\.registry is now agent\.conversation"):
+        assert agent.registry is conversation
