@@ -341,8 +341,8 @@ def test_a_user_does_not_share_a_project_with_another_and_does_with_root() -> No
         (shared / ".git").mkdir(parents=True)
         work.mkdir()
         os.chmod(made, 0o755)
-        find = f"find_project_folders(Where('/nowhere'), {str(work)!r})"
-        names = "from mooring.core.definitions.paths import Where; from mooring.settings import find_project_folders"
+        find = f"find_project_folders(Paths('/nowhere'), {str(work)!r})"
+        names = "from mooring.core.definitions.paths import Paths; from mooring.settings import find_project_folders"
         code = f"{names}; print(len({find}))"
         words = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups", sys.executable, "-c", code]
 

@@ -40,7 +40,7 @@ from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.protocol.content import Text
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 
 connected = 0
 
@@ -59,7 +59,7 @@ def tell(problem):
         is_stored_again.set()
 
 def open_store():
-    return SessionStore(Where(home, {}), on_problem=tell)
+    return SessionStore(Paths(home, {}), on_problem=tell)
 
 def limit_files(size):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -88,7 +88,7 @@ for line in sys.stdin:
         case ["close-another"]:
             other.close()
         case ["hold"]:
-            holding = hold_record(Where(home, {}))
+            holding = hold_record(Paths(home, {}))
             holding.__enter__()
         case ["release"]:
             holding.__exit__(None, None, None)

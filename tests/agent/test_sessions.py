@@ -387,13 +387,13 @@ def test_the_beginning_of_an_id_is_enough_and_an_unknown_one_is_answered_with_th
 
 OPENING = """
 import sys
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.protocol.content import Text
 from mooring.errors import ConfigError
 
-store = SessionStore(Where(sys.argv[1], {}))
+store = SessionStore(Paths(sys.argv[1], {}))
 if sys.argv[3:]:
     try:
         store.resume(sys.argv[3])
@@ -443,12 +443,12 @@ def test_a_session_that_another_process_has_open_is_refused_until_that_process_i
 
 WRITING = """
 import sys
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.protocol.content import Text
 
-journal = SessionStore(Where(sys.argv[1], {}), on_problem=print).begin(sys.argv[2], model="m")
+journal = SessionStore(Paths(sys.argv[1], {}), on_problem=print).begin(sys.argv[2], model="m")
 sys.stdin.read()
 for number in range(200):
     journal.add_message(PersonMessage((Text(f"{sys.argv[3]} {number}"),)))
@@ -537,7 +537,7 @@ def test_a_file_that_cannot_be_used_is_one_sentence_and_a_conversation_goes_on_w
 
 FULL = """
 import resource, signal, sys
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions import writer
 from mooring.agents.sessions.store import SessionStore
@@ -545,7 +545,7 @@ from mooring.core.protocol.content import Text
 
 writer.RETRY_SECONDS = 0.01
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-journal = SessionStore(Where(sys.argv[1], {}), on_problem=lambda problem: print(problem.message)).begin(sys.argv[2], model="m")
+journal = SessionStore(Paths(sys.argv[1], {}), on_problem=lambda problem: print(problem.message)).begin(sys.argv[2], model="m")
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)
 for number in range(30):
     if number == 10:

@@ -81,8 +81,8 @@ def test_a_secret_stays_in_its_file_when_a_keyring_appears_until_it_is_set_again
 async def test_a_new_value_of_a_login_stays_in_the_store_that_has_the_old_one(home: Home) -> None:
     machine = Machine(home)
     code = (
-        "import asyncio, sys; from mooring.auth.store import SecretStore; from mooring.core.definitions.paths import Where\n"
-        "store = SecretStore(Where(sys.argv[1]))\n"
+        "import asyncio, sys; from mooring.auth.store import SecretStore; from mooring.core.definitions.paths import Paths\n"
+        "store = SecretStore(Paths(sys.argv[1]))\n"
         "print(asyncio.run(store.set('oauth', 'https://a|b|c', sys.argv[2])).store)"
     )
     assert machine.python(code, "one").communicate()[0] == "file\n"
@@ -162,10 +162,10 @@ def test_a_file_that_others_may_read_is_refused_with_the_command_that_fixes_it(h
 def test_twenty_processes_that_set_twenty_secrets_each_lose_none_of_the_four_hundred(home: Home) -> None:
     machine = Machine(home)
     code = (
-        "import asyncio, sys; from mooring.verbs.config.secrets import store_secret; from mooring.core.definitions.paths import Where\n"
+        "import asyncio, sys; from mooring.verbs.config.secrets import store_secret; from mooring.core.definitions.paths import Paths\n"
         "async def main():\n"
         "    for number in range(20):\n"
-        "        await store_secret(Where(sys.argv[1]), f'of-{sys.argv[2]}.{number}', f'value {sys.argv[2]} {number}')\n"
+        "        await store_secret(Paths(sys.argv[1]), f'of-{sys.argv[2]}.{number}', f'value {sys.argv[2]} {number}')\n"
         "asyncio.run(main())"
     )
     processes = [machine.python(code, str(each)) for each in range(20)]
@@ -183,10 +183,10 @@ COUNT = """
 import asyncio, sys
 from pathlib import Path
 from mooring.auth.store import SecretStore
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 
 async def main():
-    store = SecretStore(Where(sys.argv[1]))
+    store = SecretStore(Paths(sys.argv[1]))
     for _ in range(10):
         async with store.locked("oauth", "login"):
             before = int(await store.get("oauth", "login") or 0)

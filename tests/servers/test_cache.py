@@ -272,10 +272,10 @@ def test_fifty_servers_are_read_in_a_moment(home: Home) -> None:
     keep(home.where, **{f"s{number}": offer(tools=10, size=500) for number in range(50)})
     code = f"""
 import time
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers.cache import Cache
 begun = time.process_time()
-found = Cache(Where({home.where.home!r})).load([f"s{{n}}".encode().ljust(32) for n in range(50)])
+found = Cache(Paths({home.where.home!r})).load([f"s{{n}}".encode().ljust(32) for n in range(50)])
 print(len(found), time.process_time() - begun)
 """
     done = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(3)]
@@ -470,18 +470,18 @@ def as_nobody(folder: Path, code: str) -> list[Any]:
     """What a child without rights printed, each line as JSON; `where` is there for it."""
     prelude = f"""
 import json, os, sys, tempfile, time
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.tool import Offer
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.servers.cache import Cache
 import hmac, fcntl
-where = Where({str(folder)!r})
+where = Paths({str(folder)!r})
 key = b"k" * 32
 def offer(era="handshake"):
-    return Offer(hello=Hello("x"), era=era, at=time.time() - 1)
+    return Offer(hello=ServerInfo("x"), era=era, at=time.time() - 1)
 # Everything is imported that is imported late: without rights, this folder may be out of reach.
 with tempfile.TemporaryDirectory() as scratch:
-    first = Cache(Where(scratch)); first.put(key, offer()); first.flush(); first.load([key])
+    first = Cache(Paths(scratch)); first.put(key, offer()); first.flush(); first.load([key])
 if os.getuid() == 0:
     os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 """
@@ -541,13 +541,13 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 made = Cache(where)
 for number in range(50):
-    made.put(number.to_bytes(32, "big"), Offer(hello=Hello("x" * 5000), era="handshake", at=time.time() - 1))
+    made.put(number.to_bytes(32, "big"), Offer(hello=ServerInfo("x" * 5000), era="handshake", at=time.time() - 1))
 made.flush()
 print(len(made.load([(1).to_bytes(32, "big")])))
 """
-    prelude = "import os, time\nfrom mooring.core.definitions.paths import Where\nfrom mooring.core.protocol.tool import Offer\n"
-    prelude += "from mooring.core.protocol.server_info import Hello\nfrom mooring.servers.cache import Cache\n"
-    prelude += f"where = Where({home.where.home!r})\n"
+    prelude = "import os, time\nfrom mooring.core.definitions.paths import Paths\nfrom mooring.core.protocol.tool import Offer\n"
+    prelude += "from mooring.core.protocol.server_info import ServerInfo\nfrom mooring.servers.cache import Cache\n"
+    prelude += f"where = Paths({home.where.home!r})\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == ("0\n", "")
     assert Cache(home.where).load(keys) == keys
@@ -618,19 +618,19 @@ def test_a_load_while_a_thread_flushes_misses_nothing(home: Home) -> None:
 WRITER = """
 import itertools, sys, time
 from msgspec import Raw
-from mooring.core.protocol.server_info import Hello
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.tool import Offer
 from mooring.core.protocol.tool import Listing, Tool
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers.cache import Cache
 
 home, who, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 for turn in range(rounds) if rounds else itertools.count():
-    made = Cache(Where(home))
+    made = Cache(Paths(home))
     words = f"{who} {turn}"
     for number in range(20):
         tools = tuple(Tool(name=words, input_schema=Raw(b"{}"), description=words * 200) for _ in range(3))
-        offer = Offer(hello=Hello(words), era="handshake", at=time.time() - 1, tools=Listing(tools))
+        offer = Offer(hello=ServerInfo(words), era="handshake", at=time.time() - 1, tools=Listing(tools))
         made.put(number.to_bytes(32, "big"), offer)
         if rounds:
             made.put(f"{who} {number}".encode().ljust(32), offer)
@@ -683,11 +683,11 @@ import sys
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers.cache import Cache
 config = ServerConfig(name="s", origin=Origin("mooring", "user", None), connection=Stdio(literal("run")))
 sys.stdin.readline()
-where = Where({home.where.home!r})
+where = Paths({home.where.home!r})
 print(Cache(where).key(Approved(config, "/"), where).hex())
 """
     words = [sys.executable, "-c", code]

@@ -231,9 +231,9 @@ def test_a_full_disk_costs_lines_and_breaks_none(home: Home) -> None:
 
 WRITER = """
 import sys
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.servers.log import ServerLog
-kept = ServerLog(Where(sys.argv[1]), full=int(sys.argv[3]))
+kept = ServerLog(Paths(sys.argv[1]), full=int(sys.argv[3]))
 for number in range(2000):
     kept.write("s", "info", f"{sys.argv[2]} {number} " + "x" * (number % 97))
 assert kept.dropped == 0

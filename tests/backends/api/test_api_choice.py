@@ -193,7 +193,7 @@ LOADING = """
 import asyncio, sys, threading
 from mooring import settings
 from mooring.backends.api.choose import choose_model
-from mooring.core.definitions.paths import Where
+from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
 
 class Seen:
@@ -207,7 +207,7 @@ if "without" in sys.argv:
     sys.modules[sys.argv[2]] = None
 
 async def main():
-    where = Where(sys.argv[1], {"ANTHROPIC_API_KEY": "x"})
+    where = Paths(sys.argv[1], {"ANTHROPIC_API_KEY": "x"})
     try:
         model = await choose_model("anthropic:claude-sonnet-5-5", where, settings.load(where, None))
         print(model, Seen.threads)
