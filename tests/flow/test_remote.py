@@ -68,7 +68,7 @@ async def test_a_server_that_was_restarted_is_reached_again_by_the_next_call(hom
             await site.__aexit__(None, None, None)
             with pytest.raises(mooring.ServerError):
                 await host.call("web.echo", {"text": "hi"}, timeout=1.2)
-            runner = web.ServerRunner(web.Server(site._take))
+            runner = web.ServerRunner(web.Server(site._receive))
             await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", port).start()
             try:
