@@ -13,7 +13,7 @@ from mooring.discovery.targets import WriteScope
 from mooring.settings import MODES
 from mooring.verbs.config.describe import TRANSPORTS
 from mooring.verbs.rows import ROWS
-from mooring.verbs.verb import Argument, Flag, Option, Verb, VerbGroup, find_key, find_options
+from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_key, find_options
 
 CHOICES = {"mode": set(MODES), "scope": set(get_args(WriteScope))}
 
@@ -43,11 +43,11 @@ def test_what_the_tables_name_exists(place: str) -> None:
 @pytest.mark.parametrize(("path", "verb"), list(list_verbs()), ids=[path for path, _ in list_verbs()])
 def test_a_row_offers_what_its_action_takes(path: str, verb: Verb) -> None:
     for option in verb.parameters:
-        if isinstance(option, Argument | Option) and option.complete:
+        if isinstance(option, VerbArgument | Option) and option.complete:
             assert option.complete in COMPLETIONS
         if isinstance(option, Option) and find_key(option) in CHOICES and option.choices:
             assert set(option.choices) == CHOICES[find_key(option)]
-        if isinstance(option, Argument):
+        if isinstance(option, VerbArgument):
             # What stands in for an argument is an option of the same row.
             spellings = {each.spelling for each in verb.parameters if isinstance(each, Option | Flag)}
             assert set(option.unless.split()) <= spellings

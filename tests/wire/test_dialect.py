@@ -12,7 +12,7 @@ from msgspec import json
 import mooring.wire.rpc
 from mooring.core.protocol.limits import Limits, Timeout
 from mooring.errors import RpcError, TimedOut
-from mooring.wire.rpc.dialect import Dialect
+from mooring.wire.rpc.dialect import ProtocolDialect
 from mooring.wire.rpc.message import Notification, encode
 from mooring.wire.rpc.peer import Peer
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.swift
 WORDS = re.compile(r"notifications/|initialize|\bping\b|_meta|progressToken|Mcp-")
 
 
-class AgentDialect(Dialect):
+class AgentDialect(ProtocolDialect):
     """An editor and an agent: updates name a session, and a cancellation takes back its prompt."""
 
     immediate_results = MappingProxyType({"session/alive": {"alive": True}})
@@ -91,8 +91,8 @@ class Both:
     def __init__(self, answers, plain=False):
         self.here, there = Pipe(), Pipe()
         self.here.other, there.other = there, self.here
-        self.dialect = Dialect() if plain else AgentDialect()
-        self.agent_dialect = Dialect() if plain else AgentDialect()
+        self.dialect = ProtocolDialect() if plain else AgentDialect()
+        self.agent_dialect = ProtocolDialect() if plain else AgentDialect()
         self.editor = Peer(self.here, server="agent", limits=Limits(), answers={}, dialect=self.dialect)
         self.agent = Peer(there, server="editor", limits=Limits(), answers=answers, dialect=self.agent_dialect)
 

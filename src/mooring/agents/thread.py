@@ -32,7 +32,7 @@ class AgentThread:
     """The state of one conversation with a model. `run_turn` takes it one turn further."""
 
     tools: Conversation
-    """Set once: a registry needs `tell` of this before it exists."""
+    """Set once: a conversation needs `tell` of this before it exists."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class AgentThread:
     # --- what the tools tell --------------------------------------------------------------------------------------
 
     def tell(self, event: ConversationEvent) -> None:
-        """Take what the tools of this conversation report; give this to its registry."""
+        """Take what the tools of this conversation report; give this to its `Conversation`."""
         match event:
             case CallChanged():
                 self._record_call(event)

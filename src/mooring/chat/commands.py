@@ -86,14 +86,14 @@ def list_completions(session: ChatSession) -> list[str]:
 
 
 async def _tools(chat: CommandFace, words: str) -> None:
-    registry = chat.session.conversation
-    pairs = registry.pairs
+    conversation = chat.session.conversation
+    pairs = conversation.pairs
     names: Iterable[str] = pairs
     nothing = "No tools are known yet. /mcp shows the servers."
     if words:
-        names = [tool.name for tool in registry.search(words, MOST_FOUND)]
+        names = [tool.name for tool in conversation.search(words, MOST_FOUND)]
         nothing = f"No tool matches {safe(words)}."
-    # The registry works on a snapshot of the host's tools: one of them may be gone by now.
+    # The conversation works on a snapshot of the host's tools: one of them may be gone by now.
     entries = {entry.name: entry for entry in chat.session.host.tools}
     known = [name for name in names if name in entries]
     rows = [(safe(".".join(pairs[name])), shorten_description(entries[name].description)) for name in known]
@@ -122,14 +122,14 @@ async def _call(chat: CommandFace, rest: str) -> None:
 
 
 async def _choose_tool(chat: CommandFace) -> ToolDefinition | None:
-    registry = chat.session.conversation
-    names = list(registry.pairs)
+    conversation = chat.session.conversation
+    names = list(conversation.pairs)
     if not names:
         raise ConfigError("No tools are known yet. /mcp shows the servers.")
     if len(names) > MOST_FOUND:
         chat.say(f"The first {MOST_FOUND} of {len(names)} tools; type a name or words to find others.")
-    found = [tool for tool in map(registry.find, names[:MOST_FOUND]) if tool is not None]
-    return await choose_tool(chat, registry, found, lambda text: chat.say(safe_text(text)))
+    found = [tool for tool in map(conversation.find, names[:MOST_FOUND]) if tool is not None]
+    return await choose_tool(chat, conversation, found, lambda text: chat.say(safe_text(text)))
 
 
 async def _read_arguments(

@@ -14,12 +14,12 @@ from mooring.cli.interrupts import begin_command
 from mooring.core.text.suggestions import find_slip, nearest
 from mooring.display.text import wrap_words
 from mooring.verbs.verb import (
-    Argument,
     Flag,
     Option,
     Parameter,
     Row,
     Verb,
+    VerbArgument,
     VerbGroup,
     find_key,
     find_options,
@@ -248,10 +248,10 @@ class VerbCommand(Command):
     def __init__(self, verb: Verb, path: str) -> None:
         """`path` is the verb with the names of its groups."""
         options = find_options(verb, "shell")
-        shown = [each for each in verb.parameters if isinstance(each, Argument) or each in options]
+        shown = [each for each in verb.parameters if isinstance(each, VerbArgument) or each in options]
         super().__init__(verb.name, params=[_make_parameter(each) for each in shown], help=_make_help(verb))
         self._path = path
-        self._has_command = any(isinstance(each, Argument) and each.raw for each in verb.parameters)
+        self._has_command = any(isinstance(each, VerbArgument) and each.raw for each in verb.parameters)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if self._has_command:
@@ -279,7 +279,7 @@ def _make_help(verb: Verb) -> str:
 
 def _make_parameter(given: Parameter) -> click.Parameter:
     match given:
-        case Argument():
+        case VerbArgument():
             return _make_argument(given)
         case Flag():
             names = f"{given.spelling}/{given.off}" if given.off else given.spelling
@@ -299,7 +299,7 @@ def _make_parameter(given: Parameter) -> click.Parameter:
             )
 
 
-def _make_argument(given: Argument) -> click.Argument:
+def _make_argument(given: VerbArgument) -> click.Argument:
     kind = click.Choice(given.choices) if given.choices else None
     return click.Argument(
         [given.key],
@@ -312,7 +312,7 @@ def _make_argument(given: Argument) -> click.Argument:
     )
 
 
-def _spell_argument(given: Argument) -> str | None:
+def _spell_argument(given: VerbArgument) -> str | None:
     # Several words are a usage of their own.
     if not given.metavar or (" " in given.metavar and not given.raw):
         return given.metavar
@@ -320,14 +320,14 @@ def _spell_argument(given: Argument) -> str | None:
     return f"{text}..." if given.many and not given.raw else text
 
 
-def _choose_default(given: Argument | Option) -> dict[str, Any]:
+def _choose_default(given: VerbArgument | Option) -> dict[str, Any]:
     if given.default is None:
         return {}
     is_number = isinstance(given.default, int)
     return {"default": given.default, "show_default": True} if is_number else {"default": given.default}
 
 
-def _choose_completion(given: Argument | Option) -> dict[str, Any]:
+def _choose_completion(given: VerbArgument | Option) -> dict[str, Any]:
     return {"shell_complete": partial(_complete, given.complete)} if given.complete else {}
 
 

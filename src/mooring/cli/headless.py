@@ -35,7 +35,7 @@ from mooring.verbs.agent.headless import (
     HeadlessAnswer,
     MissingServers,
     OutputFormat,
-    Prompt,
+    TypedPrompt,
     make_interrupted_answer,
     run_headless,
 )
@@ -68,7 +68,7 @@ def _run(
     options: Globals,
     permissions: CommandPermissions,
     chosen: ConversationOptions,
-    prompt: Prompt,
+    prompt: TypedPrompt,
     setup: Setup,
     output: OutputFormat,
 ) -> int:
@@ -117,7 +117,7 @@ async def _run_turn(
     options: Globals,
     setup: Setup,
     chosen: ConversationOptions,
-    prompt: Prompt,
+    prompt: TypedPrompt,
     listener: Callable[[TurnEvent], None],
     warn_of_mode: Callable[[Mode], None],
     show_answer: Callable[[HeadlessAnswer], None],
@@ -183,9 +183,9 @@ def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat)
         say(f"mooring: {safe(answer.error)}", err=True)
 
 
-def _add_context(typed: str) -> Prompt:
+def _add_context(typed: str) -> TypedPrompt:
     """What was typed, and what is on stdin. Raises: ConfigError if that is too long, or no text."""
-    prompt = Prompt(typed.strip(), _read_stdin().strip())
+    prompt = TypedPrompt(typed.strip(), _read_stdin().strip())
     if not prompt.text and not prompt.context:
         raise ConfigError("The prompt is empty: write what to do behind -p, or send it to stdin.")
     return prompt

@@ -125,7 +125,7 @@ def _print_help(request: _ToolsRequest, found: ToolListing, help: "ToolHelp") ->
 
 
 def _count(request: _ToolsRequest) -> int:
-    from mooring.verbs.use.cost import count_cost  # loaded here: it brings the registry, which no listing needs
+    from mooring.verbs.use.cost import count_cost  # loaded here: it brings conversations, which no listing needs
 
     options, name = request.options, request.name
     with Ticker(options, name or "the servers that are not known yet"):

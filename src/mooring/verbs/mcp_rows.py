@@ -1,6 +1,6 @@
 """The rows of `mooring mcp` and `/mcp`: what each verb is called, takes and does."""
 
-from mooring.verbs.verb import ADDRESS, SCOPES, TIMEOUT, Argument, Flag, Option, Verb
+from mooring.verbs.verb import ADDRESS, SCOPES, TIMEOUT, Flag, Option, Verb, VerbArgument
 
 TRANSPORTS = ("stdio", "http", "sse")
 TARGET = (
@@ -52,7 +52,7 @@ ROWS: tuple[Verb, ...] = (
         "get",
         "One server's definition in full, secrets masked.",
         help="One server's definition in full. Values of env and headers are masked.",
-        parameters=(Argument("name", complete="server"),),
+        parameters=(VerbArgument("name", complete="server"),),
         in_chat="its definition, secrets masked",
     ),
     Verb(
@@ -61,7 +61,7 @@ ROWS: tuple[Verb, ...] = (
         help=(
             "Which definitions of a name exist, which one wins and by which rule, and how the others differ from it."
         ),
-        parameters=(Argument("name", complete="server"),),
+        parameters=(VerbArgument("name", complete="server"),),
         in_chat="why this definition of it wins",
     ),
     Verb(
@@ -78,8 +78,8 @@ ROWS: tuple[Verb, ...] = (
             "mooring mcp add docs https://example.com/mcp --to claude-code -s project",
         ),
         parameters=(
-            Argument("name", required=False, default=""),
-            Argument("words", metavar="URL | COMMAND ARGS…", many=True, required=False, raw=True),
+            VerbArgument("name", required=False, default=""),
+            VerbArgument("words", metavar="URL | COMMAND ARGS…", many=True, required=False, raw=True),
             *TARGET,
             *DESCRIPTION,
         ),
@@ -91,8 +91,8 @@ ROWS: tuple[Verb, ...] = (
         help="Add a server that is described as in a configuration file.",
         examples=('mooring mcp add-json docs \'{"type": "http", "url": "https://example.com/mcp"}\'',),
         parameters=(
-            Argument("name"),
-            Argument("text", metavar="JSON"),
+            VerbArgument("name"),
+            VerbArgument("text", metavar="JSON"),
             *TARGET,
         ),
     ),
@@ -111,8 +111,8 @@ ROWS: tuple[Verb, ...] = (
             "mooring mcp edit github --in claude-code -- npx -y @modelcontextprotocol/server-github",
         ),
         parameters=(
-            Argument("name", complete="server"),
-            Argument("words", metavar="URL | COMMAND ARGS…", many=True, required=False, raw=True),
+            VerbArgument("name", complete="server"),
+            VerbArgument("words", metavar="URL | COMMAND ARGS…", many=True, required=False, raw=True),
             *DESCRIPTION,
             Option("--timeout", "For its start and each call; 0: none.", metavar="SECONDS", kind="seconds", least=0),
             Option("--unset", "Remove a key of its entry, such as env.TOKEN.", metavar="KEY", many=True),
@@ -127,7 +127,7 @@ ROWS: tuple[Verb, ...] = (
         help="Remove a server; every other byte of the file stays.",
         examples=("mooring mcp remove github", "mooring mcp remove github --from claude-code -s user"),
         parameters=(
-            Argument("name", complete="server"),
+            VerbArgument("name", complete="server"),
             Option(
                 "--from",
                 "Remove it from this tool's file instead of Mooring's own.",
@@ -154,7 +154,7 @@ ROWS: tuple[Verb, ...] = (
             "mooring mcp import --from ./servers.json  # in the format of any tool",
         ),
         parameters=(
-            Argument("names", metavar="NAME", many=True, required=False, complete="server"),
+            VerbArgument("names", metavar="NAME", many=True, required=False, complete="server"),
             Option(
                 "--from",
                 "A tool, a file in any tool's format, or - for what is piped in.",
@@ -181,7 +181,7 @@ ROWS: tuple[Verb, ...] = (
             "mooring mcp export github --to codex -s project",
         ),
         parameters=(
-            Argument("names", metavar="NAME", many=True, required=False, complete="server"),
+            VerbArgument("names", metavar="NAME", many=True, required=False, complete="server"),
             Option(
                 "--to", "The tool whose file is written.", key="tool", metavar="TOOL", required=True, complete="writer"
             ),
@@ -193,7 +193,7 @@ ROWS: tuple[Verb, ...] = (
         "Turn a server on for good.",
         help="Turn a server on. Another tool's file stays as it is: Mooring remembers the switch itself.",
         parameters=(
-            Argument("name", complete="server"),
+            VerbArgument("name", complete="server"),
             *SWITCHING,
         ),
         in_chat="on for this session, or for good",
@@ -203,7 +203,7 @@ ROWS: tuple[Verb, ...] = (
         "Turn a server off for good.",
         help="Turn a server off. Another tool's file stays as it is: Mooring remembers the switch itself.",
         parameters=(
-            Argument("name", complete="server"),
+            VerbArgument("name", complete="server"),
             *SWITCHING,
         ),
         in_chat="off for this session, or for good",
@@ -214,7 +214,7 @@ ROWS: tuple[Verb, ...] = (
         help="Connect to a server, step by step and timed, and say what fails and what may help.",
         examples=("mooring mcp test github", "mooring mcp test --url https://example.com/mcp"),
         parameters=(
-            Argument(
+            VerbArgument(
                 "words", metavar="SERVER", many=True, required=False, unless="--server --url", complete="first_server"
             ),
             *ADDRESS,
@@ -231,7 +231,7 @@ ROWS: tuple[Verb, ...] = (
             "Exits 1 if one of them is unavailable."
         ),
         parameters=(
-            Argument("name", metavar="SERVER", required=False, complete="server"),
+            VerbArgument("name", metavar="SERVER", required=False, complete="server"),
             TIMEOUT,
         ),
         aliases=("reconnect",),
@@ -248,7 +248,7 @@ ROWS: tuple[Verb, ...] = (
         ),
         examples=("mooring mcp login github", "mooring mcp login --url https://example.com/mcp"),
         parameters=(
-            Argument("name", metavar="SERVER", required=False, unless="--url", complete="server"),
+            VerbArgument("name", metavar="SERVER", required=False, unless="--url", complete="server"),
             Option("--url", "The address of a server that is not configured.", metavar="URL"),
             Option("--scope", "Also ask for this right.", key="scopes", metavar="SCOPE", many=True, faces="both"),
             Flag("--no-browser", "Show the page's address, and open nothing."),
@@ -262,7 +262,7 @@ ROWS: tuple[Verb, ...] = (
         "Revoke the login of a server, and remove it.",
         help="Revoke the login of a server, and remove it from this machine.",
         parameters=(
-            Argument("name", metavar="SERVER", required=False, unless="--url", complete="server"),
+            VerbArgument("name", metavar="SERVER", required=False, unless="--url", complete="server"),
             Option("--url", "The address of a server that is not configured.", metavar="URL"),
         ),
         aliases=("unauth",),
@@ -279,7 +279,7 @@ ROWS: tuple[Verb, ...] = (
             "are asked whether it applies to it, until its definition changes; --apply-rules says yes."
         ),
         parameters=(
-            Argument("names", metavar="NAME", many=True, required=False, complete="server"),
+            VerbArgument("names", metavar="NAME", many=True, required=False, complete="server"),
             Flag("--all", "Every project server that you haven't decided about.", key="everything"),
             Flag("-y --yes", "Do not ask; what would be started is printed anyway."),
             Option("--digest", "Approve what was printed with this digest, and nothing else.", metavar="DIGEST"),
@@ -293,7 +293,7 @@ ROWS: tuple[Verb, ...] = (
         "Refuse a project's server until it changes.",
         help="Refuse a project's server until its definition changes.",
         parameters=(
-            Argument("names", metavar="NAME", many=True, required=False, unless="--all", complete="server"),
+            VerbArgument("names", metavar="NAME", many=True, required=False, unless="--all", complete="server"),
             Flag("--all", "Every project server that you haven't decided about.", key="everything"),
             OWNER,
         ),
@@ -310,7 +310,7 @@ ROWS: tuple[Verb, ...] = (
         ),
         examples=("mooring mcp reset github", "mooring mcp reset github.create_issue"),
         parameters=(
-            Argument("names", metavar="NAME|SERVER.TOOL", many=True, complete="decided"),
+            VerbArgument("names", metavar="NAME|SERVER.TOOL", many=True, complete="decided"),
             OWNER,
         ),
     ),
@@ -319,7 +319,7 @@ ROWS: tuple[Verb, ...] = (
         "Which tools are held back because they are not what was approved.",
         help="Which tools were approved, and which are held back because they changed or are new.",
         parameters=(
-            Argument("server", required=False, complete="server"),
+            VerbArgument("server", required=False, complete="server"),
             Flag("--approve", "Let the tools of SERVER be called as they are now.", key="agreed"),
             Flag("--off", "Pin the tools of SERVER no longer, or again.", off="--on"),
             Flag("--refresh", "Ask the servers for their tools first."),
@@ -341,7 +341,7 @@ ROWS: tuple[Verb, ...] = (
             "mooring mcp doctor --dry-run    # what --fix would change",
         ),
         parameters=(
-            Argument("names", metavar="SERVER", many=True, required=False, complete="server"),
+            VerbArgument("names", metavar="SERVER", many=True, required=False, complete="server"),
             Flag("--check", "Connect to every server that may be started."),
             Flag("--fix", "Fix what is safe to fix in Mooring's own files, and show each change."),
             Flag("--dry-run", "Show what --fix would change."),

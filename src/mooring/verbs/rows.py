@@ -1,7 +1,7 @@
 """The rows of `mooring`: what each command is called, takes and does."""
 
 from mooring.core.conversation.backend_name import BACKENDS
-from mooring.verbs.verb import ADDRESS, TIMEOUT, Argument, Flag, Option, Row, Verb, VerbGroup
+from mooring.verbs.verb import ADDRESS, TIMEOUT, Flag, Option, Row, Verb, VerbArgument, VerbGroup
 
 MODES = ("plan", "ask", "accept-reads", "bypass")
 PERMISSIONS = (
@@ -75,7 +75,7 @@ ROWS: tuple[Row, ...] = (
             "mooring tools --server 'npx -y @modelcontextprotocol/server-everything'",
         ),
         parameters=(
-            Argument("words", metavar="SERVER[.TOOL]", many=True, required=False, complete="tool_words"),
+            VerbArgument("words", metavar="SERVER[.TOOL]", many=True, required=False, complete="tool_words"),
             Flag("--refresh", "Ask every server again, also those whose tools are known."),
             Option("--search", "Those that fit best, the best first.", metavar="WORDS"),
             Flag("--cost", "About how many tokens a model reads for them.", key="counting"),
@@ -99,8 +99,8 @@ ROWS: tuple[Row, ...] = (
             "mooring call --url https://example.com/mcp search query=words",
         ),
         parameters=(
-            Argument("tool", metavar="SERVER.TOOL", complete="tool"),
-            Argument("words", metavar="NAME=VALUE", many=True, required=False, complete="argument"),
+            VerbArgument("tool", metavar="SERVER.TOOL", complete="tool"),
+            VerbArgument("words", metavar="NAME=VALUE", many=True, required=False, complete="argument"),
             Option("--args", "All arguments as one JSON object; - reads it from stdin.", key="given", metavar="JSON"),
             Option("-o --output", "Write the result's text, or its picture or sound, to a file.", metavar="FILE"),
             *PERMISSIONS,
@@ -113,7 +113,7 @@ ROWS: tuple[Row, ...] = (
         "The resources of all servers, or of one.",
         help="The resources of all configured servers, or of one: what `mooring read` takes.",
         parameters=(
-            Argument("name", metavar="SERVER", required=False, complete="server"),
+            VerbArgument("name", metavar="SERVER", required=False, complete="server"),
             Flag("--templates", "List the templates of addresses instead."),
             *ADDRESS,
             TIMEOUT,
@@ -126,7 +126,7 @@ ROWS: tuple[Row, ...] = (
             "Read a resource: its text, or its bytes to a file or a pipe. SERVER is left out with --server or --url."
         ),
         parameters=(
-            Argument("words", metavar="SERVER URI", many=True, required=False, complete="resource"),
+            VerbArgument("words", metavar="SERVER URI", many=True, required=False, complete="resource"),
             Option("-o --output", "Write its content to a file.", metavar="FILE"),
             *ADDRESS,
             TIMEOUT,
@@ -137,7 +137,7 @@ ROWS: tuple[Row, ...] = (
         "The prompts of all servers, or of one.",
         help="The prompts of all configured servers, or of one: what `mooring prompt` takes.",
         parameters=(
-            Argument("name", metavar="SERVER", required=False, complete="server"),
+            VerbArgument("name", metavar="SERVER", required=False, complete="server"),
             *ADDRESS,
             TIMEOUT,
         ),
@@ -148,7 +148,9 @@ ROWS: tuple[Row, ...] = (
         help="Fill in a prompt and show its messages. SERVER is left out with --server or --url.",
         examples=("mooring prompt demo explain topic=tides",),
         parameters=(
-            Argument("words", metavar="SERVER PROMPT [NAME=VALUE]...", many=True, required=False, complete="prompt"),
+            VerbArgument(
+                "words", metavar="SERVER PROMPT [NAME=VALUE]...", many=True, required=False, complete="prompt"
+            ),
             *ADDRESS,
             TIMEOUT,
         ),
@@ -162,7 +164,9 @@ ROWS: tuple[Row, ...] = (
         ),
         examples=("mooring watch demo demo://clock", "mooring watch github list_notifications --interval 60"),
         parameters=(
-            Argument("words", metavar="SERVER URI|TOOL [NAME=VALUE]...", many=True, required=False, complete="watched"),
+            VerbArgument(
+                "words", metavar="SERVER URI|TOOL [NAME=VALUE]...", many=True, required=False, complete="watched"
+            ),
             Option("--interval", "Look every S seconds, at least 1.", metavar="S", kind="number"),
             Option("--count", "End after N changes.", metavar="N", kind="integer", least=1),
             *ADDRESS,
@@ -186,7 +190,7 @@ ROWS: tuple[Row, ...] = (
             "mooring serve --http 127.0.0.1:8080",
         ),
         parameters=(
-            Argument("names", metavar="SERVER", many=True, required=False, complete="server"),
+            VerbArgument("names", metavar="SERVER", many=True, required=False, complete="server"),
             Option(
                 "--names",
                 "full: mcp__SERVER__TOOL. raw: the servers' own names, as far as no two are the same.",
@@ -216,7 +220,7 @@ ROWS: tuple[Row, ...] = (
         "What a server wrote.",
         help="What a server wrote on stderr and in log messages, whichever mooring started it.",
         parameters=(
-            Argument("name", metavar="SERVER", complete="server"),
+            VerbArgument("name", metavar="SERVER", complete="server"),
             Flag("-f --follow", "Print each new line as it is written.", key="following"),
             Option(
                 "-n --lines",
@@ -268,7 +272,7 @@ ROWS: tuple[Row, ...] = (
                     "project's, and from Mooring itself. Nothing in them is run or granted. `show` can be left out."
                 ),
                 examples=("mooring agents", "mooring agents debugger", "mooring chat --agent debugger"),
-                parameters=(Argument("name", required=False, complete="agent"),),
+                parameters=(VerbArgument("name", required=False, complete="agent"),),
                 aliases=("list", "ls"),
             ),
             Verb(
@@ -281,13 +285,13 @@ ROWS: tuple[Row, ...] = (
                     "changes, each use says it again. Of a skill, only SKILL.md is compared."
                 ),
                 examples=("mooring agents approve explore",),
-                parameters=(Argument("names", many=True, complete="taken_name"),),
+                parameters=(VerbArgument("names", many=True, complete="taken_name"),),
             ),
             Verb(
                 "reset",
                 "Withdraw an approval of a name.",
                 help="Withdraw an approval of this NAME: each use says again whose it is.",
-                parameters=(Argument("names", many=True, complete="approved_name"),),
+                parameters=(VerbArgument("names", many=True, complete="approved_name"),),
             ),
         ),
         shows="agent",
@@ -308,7 +312,7 @@ ROWS: tuple[Row, ...] = (
                 ),
                 examples=("mooring sessions --all", "mooring sessions 3fa81c"),
                 parameters=(
-                    Argument("id", required=False, complete="session"),
+                    VerbArgument("id", required=False, complete="session"),
                     Flag("--all", "List the conversations of all folders.", key="is_all"),
                     Option("-n --lines", "List at most this many.", default=50, kind="integer", least=1),
                 ),
@@ -319,7 +323,7 @@ ROWS: tuple[Row, ...] = (
                 "Remove a conversation, or all of them.",
                 help="Remove a conversation for good. The first characters of its ID are enough. An open one stays.",
                 parameters=(
-                    Argument("id", required=False, complete="session"),
+                    VerbArgument("id", required=False, complete="session"),
                     Flag("--all", "Remove the conversations of all folders.", key="is_all"),
                 ),
                 aliases=("remove",),
@@ -343,8 +347,8 @@ ROWS: tuple[Row, ...] = (
                 ),
                 examples=("mooring secret set github", "op read op://work/github/token | mooring secret set github"),
                 parameters=(
-                    Argument("name", complete="secret"),
-                    Argument("more", metavar="", many=True, required=False),
+                    VerbArgument("name", complete="secret"),
+                    VerbArgument("more", metavar="", many=True, required=False),
                 ),
             ),
             Verb(
@@ -357,7 +361,7 @@ ROWS: tuple[Row, ...] = (
                 "rm",
                 "Remove a secret.",
                 help="Remove a secret. Servers whose definition names it can't be started any more.",
-                parameters=(Argument("name", complete="secret"),),
+                parameters=(VerbArgument("name", complete="secret"),),
                 aliases=("remove",),
             ),
         ),
@@ -372,7 +376,7 @@ ROWS: tuple[Row, ...] = (
         ),
         examples=("mooring settings trustedFolders --add /srv/shared",),
         parameters=(
-            Argument("key", required=False, complete="setting"),
+            VerbArgument("key", required=False, complete="setting"),
             Option("--add", "Add a value to a list in your own settings.", key="added", metavar="VALUE"),
         ),
     ),
@@ -389,6 +393,6 @@ ROWS: tuple[Row, ...] = (
             'zsh:   eval "$(mooring completion zsh)"',
             "fish:  mooring completion fish > ~/.config/fish/completions/mooring.fish",
         ),
-        parameters=(Argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish")),),
+        parameters=(VerbArgument("shell", metavar="SHELL", choices=("bash", "zsh", "fish")),),
     ),
 )

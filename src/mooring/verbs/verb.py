@@ -9,7 +9,7 @@ ValueKind: TypeAlias = Literal["text", "integer", "number", "seconds", "dollars"
 Faces: TypeAlias = Literal["shell", "chat", "both"]
 
 
-class Argument(Struct, frozen=True):
+class VerbArgument(Struct, frozen=True):
     """A word, or several, without a name of its own."""
 
     key: str
@@ -58,7 +58,7 @@ class Option(Struct, frozen=True):
     faces: Faces = "shell"
 
 
-Parameter: TypeAlias = Argument | Option | Flag
+Parameter: TypeAlias = VerbArgument | Option | Flag
 
 
 class Verb(Struct, frozen=True):
@@ -105,11 +105,11 @@ def list_names(option: Option | Flag) -> list[str]:
     return option.spelling.split()
 
 
-def spell_value(parameter: Argument | Option) -> str:
+def spell_value(parameter: VerbArgument | Option) -> str:
     """What help calls a value, without the brackets of one that can be left out."""
     if parameter.metavar is not None:
         return parameter.metavar
-    key = parameter.key if isinstance(parameter, Argument) else find_key(parameter)
+    key = parameter.key if isinstance(parameter, VerbArgument) else find_key(parameter)
     return key.upper()
 
 
@@ -120,13 +120,13 @@ def find_key(option: Option | Flag) -> str:
 
 def find_options(verb: Verb, face: Faces) -> list[Option | Flag]:
     """The options that a verb has in a face."""
-    options = [each for each in verb.parameters if not isinstance(each, Argument)]
+    options = [each for each in verb.parameters if not isinstance(each, VerbArgument)]
     return [option for option in options if option.faces in (face, "both")]
 
 
-def find_arguments(verb: Verb) -> Sequence[Argument]:
+def find_arguments(verb: Verb) -> Sequence[VerbArgument]:
     """The words of a verb that are no options."""
-    return [each for each in verb.parameters if isinstance(each, Argument)]
+    return [each for each in verb.parameters if isinstance(each, VerbArgument)]
 
 
 SCOPES = ("user", "project")

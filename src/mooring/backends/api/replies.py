@@ -89,7 +89,7 @@ def make_block(part: library.ModelResponsePart) -> ReplyBlock | None:
 
 def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
     if isinstance(arguments, str):
-        # As the model wrote them: what cannot be read is answered by the tool's registry, in words for the model.
+        # As the model wrote them: what cannot be read is answered by the conversation, in words for the model.
         return arguments or "{}"
     return json.encode(arguments or {}).decode()
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from mooring.chat.command import CommandFace
 from mooring.errors import ConfigError
 from mooring.verbs.mcp_rows import ROWS
-from mooring.verbs.verb import Argument, Flag, Option, Verb, find_arguments, find_options, list_names, spell_value
+from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, find_arguments, find_options, list_names, spell_value
 
 VerbFunction: TypeAlias = Callable[..., Awaitable[None]]
 
@@ -86,7 +86,7 @@ def spell_usage(verb: Verb) -> str:
     return " ".join(["/mcp", verb.name, *words])
 
 
-def _spell_argument(argument: Argument) -> str:
+def _spell_argument(argument: VerbArgument) -> str:
     text = spell_value(argument)
     return text if argument.required or argument.unless else f"[{text}]"
 

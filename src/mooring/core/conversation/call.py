@@ -1,7 +1,7 @@
 """A call as a conversation sees it: pending, processing, done or failed; and news of what the conversation watches.
 
-The registry makes names, invocations and outcomes, and everybody else hands them on as they are. Nobody takes a name
-apart to find its server: that and the raw name are in the invocation.
+A `Conversation` makes names, calls and outcomes, and everything else hands them on as they are. No code takes a name
+apart to find its server: that and the raw name are in the `ToolCall`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from mooring.core.protocol.result import Progress
 from mooring.core.protocol.tool import Hints
 
 ToolName = NewType("ToolName", str)
-"""The name a model calls a tool by. Only a registry makes one."""
+"""The name a model calls a tool by. Only a conversation makes one."""
 CallId = NewType("CallId", str)
 """Identifies one call of a conversation."""
 
@@ -43,7 +43,7 @@ class ToolDefinition(Struct, frozen=True):
     """Whether the provider can hold the model to the schema: what OpenAI's `strict` is to be set to."""
 
     def __repr__(self) -> str:
-        return f"<Definition {self.name}>"
+        return f"<ToolDefinition {self.name}>"
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data that is valid JSON."""
@@ -127,4 +127,4 @@ class WatchNews(Struct, frozen=True, tag=True):
 
 
 ConversationEvent: TypeAlias = CallChanged | WatchNews
-"""What a conversation's registry reports, in order."""
+"""What a conversation reports about its calls and watches, in order."""

@@ -49,7 +49,7 @@ STATUS_TIMEOUT: Final = 5.0
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 
 
-class Prompt(Struct, frozen=True):
+class TypedPrompt(Struct, frozen=True):
     """What one turn is asked for."""
 
     text: str
@@ -94,7 +94,7 @@ async def run_headless(
     host: Host,
     deadline: Deadline,
     options: ConversationOptions,
-    prompt: Prompt,
+    prompt: TypedPrompt,
     on_event: Callable[[TurnEvent], None],
     on_problem: Callable[[Problem], None],
     on_missing: Callable[[MissingServers], None],
@@ -177,7 +177,7 @@ async def _make_input(
     host: Host,
     agent: Agent | None,
     read: _ReadPrompt,
-    prompt: Prompt,
+    prompt: TypedPrompt,
     deadline: Deadline,
     on_problem: Callable[[Problem], None],
 ) -> TurnInput:

@@ -80,7 +80,7 @@ async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *,
 
 async def _count_shares(host: Host, only: str | None) -> tuple[tuple[Share, ...], Share]:
     """The share of each server, or of the only one asked about, and of Mooring's own tools."""
-    # What a model would be given is asked of the registry itself: once with room for everything, once with none.
+    # What a model would be given is asked of a conversation itself: once with room for everything, once with none.
     async with host.conversation(budget=None) as whole, host.conversation(budget=0) as deferred:
         pairs = whole.pairs
         tools = _group_by_server(whole.definitions, pairs)

@@ -15,7 +15,7 @@ OnProgress: TypeAlias = Callable[[Any], None]
 """Called with each step of a request's progress, as its protocol describes steps."""
 
 
-class Connection(Protocol):
+class DialectConnection(Protocol):
     """What a dialect may do with the peer that speaks it."""
 
     limits: Limits
@@ -31,7 +31,7 @@ class Connection(Protocol):
         """Stop the answer to a request that the other side took back."""
 
 
-class Dialect:
+class ProtocolDialect:
     """Plain JSON-RPC. A protocol overrides what it has words for; one dialect serves one peer."""
 
     immediate_results: Mapping[str, Any] = {}
@@ -39,7 +39,7 @@ class Dialect:
     uncancellable: frozenset[str] = frozenset()
     """The methods of requests that cannot be taken back."""
 
-    def start(self, connection: Connection) -> None:
+    def start(self, connection: DialectConnection) -> None:
         """Get to know the peer, before anything arrives."""
 
     def receive_notification(self, method: str, params: Raw) -> None:

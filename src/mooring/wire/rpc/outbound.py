@@ -24,7 +24,7 @@ from mooring.errors import (
     TooLarge,
 )
 from mooring.wire.rpc.anomalies import Anomalies
-from mooring.wire.rpc.dialect import Dialect, OnProgress
+from mooring.wire.rpc.dialect import OnProgress, ProtocolDialect
 from mooring.wire.rpc.inbound import FindAnswers
 from mooring.wire.rpc.message import Frame, HeadedRequest, Request
 from mooring.wire.rpc.transport import Transport
@@ -65,7 +65,7 @@ class Outbound:
         server: str,
         limits: Limits,
         anomalies: Anomalies,
-        dialect: Dialect,
+        dialect: ProtocolDialect,
         is_answering: Callable[[], bool] = lambda: False,
     ) -> None:
         """`is_answering` says whether the other side waits for an answer of ours."""

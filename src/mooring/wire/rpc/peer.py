@@ -12,7 +12,7 @@ from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.raw import ABSENT
 from mooring.errors import Clogged, ProtocolError, RpcError, ServerError, Stage
 from mooring.wire.rpc.anomalies import Anomalies
-from mooring.wire.rpc.dialect import Dialect, OnProgress, RequestId
+from mooring.wire.rpc.dialect import OnProgress, ProtocolDialect, RequestId
 from mooring.wire.rpc.inbound import FindAnswers, Inbound, Responder
 from mooring.wire.rpc.message import (
     INTERNAL_ERROR,
@@ -73,7 +73,7 @@ class Peer:
         server: str,
         limits: Limits,
         answers: Mapping[str, Responder],
-        dialect: Dialect,
+        dialect: ProtocolDialect,
     ) -> None:
         self.server = server
         self.limits = limits

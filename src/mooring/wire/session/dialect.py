@@ -10,7 +10,7 @@ from msgspec.json import Decoder
 
 from mooring.core.protocol.raw import read_as
 from mooring.core.protocol.result import Progress
-from mooring.wire.rpc.dialect import Connection, Dialect
+from mooring.wire.rpc.dialect import DialectConnection, ProtocolDialect
 from mooring.wire.rpc.message import Notification, normalize_id
 
 NotificationListener: TypeAlias = Callable[[Raw], None]
@@ -61,7 +61,7 @@ class Window:
         return self._left >= 0
 
 
-class McpDialect(Dialect):
+class McpDialect(ProtocolDialect):
     """Passes notifications to their listeners, without ever holding up the reader, and never faster than allowed.
 
     Changes of a list are merged: the first goes through immediately, and all that follow within the interval become one
@@ -78,7 +78,7 @@ class McpDialect(Dialect):
         self._intervals: dict[str, asyncio.TimerHandle] = {}
         self._merged: dict[str, Raw] = {}
 
-    def start(self, connection: Connection) -> None:
+    def start(self, connection: DialectConnection) -> None:
         limits = connection.limits
         self._loop = asyncio.get_running_loop()
         self._connection = connection

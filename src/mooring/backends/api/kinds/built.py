@@ -15,7 +15,7 @@ NO_KEY = "none"
 """Sent where no key is needed: without one the libraries look for a key in the environment of the process."""
 
 AS_GIVEN = ModelProfile(json_schema_transformer=None)
-"""Schemas are sent as the registry adapted them, for the provider that the model names."""
+"""Schemas are sent as the conversation adapted them, for the provider that the model names."""
 
 
 class BuiltModel(Struct, frozen=True):
