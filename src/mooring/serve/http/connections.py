@@ -10,12 +10,10 @@ from contextlib import suppress
 from struct import Struct as Layout
 from typing import Any, Final
 
-from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import RawRequestMessage
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web import RequestHandler
 
 from mooring.serve.http.outgoing import PIECE, Outgoing
+from mooring.wire.http.aiohttp_internals import make_server
 
 MOST_CONNECTIONS: Final = 2000
 SILENT_SECONDS: Final = 10.0
@@ -54,7 +52,7 @@ def find_most_connections() -> int:
     return min(MOST_CONNECTIONS, most_files - min(_RESERVED, most_files // 2))
 
 
-class ClientConnections(web.Server):
+class ClientConnections:
     """Accepts connections and ends them: those that are too many, that never send a request, and that are dead.
 
     A connection is silent until a request on it was let in. For one more than there may be, the oldest silent one
@@ -63,14 +61,8 @@ class ClientConnections(web.Server):
 
     def __init__(self, handler: Any, warn: Callable[[str], object]) -> None:
         """`warn` is told, at most once a minute, that no connection can be accepted."""
-        super().__init__(
-            handler,
-            request_factory=self._make_plain_request,
-            handler_cancellation=True,
-            auto_decompress=False,
-            access_log=None,
-            lingering_time=0,
-        )
+        self._loop = asyncio.get_running_loop()
+        self._server = make_server(handler, self._add, self._forget)
         self.streams: set[Outgoing] = set()
         """What is sent as a stream at the moment."""
         self._warn = warn
@@ -125,8 +117,8 @@ class ClientConnections(web.Server):
     async def close(self) -> None:
         """End all connections. What is under way has a second to send its answer."""
         await self.stop_listening()
-        self.pre_shutdown()
-        await self.shutdown(_SHUTDOWN_SECONDS)
+        self._server.pre_shutdown()
+        await self._server.shutdown(_SHUTDOWN_SECONDS)
         await _cancel(self._tasks)
 
     async def _accept(self, listening: socket.socket) -> None:
@@ -142,7 +134,7 @@ class ClientConnections(web.Server):
 
     async def _connect(self, accepted: socket.socket) -> None:
         with suppress(OSError):
-            await self._loop.connect_accepted_socket(self, accepted)
+            await self._loop.connect_accepted_socket(self._server, accepted)
 
     async def _wait_for_descriptors(self, error: OSError) -> None:
         """asyncio's own way out of this logs a hundred tracebacks a second, and takes a fifth of a core."""
@@ -162,18 +154,13 @@ class ClientConnections(web.Server):
 
     # --- connections ----------------------------------------------------------------------------------------------
 
-    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
-        super().connection_made(handler, transport)
+    def _add(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         # Whoever waits for it to be written then waits until the system has all of it: the rest takes our memory.
         transport.set_write_buffer_limits(0)
         if len(self._silent) + len(self._known) >= self._most and not self._make_room():
             transport.abort()
             return
         self._silent[handler] = self._loop.call_later(SILENT_SECONDS, transport.abort)
-
-    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
-        self._forget(handler)
-        super().connection_lost(handler, exc)
 
     def begin_request(self, handler: RequestHandler, *, waits: bool) -> None:
         """A request was let in on a connection; `waits` says whether its client waits for an answer."""
@@ -215,25 +202,14 @@ class ClientConnections(web.Server):
 
     def _abort(self, handler: RequestHandler) -> None:
         self._forget(handler)
-        transport = self._connections.get(handler)
-        if transport is not None:
-            transport.abort()
+        if handler.transport is not None:
+            handler.transport.abort()
 
     def _forget(self, handler: RequestHandler) -> None:
         timer = self._silent.pop(handler, None)
         if timer is not None:
             timer.cancel()
         self._known.pop(handler, None)
-
-    def _make_plain_request(
-        self,
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
-        task: asyncio.Task[None],
-    ) -> web.BaseRequest:
-        return web.BaseRequest(message, payload, protocol, writer, task, self._loop)
 
     # --- who is still there ---------------------------------------------------------------------------------------
 
@@ -250,7 +226,7 @@ class ClientConnections(web.Server):
                 self._check_alive(handler)
 
     def _check_alive(self, handler: RequestHandler) -> None:
-        transport = self._connections.get(handler)
+        transport = handler.transport
         if transport is None or transport.is_closing() or sys.platform != "linux":
             return
         link = transport.get_extra_info("socket")

@@ -1,25 +1,16 @@
-"""Connections to one server over HTTP: made when they are needed, and kept for the next request.
+"""Connections to one server over HTTP: made when they are needed, and kept for the next request."""
 
-aiohttp makes them and reads what comes back. Its `ClientSession` is left out: for a call of 100 bytes it takes twice
-the CPU of all that is done here. What is used of aiohttp's client beyond its documentation is here alone, pinned
-by `tests/wire/test_aiohttp_internals.py`.
-"""
-
-import asyncio
 import socket
 import ssl
 from collections.abc import Mapping
 
 import aiohttp
-from aiohttp import AddrInfoType, ClientRequest, StreamReader
-from aiohttp.connector import Connection
-from aiohttp.http import HttpProcessingError as HttpProcessingError  # for whoever catches what `send` raises
-from aiohttp.http import RawResponseMessage
-from multidict import CIMultiDict
+from aiohttp import AddrInfoType, StreamReader
 from yarl import URL
 
 from mooring.core.protocol.limits import Limits
 from mooring.wire.http.address import Address
+from mooring.wire.http.aiohttp_internals import AnswerHead, Connection, Connector, discard, exchange, keep_after_body
 from mooring.wire.http.post import JSON
 
 KEPT_FOR = 4.0
@@ -33,14 +24,14 @@ _UNKNOWN = "application/octet-stream"
 class HttpAnswer:
     """The head of an answer, its body yet to come."""
 
-    def __init__(self, method: str, message: RawResponseMessage, content: StreamReader, connection: Connection) -> None:
+    def __init__(self, method: str, message: AnswerHead, content: StreamReader, connection: Connection) -> None:
         self.method = method
         self.status = message.code
         self.reason = message.reason
         self.headers = message.headers
         self.content = content
         self._connection = connection
-        content.on_eof(self._end)
+        keep_after_body(connection, content)
 
     @property
     def content_type(self) -> str:
@@ -56,17 +47,10 @@ class HttpAnswer:
 
     def close(self) -> None:
         """Be done with it, whatever is still to come. Does nothing where the body was read to its end."""
-        _discard(self._connection)
-
-    def _end(self) -> None:
-        if _has_unsent(self._connection):
-            # The server answered before it had read everything. What is left would stand before the next request.
-            _discard(self._connection)
-        else:
-            self._connection.release()
+        discard(self._connection)
 
 
-class Connections:
+class Connections(Connector):
     """Sends requests to one origin. Made inside a running loop."""
 
     def __init__(
@@ -80,66 +64,23 @@ class Connections:
         program: str,
     ) -> None:
         self._limits = limits
-        self._connector = _make_connector(address, tls)
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect)
-        # What a connection is made for. Only the tunnel through a proxy is ever asked for in its name: the headers for
-        # the server, and the token among them, stay inside that tunnel.
-        self._pattern = ClientRequest(
-            "GET",
-            URL(address.url),
-            headers=CIMultiDict(headers),
-            loop=asyncio.get_running_loop(),
-            proxy=None if proxy is None else URL(proxy),
-            proxy_headers={"User-Agent": program},
-        )
+        connector = _make_connector(address, tls)
+        super().__init__(connector, address.url, headers, seconds=limits.connect, proxy=proxy, program=program)
         self._is_relayed = proxy is not None and not address.secure
 
     async def send(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
         """Send a request; returns the head of its answer. Raises: what aiohttp raises, and OSError."""
-        connection = await self._connect()
+        connection = await self.connect()
         try:
             head = self._make_head(method, url, headers, body)
-            message, content = await self._exchange(connection, head + (body or b""))
+            message, content = await exchange(connection, head + (body or b""), self._limits)
         except BaseException:
-            _discard(connection)
+            discard(connection)
             raise
         return HttpAnswer(method, message, content, connection)
 
-    def set_idle_limit(self, seconds: float) -> None:
-        """Use no connection again that was idle for so long."""
-        # aiohttp takes this only when a connector is made, which is before the server has said anything.
-        self._connector._keepalive_timeout = seconds
-
-    async def close(self) -> None:
-        await self._connector.close()
-
-    async def _connect(self) -> Connection:
-        try:
-            return await self._connector.connect(self._pattern, [], self._timeout)
-        except TimeoutError as error:
-            raise aiohttp.ConnectionTimeoutError("it took too long to connect") from error
-
-    async def _exchange(self, connection: Connection, request: bytes) -> tuple[RawResponseMessage, StreamReader]:
-        protocol, transport = connection.protocol, connection.transport
-        if protocol is None or transport is None:
-            raise aiohttp.ServerDisconnectedError
-        protocol.set_response_params(
-            read_until_eof=True,
-            # Decompressing is up to `Body`, which stops at its budget: a bomb of 300 KB holds 300 MB.
-            auto_decompress=False,
-            max_line_size=self._limits.header,
-            max_field_size=self._limits.header,
-            max_headers=self._limits.headers,
-        )
-        transport.write(request)
-        message, content = await protocol.read()
-        # A server may say that it is at work (102) or what will follow (103) before it answers.
-        while 100 <= message.code < 200:
-            message, content = await protocol.read()
-        return message, content
-
     def _make_head(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> bytes:
-        all_headers = self._pattern.headers.copy()
+        all_headers = self.headers.copy()
         all_headers.update(headers)
         if body is not None:
             all_headers["Content-Type"] = JSON
@@ -153,18 +94,6 @@ class Connections:
         if head.count("\n") != len(all_headers) or head.count("\r") != len(all_headers):
             raise ValueError("a header holds a line break")
         return f"{head}\r\n\r\n".encode()
-
-
-def _discard(connection: Connection) -> None:
-    """Close a connection and forget what it has not sent: a server that no longer reads would keep it open."""
-    if connection.protocol is not None and _has_unsent(connection):
-        connection.protocol.abort()
-    connection.close()
-
-
-def _has_unsent(connection: Connection) -> bool:
-    transport = connection.transport
-    return transport is not None and transport.get_write_buffer_size() > 0
 
 
 def _make_connector(address: Address, tls: ssl.SSLContext | None) -> aiohttp.BaseConnector:

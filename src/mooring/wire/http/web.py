@@ -12,10 +12,11 @@ from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.request_metadata import check_headers
 from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TlsError, TooLarge
 from mooring.wire.http.address import Address
+from mooring.wire.http.aiohttp_internals import HttpProcessingError
 from mooring.wire.http.authorizer import Authorizer
 from mooring.wire.http.body import Body, release
 from mooring.wire.http.challenge import parse_challenge
-from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer, HttpProcessingError
+from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
 from mooring.wire.http.cookies import Cookies
 from mooring.wire.http.refusal import describe_error, first_line
 
