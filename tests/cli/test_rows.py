@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from importlib import import_module
+from inspect import signature
 from typing import get_args
 
 import pytest
@@ -13,7 +14,7 @@ from mooring.discovery.targets import WriteScope
 from mooring.settings import MODES
 from mooring.verbs.config.describe import TRANSPORTS
 from mooring.verbs.rows import ROWS
-from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_key, find_options
+from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_key, find_options, load_action
 
 CHOICES = {"mode": set(MODES), "scope": set(get_args(WriteScope))}
 
@@ -26,12 +27,26 @@ def list_verbs() -> Iterator[tuple[str, Verb]]:
             yield row.name, row
 
 
-def test_every_row_has_an_action_in_the_shell_and_every_action_a_row() -> None:
-    assert ACTIONS.keys() == dict(list_verbs()).keys()
+SHARED = {path: verb for path, verb in list_verbs() if verb.action}
 
 
-def test_every_row_of_the_chat_has_an_action_there() -> None:
-    assert CHAT_ACTIONS.keys() == VERBS.keys()
+def test_every_row_has_an_action_of_its_own_or_in_the_shell_and_every_action_a_row() -> None:
+    assert ACTIONS.keys() | SHARED.keys() == dict(list_verbs()).keys()
+    assert not ACTIONS.keys() & SHARED.keys()
+
+
+def test_every_row_of_the_chat_has_an_action_there_or_of_its_own() -> None:
+    assert {name for name, verb in VERBS.items() if not verb.action} <= CHAT_ACTIONS.keys() <= VERBS.keys()
+
+
+@pytest.mark.parametrize("path", SHARED)
+def test_the_action_of_a_row_takes_what_the_row_offers(path: str) -> None:
+    verb = SHARED[path]
+    _, *taken = signature(load_action(verb)).parameters
+    options = find_options(verb, "shell")
+    offered = [each.key if isinstance(each, VerbArgument) else find_key(each) for each in verb.parameters
+               if isinstance(each, VerbArgument) or each in options]  # fmt: skip
+    assert taken == offered
 
 
 @pytest.mark.parametrize("place", [*ACTIONS.values(), *COMPLETIONS.values()])

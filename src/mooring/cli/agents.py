@@ -7,10 +7,9 @@ from msgspec import to_builtins
 
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.mcp.list import make_problem_data
-from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.problem import Problem
 from mooring.display.lines import describe_taken_name
-from mooring.display.text import problem_line, safe, safe_text, short_path, shorten_description
+from mooring.display.text import problem_line, safe, safe_text, shorten_description
 from mooring.verbs.agent.agents import (
     AgentListing,
     AgentServer,
@@ -21,7 +20,7 @@ from mooring.verbs.agent.agents import (
     list_agents,
     show_agent,
 )
-from mooring.verbs.config.taken_names import ListedName, approve_taken_names, reset_taken_names
+from mooring.verbs.config.taken_names import ListedName
 
 _SHORT_DESCRIPTION = 80
 
@@ -106,25 +105,3 @@ def _describe_server(server: AgentServer) -> str:
     variables = f", with {', '.join(server.variables)}" if server.variables else ""
     approval = "; a project's, so it starts only with your approval" if server.needs_approval else ""
     return safe(f"{server.name}: {how}{variables}{approval}")
-
-
-def run_approve(options: Globals, names: tuple[str, ...]) -> None:
-    """Let a project's file have a name of yours or of Mooring's."""
-    approved = approve_taken_names(options.workspace(), names)
-    _report("approved", approved, as_data=options.json, home=options.workspace().where.home)
-
-
-def run_reset(options: Globals, names: tuple[str, ...]) -> None:
-    """Withdraw an approval of a name."""
-    withdrawn = reset_taken_names(options.workspace(), names)
-    if not withdrawn and not options.json:
-        say(f"Nothing was approved about {safe(', '.join(names))}.", err=True)
-    _report("reset", withdrawn, as_data=options.json, home=options.workspace().where.home)
-
-
-def _report(verb: str, done: Sequence[TakenName], *, as_data: bool, home: str) -> None:
-    if as_data:
-        print_json({verb: done})
-        return
-    for taken in done:
-        say(f"{verb}: {taken.kind} {safe(taken.name)} ({safe(short_path(taken.path, home))})")

@@ -3,8 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
@@ -13,6 +13,7 @@ import msgspec
 from mooring.core.definitions.paths import Workspace, here
 from mooring.display.text import columns, width, wrap_words
 from mooring.errors import ConfigError, MooringError
+from mooring.verbs.verb import LineStyle, Shown, ShownTable
 
 if TYPE_CHECKING:
     from mooring.inventory.load import Inventory
@@ -126,6 +127,35 @@ def say(text: str = "", *, err: bool = False, **style: Any) -> None:
         for part in wrap_words(line, cells):
             # Without a style there is nothing to reset behind it, either.
             click.echo(click.style(part, **style) if style else part, err=err)
+
+
+def tell(text: str, **style: Any) -> None:
+    """Print a line on stderr; if even that cannot be written, the exit code still says how it ended."""
+    with suppress(OSError):
+        say(text, err=True, **style)
+
+
+_STYLES: Mapping[LineStyle, dict[str, Any]] = {
+    "plain": {},
+    "title": {"bold": True},
+    "good": {"fg": "green"},
+    "bad": {"fg": "red"},
+    "doubtful": {"fg": "yellow"},
+    "dim": {"dim": True},
+}
+
+
+def print_lines(options: Globals, lines: Iterable[Shown]) -> None:
+    """Print what a verb came to: its result on stdout, and what a person should know about it on stderr."""
+    for line in lines:
+        if isinstance(line, ShownTable):
+            print_columns(line.rows)
+        elif line.is_note or (line.is_hint and not options.quiet):
+            tell(line.text, **_STYLES[line.style])
+        elif line.more:
+            say(click.style(line.text, **_STYLES[line.style]) + line.more)
+        elif not line.is_hint:
+            say(line.text, **_STYLES[line.style])
 
 
 def print_columns(rows: Sequence[Sequence[str]], *, err: bool = False) -> None:

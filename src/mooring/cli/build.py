@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.cli.base import Globals, HintedUsageError, find_width, get_globals
-from mooring.cli.interrupts import begin_command
+from mooring.cli.base import (
+    OK,
+    UNHEALTHY,
+    Globals,
+    HintedUsageError,
+    find_width,
+    get_globals,
+    print_json,
+    print_lines,
+)
+from mooring.cli.interrupts import begin_command, run_until_interrupted
 from mooring.core.text.suggestions import find_slip, nearest
 from mooring.display.text import wrap_words
 from mooring.verbs.verb import (
@@ -21,9 +30,11 @@ from mooring.verbs.verb import (
     Verb,
     VerbArgument,
     VerbGroup,
+    VerbResult,
     find_key,
     find_options,
     list_names,
+    load_action,
 )
 
 if TYPE_CHECKING:
@@ -32,16 +43,11 @@ if TYPE_CHECKING:
 ACTIONS: Mapping[str, str] = {
     "chat": "chat:run",
     "mcp list": "mcp.list:run",
-    "mcp get": "mcp.get:run",
-    "mcp why": "mcp.why:run",
     "mcp add": "mcp.add:run_add",
     "mcp add-json": "mcp.add:run_add_json",
     "mcp edit": "mcp.edit:run",
-    "mcp remove": "mcp.remove:run",
     "mcp import": "mcp.copying:run_import",
     "mcp export": "mcp.copying:run_export",
-    "mcp enable": "mcp.switch:run_enable",
-    "mcp disable": "mcp.switch:run_disable",
     "mcp test": "mcp.test:run",
     "mcp reload": "mcp.reload:run",
     "mcp login": "mcp.login:run_login",
@@ -63,17 +69,13 @@ ACTIONS: Mapping[str, str] = {
     "logs": "logs:run",
     "history": "history:run",
     "agents show": "agents:run_show",
-    "agents approve": "agents:run_approve",
-    "agents reset": "agents:run_reset",
     "sessions show": "sessions:run_show",
     "sessions rm": "sessions:run_rm",
     "secret set": "secret:run_set",
-    "secret list": "secret:run_list",
-    "secret rm": "secret:run_rm",
     "settings": "settings:run",
     "completion": "completion:run",
 }
-"""By verb, the module in this folder and the function that does it."""
+"""By verb, the module in this folder and the function that does it, where the row names no action."""
 COMPLETIONS: Mapping[str, str] = {
     "agent": "completing:complete_agent",
     "approved_name": "completing:complete_approved_name",
@@ -250,6 +252,7 @@ class VerbCommand(Command):
         options = find_options(verb, "shell")
         shown = [each for each in verb.parameters if isinstance(each, VerbArgument) or each in options]
         super().__init__(verb.name, params=[_make_parameter(each) for each in shown], help=_make_help(verb))
+        self._verb = verb
         self._path = path
         self._has_command = any(isinstance(each, VerbArgument) and each.raw for each in verb.parameters)
 
@@ -267,8 +270,17 @@ class VerbCommand(Command):
 
     def invoke(self, ctx: click.Context) -> object:
         # Loaded before anything runs: an interruption of the action finds all of it there.
-        action = _load(ACTIONS[self._path])
-        return ctx.invoke(action, get_globals(ctx), **ctx.params)
+        if not self._verb.action:
+            return ctx.invoke(_load(ACTIONS[self._path]), get_globals(ctx), **ctx.params)
+        action = load_action(self._verb)
+        options = get_globals(ctx)
+        done = ctx.invoke(action, options.workspace(), **ctx.params)
+        result: VerbResult = done if isinstance(done, VerbResult) else run_until_interrupted(done)
+        if options.json:
+            print_json(result.data)
+        else:
+            print_lines(options, result.lines)
+        return OK if result.is_healthy else UNHEALTHY
 
 
 def _make_help(verb: Verb) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 import click
 from msgspec import Struct
 
-from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, say
+from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, tell
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe
 from mooring.errors import (
@@ -120,9 +120,3 @@ def _list_details(error: MooringError) -> list[str]:
     withheld = describe_withheld(error)
     lines = [f"{withheld}; -e NAME passes a variable on."] if withheld else []
     return lines + list_output(error)
-
-
-def tell(text: str) -> None:
-    """Print a line on stderr; if even that cannot be written, the exit code still says how it ended."""
-    with suppress(OSError):
-        say(text, err=True)

@@ -4,18 +4,11 @@ import sys
 
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import MAX_VALUE
-from mooring.cli.base import Globals, are_terminals, print_columns, print_json, say
+from mooring.cli.base import Globals, are_terminals, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Paths
-from mooring.display.text import safe
 from mooring.errors import ConfigError
-from mooring.verbs.config.secrets import (
-    check_secret_name,
-    describe_stored,
-    list_stored_secrets,
-    remove_secret,
-    store_secret,
-)
+from mooring.verbs.config.secrets import check_secret_name, describe_stored, store_secret
 
 _LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
 """How many bytes of one line a terminal passes on; it drops the rest without a word."""
@@ -63,27 +56,3 @@ def _read_piped_value() -> str:
         return data.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise ConfigError("The value is not text in UTF-8, so nothing was stored.") from None
-
-
-def run_list(options: Globals) -> None:
-    """The names of your secrets, and where each one is stored."""
-    stored = run_until_interrupted(list_stored_secrets(options.workspace().where))
-    if options.json:
-        print_json({"secrets": stored})
-    elif stored:
-        print_columns([("NAME", "STORE", "STORED", "WHY THERE"), *map(_make_secret_cells, stored)])
-    elif not options.quiet:
-        say("No secrets are stored. To store one: mooring secret set NAME", err=True)
-
-
-def _make_secret_cells(secret: StoredSecret) -> tuple[str, ...]:
-    return safe(secret.name), secret.store, safe(secret.at[: len("2026-01-31")]), safe(secret.why)
-
-
-def run_rm(options: Globals, name: str) -> None:
-    """Remove a secret."""
-    run_until_interrupted(remove_secret(options.workspace().where, name))
-    if options.json:
-        print_json({"removed": name})
-    else:
-        say(f"Removed {name}.")

@@ -54,6 +54,7 @@ ROWS: tuple[Verb, ...] = (
         help="One server's definition in full. Values of env and headers are masked.",
         parameters=(VerbArgument("name", complete="server"),),
         in_chat="its definition, secrets masked",
+        action="config.definition:get",
     ),
     Verb(
         "why",
@@ -63,6 +64,7 @@ ROWS: tuple[Verb, ...] = (
         ),
         parameters=(VerbArgument("name", complete="server"),),
         in_chat="why this definition of it wins",
+        action="config.why:why",
     ),
     Verb(
         "add",
@@ -139,6 +141,7 @@ ROWS: tuple[Verb, ...] = (
         ),
         aliases=("rm",),
         in_chat="take it out of its file",
+        action="config.remove:remove",
     ),
     Verb(
         "import",
@@ -197,6 +200,7 @@ ROWS: tuple[Verb, ...] = (
             *SWITCHING,
         ),
         in_chat="on for this session, or for good",
+        action="config.switch:enable",
     ),
     Verb(
         "disable",
@@ -207,6 +211,7 @@ ROWS: tuple[Verb, ...] = (
             *SWITCHING,
         ),
         in_chat="off for this session, or for good",
+        action="config.switch:disable",
     ),
     Verb(
         "test",

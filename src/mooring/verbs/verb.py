@@ -1,7 +1,8 @@
 """What a verb is: a row that says its name, its words and what it does; every face is made from these rows."""
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -62,7 +63,7 @@ Parameter: TypeAlias = VerbArgument | Option | Flag
 
 
 class Verb(Struct, frozen=True):
-    """One verb; the action is in the table of each face, and loaded when it is called."""
+    """One verb; its action is loaded when it is called."""
 
     name: str
     summary: str
@@ -74,6 +75,9 @@ class Verb(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     in_chat: str = ""
     """What it does in a chat, for the list there; empty if a chat doesn't have it."""
+    action: str = ""
+    """The module below `mooring.verbs` and the function that takes a workspace and the parameters, and returns a
+    `VerbResult`. Empty if each face has an action of its own, because the verb asks, waits or shows progress."""
 
 
 class VerbGroup(Struct, frozen=True):
@@ -91,13 +95,54 @@ class VerbGroup(Struct, frozen=True):
         """The rows."""
         if not isinstance(self.verbs, str):
             return self.verbs
-        from importlib import import_module
-
         rows: tuple[Verb, ...] = import_module(self.verbs).ROWS
         return rows
 
 
 Row: TypeAlias = Verb | VerbGroup
+LineStyle: TypeAlias = Literal["plain", "title", "good", "bad", "doubtful", "dim"]
+
+
+class ShownLine(Struct, frozen=True):
+    """A line for a person, safe to show."""
+
+    text: str
+    style: LineStyle = "plain"
+    more: str = ""
+    """What follows on the same line, in no style."""
+    is_note: bool = False
+    """About the result, and no part of it: a shell prints it on stderr."""
+    is_hint: bool = False
+    """A note that those who want less do without."""
+
+
+class ShownTable(Struct, frozen=True):
+    """Rows in aligned columns, safe to show."""
+
+    rows: Sequence[Sequence[str]]
+
+
+Shown: TypeAlias = ShownLine | ShownTable
+
+
+class VerbResult(Struct, frozen=True):
+    """What an action came to: data for a program, lines for a person, and whether all is well."""
+
+    data: Any
+    lines: Iterable[Shown]
+    is_healthy: bool = True
+
+
+def load_action(verb: Verb) -> Any:
+    """The function that does what a verb says."""
+    module, _, function = verb.action.partition(":")
+    return getattr(import_module(f"mooring.verbs.{module}"), function)
+
+
+def show_notes(texts: Iterable[str]) -> Iterator[ShownLine]:
+    """What was done, and then what a person should know about it."""
+    for index, text in enumerate(texts):
+        yield ShownLine(text, is_note=index > 0)
 
 
 def list_names(option: Option | Flag) -> list[str]:

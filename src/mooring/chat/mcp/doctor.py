@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from mooring.chat.command import CommandFace, find_server
-from mooring.chat.mcp.verbs import spell_for_chat
+from mooring.chat.mcp.verbs import list_texts
 from mooring.display.text import safe
 from mooring.inventory.admit import admit
 from mooring.inventory.load import Inventory, load
@@ -26,8 +26,7 @@ async def doctor(chat: CommandFace, name: str) -> None:
     report = await asyncio.to_thread(
         diagnose, inventory, workspace.where, names=names or None, processes=processes, tried=tried
     )
-    for line in list_lines(report, workspace.where.home, is_named=bool(names)):
-        chat.say(spell_for_chat(f"{line.text}{line.more}"))
+    chat.say(*list_texts(list_lines(report, workspace.where.home, is_named=bool(names))))
 
 
 async def _try(chat: CommandFace, inventory: Inventory, names: Sequence[str]) -> Mapping[str, TriedServer]:

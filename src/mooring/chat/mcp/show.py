@@ -1,4 +1,4 @@
-"""What there is: all servers, one of them, its definition, and why that definition wins."""
+"""What there is: all servers, one of them, and its definition."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from mooring.chat import servers
 from mooring.chat.command import CommandFace, find_server
+from mooring.chat.mcp.verbs import list_texts
 from mooring.core.conversation.status import Disabled
-from mooring.display.text import columns, safe
 from mooring.servers.log import read as read_log
 
 
@@ -30,9 +30,9 @@ async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
 
 async def get(chat: CommandFace, words: str) -> None:
     """One server's definition in full. Raises: ConfigError."""
-    # Loaded here, as below: few chats ask for it.
+    # Loaded here: few chats ask for it.
     from mooring.inventory.load import load
-    from mooring.verbs.config.definition import describe_details
+    from mooring.verbs.config.definition import show_details
     from mooring.verbs.config.get import get_details
 
     server = find_server(chat, words)
@@ -43,19 +43,4 @@ async def get(chat: CommandFace, words: str) -> None:
     # The status is the one in this chat, where a server may be on that its file turns off.
     disabled_by = details.disabled_by if isinstance(status, Disabled) else None
     details = replace(details, server=replace(details.server, status=status.word), disabled_by=disabled_by)
-    lines = describe_details(details, workspace.where.home)
-    chat.say(safe(details.server.name), *columns([(f"  {label}", text) for label, text in lines]))
-
-
-async def why(chat: CommandFace, words: str) -> None:
-    """Every definition of a name, and why one of them wins. Raises: ConfigError."""
-    from mooring.inventory.load import load
-    from mooring.verbs.config.why import describe_aliases, describe_candidate, explain_choice
-
-    server = find_server(chat, words)
-    workspace = chat.session.workspace
-    reasons = explain_choice(await asyncio.to_thread(load, workspace), server)
-    for candidate in reasons.candidates:
-        chat.say(*describe_candidate(candidate, workspace.where.home))
-    if reasons.aliases:
-        chat.say(describe_aliases(reasons))
+    chat.say(*list_texts(show_details(details, workspace.where.home)))

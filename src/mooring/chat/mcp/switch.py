@@ -2,7 +2,7 @@
 
 from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.connecting import connect
-from mooring.chat.mcp.verbs import spell_for_chat
+from mooring.chat.mcp.verbs import list_texts
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import safe
 from mooring.errors import ConfigError
@@ -40,11 +40,8 @@ async def _switch_for_session(chat: CommandFace, server: str, scope: WriteScope 
 
 async def _save(chat: CommandFace, server: str, scope: WriteScope | None, on: bool) -> bool:
     """Turn a server on or off for good; whether it is on and may be started."""
-    from mooring.verbs.config.switch import advise_on_switch, describe_switch  # few chats save a switch
+    from mooring.verbs.config.switch import show_switch  # few chats save a switch
 
     result = await chat.session.save_switch(server, on, scope)
-    chat.say(describe_switch(result, on, chat.session.workspace.where.home))
-    advice = advise_on_switch(result) if on else ""
-    if advice:
-        chat.say(spell_for_chat(advice))
+    chat.say(*list_texts(show_switch(result, on, chat.session.workspace.where.home)))
     return result.enabled and result.approved

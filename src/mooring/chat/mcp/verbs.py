@@ -1,22 +1,36 @@
 """The verbs behind `/mcp`, from the rows of `mooring mcp`: what runs each, how it is spelled and what it takes."""
 
+import asyncio
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from mooring.chat.command import CommandFace
+from mooring.chat.command import CommandFace, find_server
+from mooring.display.text import columns
 from mooring.errors import ConfigError
 from mooring.verbs.mcp_rows import ROWS
-from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, find_arguments, find_options, list_names, spell_value
+from mooring.verbs.verb import (
+    Flag,
+    Option,
+    Shown,
+    ShownTable,
+    Verb,
+    VerbArgument,
+    VerbResult,
+    find_arguments,
+    find_options,
+    list_names,
+    load_action,
+    spell_value,
+)
 
 VerbFunction: TypeAlias = Callable[..., Awaitable[None]]
 
 ACTIONS: Mapping[str, str] = {
     "list": "show:list_all",
     "get": "show:get",
-    "why": "show:why",
     "add": "add:add",
     "remove": "remove:remove",
     "enable": "switch:enable",
@@ -32,7 +46,7 @@ ACTIONS: Mapping[str, str] = {
     "doctor": "doctor:doctor",
     "help": "run:show_help",
 }
-"""The module in this folder and the function; it is loaded when the verb is typed, since few chats need many."""
+"""The module in this folder and the function, where a chat does it in its own way; loaded when the verb is typed."""
 _MOST_SHOWN = 2
 """How many options a usage line shows; of a verb with more, it shows none."""
 
@@ -45,6 +59,9 @@ IN_SHELL = tuple(row.name for row in ROWS if not row.in_chat)
 
 async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
     """Do what a verb does with the words behind it. Raises: MooringError."""
+    if verb.name not in ACTIONS:
+        await _run_shared(chat, verb, text)
+        return
     module, _, function = ACTIONS[verb.name].partition(":")
     action: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
     # A verb without options takes all of the line for the name of a server; one that takes a command, as a command.
@@ -53,6 +70,22 @@ async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
         await action(chat, **_parse(verb, text))
     else:
         await action(chat, text)
+
+
+async def _run_shared(chat: CommandFace, verb: Verb, text: str) -> None:
+    """Do what a verb does in every face, for a server."""
+    action = load_action(verb)
+    result: VerbResult = await asyncio.to_thread(action, chat.session.workspace, find_server(chat, text))
+    chat.say(*list_texts(result.lines))
+
+
+def list_texts(lines: Iterable[Shown]) -> Iterator[str]:
+    """What a verb came to as the lines of a chat, where nothing has a color of its own."""
+    for line in lines:
+        if isinstance(line, ShownTable):
+            yield from columns(line.rows)
+        else:
+            yield spell_for_chat(f"{line.text}{line.more}")
 
 
 def _parse(verb: Verb, text: str) -> dict[str, Any]:
@@ -100,7 +133,7 @@ def spell_for_chat(text: str) -> str:
     """The same text, with each command of `mooring mcp` that is a verb here as it is typed here."""
     # Not behind `env -u HTTPS_PROXY`: the chat keeps the environment that it was started with.
     behind = r"(?<!_PROXY )(?<!_proxy )"
-    return re.sub(rf"{behind}\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-]))", "/mcp ", text)
+    return re.sub(rf"{behind}\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-])(?! --json))", "/mcp ", text)
 
 
 def list_completions(servers: Iterable[str]) -> Iterator[str]:

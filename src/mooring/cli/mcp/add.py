@@ -11,8 +11,8 @@ from mooring.cli.base import (
     is_on_terminal,
     print_json,
     say,
+    tell,
 )
-from mooring.cli.failure import tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker

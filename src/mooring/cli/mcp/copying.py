@@ -16,8 +16,8 @@ from mooring.cli.base import (
     is_on_terminal,
     print_json,
     say,
+    tell,
 )
-from mooring.cli.failure import tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker

@@ -3,21 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from mooring.cli.base import (
-    OK,
-    UNHEALTHY,
-    Globals,
-    print_json,
-    say,
-)
+from mooring.cli.base import OK, UNHEALTHY, Globals, print_json, print_lines, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
 from mooring.verbs.doctor.diagnose import diagnose
-from mooring.verbs.doctor.lines import LineKind, list_lines
+from mooring.verbs.doctor.lines import list_lines
 from mooring.verbs.doctor.report import Repair, Report
 
 if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
@@ -25,14 +17,6 @@ if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
     from mooring.inventory.load import Inventory
     from mooring.verbs.doctor.trial import TriedServer
 
-_STYLES: Mapping[LineKind, dict[str, Any]] = {
-    "plain": {},
-    "title": {"bold": True},
-    "good": {"fg": "green"},
-    "bad": {"fg": "red"},
-    "doubtful": {"fg": "yellow"},
-    "evidence": {"dim": True},
-}
 VERSION = 1
 """Of the data that `--json` prints."""
 
@@ -120,12 +104,7 @@ def _print_report(options: Globals, report: Report, repairs: Sequence[Repair], *
     home = options.workspace().where.home
     for repair in repairs:
         _print_repair(repair, home)
-    for line in list_lines(report, home, is_named=is_named, verbose=options.verbose):
-        style = _STYLES[line.kind]
-        if line.more:
-            say(click.style(line.text, **style) + line.more)
-        else:
-            say(line.text, **style)
+    print_lines(options, list_lines(report, home, is_named=is_named, verbose=options.verbose))
 
 
 def _print_repair(repair: Repair, home: str) -> None:

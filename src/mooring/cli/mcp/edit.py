@@ -13,9 +13,9 @@ from mooring.cli.base import (
     is_on_terminal,
     print_json,
     say,
+    tell,
 )
 from mooring.cli.editor import EditorSession
-from mooring.cli.failure import tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import try_configured
 from mooring.cli.question import find_asker

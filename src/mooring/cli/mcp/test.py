@@ -13,8 +13,8 @@ from mooring.cli.adhoc import (
     require_words,
     run_with_host,
 )
-from mooring.cli.base import OK, Globals, print_json, say
-from mooring.cli.failure import exit_code, explain, tell
+from mooring.cli.base import OK, Globals, print_json, say, tell
+from mooring.cli.failure import exit_code, explain
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.errors import ConfigError, MooringError, ServerError, TimedOut

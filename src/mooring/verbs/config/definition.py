@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.units import MIB
 from mooring.display.text import (
     describe_origin,
@@ -12,10 +15,28 @@ from mooring.display.text import (
     safe,
     short_path,
 )
-from mooring.verbs.config.get import Details
+from mooring.inventory.load import load
+from mooring.verbs.config.get import Details, get_details
+from mooring.verbs.config.known import find_known
+from mooring.verbs.verb import Shown, ShownLine, ShownTable, VerbResult
 
 
-def describe_details(details: Details, home: str) -> Iterator[tuple[str, str]]:
+def get(workspace: Workspace, name: str) -> VerbResult:
+    """One server's definition in full, with what is known of the server. Raises: as `get_details`."""
+    where = workspace.where
+    inventory = load(workspace)
+    details = get_details(inventory, name, where.env)
+    details = replace(details, server=find_known(details.server, inventory, where))
+    return VerbResult(details, show_details(details, where.home))
+
+
+def show_details(details: Details, home: str) -> Iterator[Shown]:
+    """The server's name, and what its definition says."""
+    yield ShownLine(safe(details.server.name), "title")
+    yield ShownTable([(f"  {label}", text) for label, text in _describe_details(details, home)])
+
+
+def _describe_details(details: Details, home: str) -> Iterator[tuple[str, str]]:
     """Each thing that a definition says, with its label."""
     row = details.server
     yield "status", f"{row.status} (by {safe(details.disabled_by)})" if details.disabled_by else row.status

@@ -14,6 +14,7 @@ from mooring.inventory.load import RowSource, describe_source, load
 from mooring.syntax.parse import parse
 from mooring.verbs.config.add import follow_link, update_config
 from mooring.verbs.config.locate import LocatedEntry, locate_entry
+from mooring.verbs.verb import VerbResult, show_notes
 
 
 class Removal(Struct, frozen=True, rename="camel"):
@@ -29,7 +30,7 @@ class Removal(Struct, frozen=True, rename="camel"):
     """Where the name is still defined; the first one wins now."""
 
 
-def remove(workspace: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None) -> Removal:
+def remove(workspace: Workspace, name: str, tool: str | None = None, scope: WriteScope | None = None) -> VerbResult:
     """Remove a server from Mooring's own file, or from the file of the tool that is named.
 
     Raises:
@@ -37,7 +38,8 @@ def remove(workspace: Workspace, name: str, tool: str | None = None, scope: Writ
         ConfigError: it is not there, is in several such files, or in one that is never written.
         FileError: the file cannot be read or written.
     """
-    return remove_located(workspace, locate_entry(workspace, name, tool, scope, "remove"))
+    removal = remove_located(workspace, locate_entry(workspace, name, tool, scope, "remove"))
+    return VerbResult({"removed": removal}, show_notes(describe_removal(removal, workspace.where.home)))
 
 
 def remove_located(workspace: Workspace, entry: LocatedEntry) -> Removal:

@@ -1,14 +1,16 @@
 """The verbs for a person's secrets: store, list and remove them, and say which store takes them."""
 
 import re
+from collections.abc import Iterator
 
 from mooring.auth.records import StoredSecret
 from mooring.auth.store import SecretStore, StoreInfo, values_path
-from mooring.core.definitions.paths import Paths
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.template import SECRET_NAME
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
+from mooring.verbs.verb import Shown, ShownLine, ShownTable, VerbResult
 
 
 def name_secret(server: str, key: str) -> str:
@@ -30,6 +32,26 @@ async def store_secret(where: Paths, name: str, value: str) -> StoredSecret:
 async def list_stored_secrets(where: Paths) -> tuple[StoredSecret, ...]:
     """The person's secrets by name, without their values. Raises: FileError."""
     return await SecretStore(where).list("secret")
+
+
+async def list_secrets(workspace: Workspace) -> VerbResult:
+    """The names of the person's secrets, and where each one is stored. Raises: FileError."""
+    stored = await list_stored_secrets(workspace.where)
+    return VerbResult({"secrets": stored}, _show_secrets(stored))
+
+
+def _show_secrets(stored: tuple[StoredSecret, ...]) -> Iterator[Shown]:
+    if not stored:
+        yield ShownLine("No secrets are stored. To store one: mooring secret set NAME", is_hint=True)
+        return
+    rows = [(safe(each.name), each.store, safe(each.at[: len("2026-01-31")]), safe(each.why)) for each in stored]
+    yield ShownTable([("NAME", "STORE", "STORED", "WHY THERE"), *rows])
+
+
+async def forget_secret(workspace: Workspace, name: str) -> VerbResult:
+    """Remove a secret, and say so. Raises: as `remove_secret`."""
+    await remove_secret(workspace.where, name)
+    return VerbResult({"removed": name}, [ShownLine(f"Removed {name}.")])
 
 
 async def remove_secret(where: Paths, name: str) -> None:

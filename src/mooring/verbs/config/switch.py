@@ -1,6 +1,6 @@
 """`enable` and `disable`: in Mooring's own files where the server is defined; otherwise in the person's own record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from mooring.inventory.overlay import check_overlay, forget_switch, save_switch
 from mooring.syntax.edit import edit_bytes, put_value, remove_value
 from mooring.verbs.config.add import update_config
 from mooring.verbs.config.locate import check_files_are_read
+from mooring.verbs.verb import ShownLine, VerbResult
 
 Reach: TypeAlias = Literal["file", "user", "project"]
 """Where it was switched: in the file that defines it, or in the record for everywhere or for this project."""
@@ -33,6 +34,22 @@ class Switched(Struct, frozen=True, rename="camel"):
     """The file that defines it."""
     disabled_by: str | None = None
     approved: bool = True
+
+
+def enable(workspace: Workspace, name: str, scope: WriteScope | None) -> VerbResult:
+    """Turn a server on for good. Raises: as `switch`."""
+    return _switch(workspace, name, scope, True)
+
+
+def disable(workspace: Workspace, name: str, scope: WriteScope | None) -> VerbResult:
+    """Turn a server off for good. Raises: as `switch`."""
+    return _switch(workspace, name, scope, False)
+
+
+def _switch(workspace: Workspace, name: str, scope: WriteScope | None, on: bool) -> VerbResult:
+    result = switch(workspace, name, on, scope)
+    lines = show_switch(result, on, workspace.where.home)
+    return VerbResult({"switched": result}, lines, is_healthy=result.enabled == on)
 
 
 def switch(workspace: Workspace, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
@@ -65,8 +82,16 @@ def switch(workspace: Workspace, name: str, on: bool, scope: WriteScope | None =
     return _report(workspace, choice.name, True, reach)
 
 
-def describe_switch(result: Switched, on: bool, home: str) -> str:
-    """What came of switching a server on or off."""
+def show_switch(result: Switched, on: bool, home: str) -> Iterator[ShownLine]:
+    """What came of switching a server on or off, and what is still missing before one that is on can start."""
+    # A server that did not become what was asked is no data.
+    yield ShownLine(_describe_switch(result, on, home), is_note=result.enabled != on)
+    if on and result.enabled and not result.approved:
+        command = f"mooring mcp approve {quote_argument(result.name)}"
+        yield ShownLine(f"It comes from the project and is not approved: {command}", is_note=True)
+
+
+def _describe_switch(result: Switched, on: bool, home: str) -> str:
     name, word = safe(result.name), "enabled" if on else "disabled"
     path = safe(describe_path(result.path, home))
     if result.enabled != on:
@@ -77,13 +102,6 @@ def describe_switch(result: Switched, on: bool, home: str) -> str:
         return f"{word.capitalize()} {name} in {path}."
     where = "in this project" if result.reach == "project" else "everywhere"
     return f"{word.capitalize()} {name} {where}; {path} stays as it is."
-
-
-def advise_on_switch(result: Switched) -> str:
-    """What is still missing before a server that is on can start; empty if nothing is."""
-    if not result.enabled or result.approved:
-        return ""
-    return f"It comes from the project and is not approved: mooring mcp approve {quote_argument(result.name)}"
 
 
 def _switch_in_file(workspace: Workspace, config: ServerConfig, path: str, on: bool) -> None:

@@ -1,6 +1,6 @@
 """`mooring agents approve` and `reset`: the names that a project took, and which of them the person approved."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -10,9 +10,11 @@ from mooring.agents.taken_names import TakenNames
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Workspace
 from mooring.core.text.suggestions import nearest
+from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
 from mooring.inventory.load import utc_timestamp
 from mooring.permissions import trust
+from mooring.verbs.verb import ShownLine, VerbResult
 
 
 class ListedName(Struct, frozen=True):
@@ -33,7 +35,7 @@ def list_taken_names(workspace: Workspace, agents: FoundAgents | None = None) ->
     return tuple(ListedName(taken, names.is_approved(taken)) for taken in found)
 
 
-def approve_taken_names(workspace: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
+def approve_taken_names(workspace: Workspace, names: Sequence[str]) -> VerbResult:
     """Record that the project's files may have these names as they are now.
 
     Raises: ConfigError if one of them is not taken; FileError if that can't be written.
@@ -42,17 +44,24 @@ def approve_taken_names(workspace: Workspace, names: Sequence[str]) -> tuple[Tak
     at = utc_timestamp()
     approved = [trust.NameApproval(each.project, each.kind, each.name, each.digest, at) for each in found]
     trust.approve_names(workspace.where, approved)
-    return found
+    return VerbResult({"approved": found}, _show_names("approved", found, workspace.where.home))
 
 
-def reset_taken_names(workspace: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:
+def reset_taken_names(workspace: Workspace, names: Sequence[str]) -> VerbResult:
     """Withdraw approvals of these names, and return those about which there was one.
 
     Raises: as `approve_taken_names`.
     """
     found = _find(workspace, names)
     where = workspace.where
-    return tuple(each for each in found if trust.reset_names(where, each.project, each.kind, each.name))
+    withdrawn = [each for each in found if trust.reset_names(where, each.project, each.kind, each.name)]
+    nothing = ShownLine(f"Nothing was approved about {safe(', '.join(names))}.", is_note=True)
+    return VerbResult({"reset": withdrawn}, _show_names("reset", withdrawn, where.home) if withdrawn else [nothing])
+
+
+def _show_names(verb: str, done: Sequence[TakenName], home: str) -> Iterator[ShownLine]:
+    for taken in done:
+        yield ShownLine(f"{verb}: {taken.kind} {safe(taken.name)} ({safe(short_path(taken.path, home))})")
 
 
 def _find(workspace: Workspace, names: Sequence[str]) -> tuple[TakenName, ...]:

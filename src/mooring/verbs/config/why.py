@@ -6,11 +6,13 @@ from msgspec import Struct
 
 from mooring.core.definitions.approved import Standing
 from mooring.core.definitions.config import Broken
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.choose import explain
 from mooring.discovery.scan import RankedDefinition
 from mooring.display.text import count_noun, describe_origin, describe_trust, quote_command, safe
-from mooring.inventory.load import Inventory, RowSource, describe_source
+from mooring.inventory.load import Inventory, RowSource, describe_source, load
 from mooring.verbs.config.differences import Difference, list_differences
+from mooring.verbs.verb import LineStyle, ShownLine, VerbResult
 
 
 class Candidate(Struct, frozen=True, rename="camel"):
@@ -40,6 +42,12 @@ class Reasons(Struct, frozen=True):
     name: str
     candidates: tuple[Candidate, ...]
     aliases: tuple[str, ...]
+
+
+def why(workspace: Workspace, name: str) -> VerbResult:
+    """Which definitions of a name exist and why one wins. Raises: as `explain_choice`."""
+    reasons = explain_choice(load(workspace), name)
+    return VerbResult(reasons, _show_reasons(reasons, workspace.where.home))
 
 
 def explain_choice(inventory: Inventory, name: str) -> Reasons:
@@ -96,27 +104,31 @@ _STANDINGS: dict[Standing, str] = {
 # --- in words --------------------------------------------------------------------------------------------------------
 
 
-def describe_candidate(candidate: Candidate, home: str) -> Iterator[str]:
-    """One definition: where it is, then whether it wins, why, and how it differs from the one that does."""
-    source = candidate.source
-    origin = describe_origin(source.tool, source.scope, source.path, home)
-    if candidate.wins:
-        yield f"{'●' if candidate.starts else '○'} {origin}"
-        yield f"    {safe(candidate.reason)}"
-    else:
-        yield f"· {origin}"
-        yield f"    not used: {safe(candidate.reason)}"
+def _show_reasons(reasons: Reasons, home: str) -> Iterator[ShownLine]:
+    for candidate in reasons.candidates:
+        mark, style = _choose_mark(candidate)
+        source = candidate.source
+        yield ShownLine(f"{mark} {describe_origin(source.tool, source.scope, source.path, home)}", style)
+        yield from map(ShownLine, _describe_standing(candidate))
+    if reasons.aliases:
+        yield ShownLine(f"The same connection also goes by: {safe(', '.join(reasons.aliases))}")
+
+
+def _choose_mark(candidate: Candidate) -> tuple[str, LineStyle]:
+    if not candidate.wins:
+        return "·", "plain"
+    return ("●", "good") if candidate.starts else ("○", "doubtful")
+
+
+def _describe_standing(candidate: Candidate) -> Iterator[str]:
+    """Whether a definition wins, why, and how it differs from the one that does."""
+    yield f"    {'' if candidate.wins else 'not used: '}{safe(candidate.reason)}"
     for line in _describe_differences(candidate.differences):
         yield f"    {line}"
     if candidate.adopted_from:
         yield f"    approved: adopted from {safe(candidate.adopted_from)}"
     elif candidate.trusted_by:
         yield f"    {describe_trust(candidate.trusted_by)}"
-
-
-def describe_aliases(reasons: Reasons) -> str:
-    """The other names of the same connection, if there are any."""
-    return f"The same connection also goes by: {safe(', '.join(reasons.aliases))}" if reasons.aliases else ""
 
 
 _MOST_DIFFERENCES = 20
