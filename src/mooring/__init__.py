@@ -126,6 +126,9 @@ if TYPE_CHECKING:
         Status,
         Unapproved,
     )
+    from mooring.core.conversation.status import (
+        KnownServer as Server,
+    )
     from mooring.core.conversation.turn import (
         DeniedCall,
         HistoryCompacted,
@@ -250,6 +253,13 @@ if TYPE_CHECKING:
     from mooring.host.options import (
         Policy,
     )
+    from mooring.host.trial import (
+        PingAnswered,
+        SessionOpened,
+        StagePassed,
+        TrialNews,
+        ValuesFilledIn,
+    )
     from mooring.inventory.admit import (
         GivenServers,
         NotAdmitted,
@@ -268,9 +278,6 @@ if TYPE_CHECKING:
     )
     from mooring.servers.items import (
         Item,
-    )
-    from mooring.servers.server import (
-        Server,
     )
     from mooring.servers.watch import (
         Watch,
@@ -397,6 +404,7 @@ __all__ = [
     "Paths",
     "Permission",
     "PersonMessage",
+    "PingAnswered",
     "PlanChanged",
     "Policy",
     "Problem",
@@ -433,8 +441,10 @@ __all__ = [
     "ServerError",
     "ServerInfo",
     "Session",
+    "SessionOpened",
     "Settings",
     "SpawnError",
+    "StagePassed",
     "Stale",
     "Status",
     "StatusChanged",
@@ -461,6 +471,7 @@ __all__ = [
     "ToolSelection",
     "ToolStarted",
     "ToolsChanged",
+    "TrialNews",
     "Troubled",
     "TurnDone",
     "TurnEvent",
@@ -472,6 +483,7 @@ __all__ = [
     "UnknownTool",
     "Unresolved",
     "Updated",
+    "ValuesFilledIn",
     "Verdict",
     "Visit",
     "Watch",
@@ -519,13 +531,14 @@ _NAMES = {
     ),
     "core.protocol.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
     "core.conversation.status": (
-        "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Status Unapproved"
+        "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Server Status Unapproved"
     ),
     "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
     "core.definitions.paths": "Paths Workspace",
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",
     "host.options": "Policy",
+    "host.trial": "PingAnswered SessionOpened StagePassed TrialNews ValuesFilledIn",
     "inventory.admit": "GivenServers NotAdmitted",
     "inventory.load": "Inventory discover",
     "core.conversation.verdict": "Rule Verdict",
@@ -536,7 +549,6 @@ _NAMES = {
     "process.programs": "Guard",
     "servers.connect": "connect",
     "servers.items": "Item",
-    "servers.server": "Server",
     "servers.watch": "Watch",
     "tools.catalog.catalog": "Tool",
     "conversation.function": "FunctionTool tool",
@@ -549,8 +561,8 @@ _NAMES = {
     "wire.session.session": "Session",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-# Inside, a tool is what a server lists; to a program, it is what `host.tools` holds.
-_OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Tool": "CatalogEntry"}
+# Inside, a tool is what a server lists; to a program, it is what `host.tools` holds. So is a server.
+_OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Server": "KnownServer", "Tool": "CatalogEntry"}
 
 
 _RENAMED = {

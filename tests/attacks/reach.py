@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.attacks.table import Attack, Tally, Victim
+from tests.support import live_server
 
 import mooring
 from mooring.conversation.conversation import Conversation
@@ -111,7 +112,7 @@ async def _change_while_connected(victim: Victim, server: Server, tool: str, sha
 async def _announce(host: Host, server: Server, tool: str, shape: dict[str, Any]) -> None:
     server.change(tool, shape)
     events = host.events()
-    await host.servers["actor"].call("change")
+    await live_server(host, "actor").call("change")
     async with asyncio.timeout(10):
         await anext(event async for event in events if isinstance(event, ToolsChanged))
     assert host.tools

@@ -11,7 +11,7 @@ import mooring
 from mooring.core.conversation.question import Allow, Answer, Approval, ChangedTools, MissingValue, No, Question, Yes
 from mooring.core.conversation.status import Idle, NeedsInput
 from mooring.host.host import Host
-from support import DEMO, Actor, Home
+from support import DEMO, Actor, Home, live_server
 
 ASKER = {"command": sys.executable, "args": ["-S", str(Path(__file__).parents[1] / "cli" / "asker.py")]}
 
@@ -160,7 +160,7 @@ async def test_an_input_is_asked_for_when_its_server_is_used_and_not_before(home
         result = await host.call("vault.token")
         assert result.content[0].text == "backwards: hsuh"  # type: ignore[union-attr]
         assert person.asked == [MissingValue("vault", "tok", secret=True)]
-        await host.server("vault").restart()
+        await live_server(host, "vault").restart()
         assert host.status()["vault"] == Idle(), "it was answered"
         await host.call("vault.token")
         assert len(person.asked) == 1

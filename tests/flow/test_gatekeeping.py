@@ -15,7 +15,7 @@ from mooring.core.conversation.event import Event, ToolsChanged, Troubled
 from mooring.core.conversation.question import Allow, Answer, ChangedTools, No, Permission, Question
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions
-from support import Cli, Home, Pauses
+from support import Cli, Home, Pauses, live_server
 
 
 @asynccontextmanager
@@ -215,7 +215,7 @@ class Tempter(Person):
         if not self.asked:
             self.actor.tell(**self.script)
             heard = self.host.events()
-            await self.host.servers["actor"].call("change")
+            await live_server(self.host, "actor").call("change")
             await anext(event async for event in heard if isinstance(event, ToolsChanged))
             # A chat shows the new list at once, so that a catalog is built while the question is open.
             assert self.host.tools

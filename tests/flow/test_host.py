@@ -24,7 +24,7 @@ from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, Ti
 from mooring.host.host import Host
 from mooring.host.runtime import POLL_SECONDS, SETTLE_SECONDS
 from mooring.inventory.approval import decide, list_questions
-from support import Actor, Home, Pauses
+from support import Actor, Home, Pauses, live_server
 
 
 @pytest.fixture
@@ -569,6 +569,6 @@ async def test_nothing_of_a_closed_host_stays_in_memory(home: Home, actor: Actor
     async with opened(home, servers={"actor": actor.entry}) as host:
         for _ in range(3):  # the way to a tool is kept once it is known
             await pid(host)
-        left = [weakref.ref(thing) for thing in (host, host.servers["actor"])]
+        left = [weakref.ref(thing) for thing in (host, live_server(host, "actor"))]
     del host
     await until(lambda: gc.collect() >= 0 and not any(thing() for thing in left))

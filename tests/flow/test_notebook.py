@@ -12,7 +12,7 @@ import pytest
 
 import mooring
 import mooring.testing
-from support import DEMO, Home
+from support import DEMO, Home, live_server
 
 EVIL = '<script>alert("x")</script>'
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(5_000)).decode()
@@ -102,7 +102,7 @@ async def test_everything_that_a_program_holds_has_a_short_repr_without_secrets(
     async with host:
         await host.ready(servers=["demo"])
         result = await host.call("demo.echo", {"text": LONG})
-        session = await host.servers["demo"].session()
+        session = await live_server(host, "demo").session()
         registry = host.conversation()
         async with registry:
             outcome = await registry.call("mcp__demo__echo", {"text": LONG})

@@ -15,7 +15,7 @@ from mooring.core.conversation.event import Updated
 from mooring.core.conversation.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from mooring.permissions.audit import read_log
-from support import Actor, Cli, Home, Pauses
+from support import Actor, Cli, Home, Pauses, live_server
 
 LISTED, EXPANDED, UNLISTED = "actor://clock", "actor://notes/7", "actor://elsewhere?data=secret"
 QUIET = {"server/discover", "initialize", "notifications/initialized", "tools/list", "ping"}
@@ -215,7 +215,7 @@ async def test_a_watch_ends_when_its_server_is_denied(
         settings(home, "deny mcp__b")
         await host.reload()
         # A subscription is looked at when the server announces a change.
-        await host.servers["b"].call("update")
+        await live_server(host, "b").call("update")
         ended = await anext(event async for event in events if isinstance(event, Updated) and event.ended)
         assert (ended.watch, "deny mcp__b" in (ended.error or "")) == (watch.id, True)
         assert host.watches == ()

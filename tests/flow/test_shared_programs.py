@@ -141,7 +141,7 @@ async def test_each_name_has_its_own_pins_and_says_where_it_is_defined(home: Hom
     home.write("home/.cursor/mcp.json", {"mcpServers": {"aaa": actor.entry}})
     async with opened(home) as host:
         await host.ready(refresh=True)
-        assert host.servers["aaa"] is host.servers["zzz"]
+        assert host.servers["aaa"] == host.servers["zzz"]
         with pytest.raises(mooring.HeldBack, match="mooring mcp pins zzz"):
             await host.call("zzz.newcomer")
         await host.call("aaa.newcomer")

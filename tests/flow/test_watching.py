@@ -19,7 +19,7 @@ from mooring.core.protocol.result import Reading, Result
 from mooring.errors import ConfigError, RpcError, UnknownServer
 from mooring.host.host import Host
 from mooring.servers.watch import MAX_WATCHES
-from support import Home, Pauses
+from support import Home, Pauses, live_server
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
 
@@ -124,7 +124,7 @@ async def test_a_subscription_outlives_the_server_it_was_made_with(home: Home, a
         await until(lambda: actor.done("reads"))
         await host.call("actor.update")
         await until(lambda: len(listener.of(Updated)) == 1)
-        await host.servers["actor"].restart()
+        await live_server(host, "actor").restart()
         await until(lambda: len(listener.of(Updated)) == 2)  # what it became while nobody could tell
         assert actor.done("subscriptions").count(f"subscribe:{CLOCK}") == 3
         await host.call("actor.update")

@@ -12,6 +12,7 @@ from mooring.core.conversation.status import (
     Disabled,
     Failed,
     Idle,
+    KnownServer,
     NeedsAuth,
     NeedsInput,
     RejectedServer,
@@ -30,7 +31,6 @@ from mooring.display.text import (
 )
 from mooring.host.host import Host
 from mooring.servers.log import LogEntry
-from mooring.servers.server import Server
 from mooring.verbs.config.list import split_target
 
 NONE = """No MCP servers found.
@@ -79,19 +79,20 @@ def list_servers(host: Host, view: AgentView = _NO_AGENT) -> Iterator[str]:
         return
     yield "MCP Servers"
     yield ""
+    servers = host.servers
     for name, status in status_of.items():
-        yield from _list_server(host, name, status, view)
+        yield from _list_server(host, name, status, servers.get(name), view)
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` restarts it or reads the configuration again."
     yield "`/mcp help` lists what else can be done with them."
 
 
-def _list_server(host: Host, name: str, status: Status, view: AgentView) -> Iterator[str]:
-    config = _find_config(host, name)
+def _list_server(host: Host, name: str, status: Status, server: KnownServer | None, view: AgentView) -> Iterator[str]:
+    config = _find_config(host, name, server)
     # A definition that cannot be used may not even say how its server would be reached.
     kind = f" ({config.transport})" if config is not None and config.transport else ""
-    described = describe_status(name, status, host.servers.get(name), _count_tools(host, name))
+    described = describe_status(name, status, server, _count_tools(host, server))
     yield f"  {choose_symbol(status)} {safe(name)}{kind} · {described}{view.describe(name, status)}"
     if isinstance(config, ServerConfig):
         yield f"    {describe_target(config)}"
@@ -101,9 +102,9 @@ def describe_server(host: Host, name: str, log: list[LogEntry], view: AgentView 
     """One server: its status, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
     status = host.status()[name]
     server = host.servers.get(name)
-    described = describe_status(name, status, server, _count_tools(host, name))
+    described = describe_status(name, status, server, _count_tools(host, server))
     yield f"{choose_symbol(status)} {safe(name)} · {described}{view.describe(name, status)}"
-    yield from _describe_definition(_find_config(host, name))
+    yield from _describe_definition(_find_config(host, name, server))
     if server is not None:
         yield from _describe_offer(host, server)
     if log:
@@ -121,7 +122,7 @@ def _describe_definition(config: ServerConfig | Broken | None) -> Iterator[str]:
     yield f"  from {safe(config.origin.tool)}: {safe(config.origin.path or 'the command line')}"
 
 
-def _describe_offer(host: Host, server: Server) -> Iterator[str]:
+def _describe_offer(host: Host, server: KnownServer) -> Iterator[str]:
     hello = _describe_hello(server)
     if hello:
         yield f"  is {hello}"
@@ -151,7 +152,7 @@ _SYMBOLS: Mapping[StatusWord, str] = {
 }
 
 
-def describe_status(name: str, status: Status, server: Server | None, tools: int) -> str:
+def describe_status(name: str, status: Status, server: KnownServer | None, tools: int) -> str:
     """The status of a server in words, with what to do about it."""
     match status:
         case Connected():
@@ -194,24 +195,22 @@ def describe_target(config: ServerConfig) -> str:
     return quote_command((command or "", *args))
 
 
-def _find_config(host: Host, name: str) -> ServerConfig | Broken | None:
+def _find_config(host: Host, name: str, server: KnownServer | None) -> ServerConfig | Broken | None:
     """What is configured under a name, even if it may not be started."""
-    server = host.servers.get(name)
     if server is not None:
         return server.config
     refused = host.refused.get(name)
     return None if refused is None else refused.config
 
 
-def _count_tools(host: Host, name: str) -> int:
+def _count_tools(host: Host, server: KnownServer | None) -> int:
     # A server that goes by two names has its tools under one of them.
-    server = host.servers.get(name)
     if server is None:
         return 0
     return len(host.tools_by_server.get(server.name, ()))
 
 
-def _describe_hello(server: Server) -> str:
+def _describe_hello(server: KnownServer) -> str:
     """What a server calls itself, and when it last did."""
     if server.offer is None:
         return ""

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.core.protocol.tool import Pair, Tool
-from mooring.display.tables import ServerTable
+from mooring.core.protocol.tool import Offer, Pair, Tool
 from mooring.errors import HeldBack, MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, Alias, NotAdmitted
 from mooring.servers.server import Server
@@ -57,7 +56,7 @@ class Lookup:
         """Take over the names of a new configuration."""
         self._aliases, self._refused = admitted.aliases, admitted.refused
         self._scheme = admitted.settings["toolNames"]
-        self._under_all_names = ServerTable(self._servers)
+        self._under_all_names = dict(self._servers)
         self._names_of = {}
         for name, alias in self._aliases.items():
             self._under_all_names[name] = self._servers[alias.server]
@@ -226,7 +225,7 @@ class Lookup:
             found = self.catalog.find(name)
         except UnknownTool as error:
             server = self._servers.get(error.server)
-            if server is None or server.is_connected or not is_older(server, trusted):
+            if server is None or server.is_connected or not is_older(server.offer, trusted):
                 raise
             # What is remembered of the server may be out of date: it is asked before the name counts as wrong.
             await server.session(until)
@@ -310,9 +309,9 @@ def _is_current(catalog: Catalog, server: Server) -> bool:
     return has_same_tools and bool(source.tools)
 
 
-def is_older(server: Server, seconds: float) -> bool:
+def is_older(offer: Offer | None, seconds: float) -> bool:
     """Whether the tools of a server were listed longer ago than that, or never."""
-    if server.offer is None:
+    if offer is None:
         return True
-    age = time() - server.offer.at
+    age = time() - offer.at
     return not 0 <= age < seconds  # a negative age means that the clock was set back

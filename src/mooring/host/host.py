@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from mooring import files
 from mooring.core.conversation.event import Event
 from mooring.core.conversation.question import Ask, check_ask
+from mooring.core.conversation.status import KnownServer as Server
 from mooring.core.conversation.status import Status
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.approved import Approved
@@ -24,7 +25,7 @@ from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import Timeout, find_seconds
 from mooring.core.protocol.request_metadata import NO_METADATA, make_extras
 from mooring.core.protocol.result import Completion, FilledPrompt, Progress, Reading, Result
-from mooring.display.tables import StatusTable
+from mooring.display.tables import ServerTable, StatusTable
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
 from mooring.host.options import HostOptions, Policy, check_rules, find_mode
@@ -34,7 +35,7 @@ from mooring.permissions.pins import HeldTools
 from mooring.permissions.policy import Policy as CallPolicy
 from mooring.servers.fleet import needs_listing
 from mooring.servers.items import Item
-from mooring.servers.server import Server
+from mooring.servers.server import Server as LiveServer
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry as Tool
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from mooring.conversation.scope import ToolScope
     from mooring.conversation.tool import ModelTool
     from mooring.core.conversation.call import ConversationEvent
+    from mooring.host.trial import TrialNews
     from mooring.process.programs import Guard
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
@@ -145,8 +147,11 @@ class Host:
 
     @property
     def servers(self) -> Mapping[str, Server]:
-        """Every server that may be started, by name; two names whose definitions say the same lead to one server."""
-        return self._runtime.lookup.servers
+        """What is known now of every server that may be started, by name.
+
+        Two names whose definitions say the same lead to one server. With many servers, ask once and not for each.
+        """
+        return ServerTable({name: server.describe() for name, server in self._runtime.lookup.servers.items()})
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -191,7 +196,7 @@ class Host:
 
     def status(self) -> dict[str, Status]:
         """The status of every configured server, including those that may not be started."""
-        statuses = {name: server.status for name, server in self.servers.items()}
+        statuses = {name: server.status for name, server in self._runtime.lookup.servers.items()}
         statuses |= {name: refused.status for name, refused in self._runtime.lookup.refused.items()}
         return StatusTable(statuses)
 
@@ -227,7 +232,7 @@ class Host:
         """
         fleet, seconds = self._runtime.fleet, find_seconds(timeout)
         if servers is not None:
-            named = {await self.admit(name) for name in servers}
+            named = {await self._admit(name) for name in servers}
             return await fleet.ready(named, seconds, refresh=refresh, trusted=trusted)
         errors = await fleet.ready(fleet.servers.values(), seconds, refresh=refresh, trusted=trusted)
         return dict(sorted({**self._runtime.lookup.unusable, **errors}.items()))
@@ -287,16 +292,36 @@ class Host:
         """The server of that name, which is about to be used: the person is asked for the approval and the inputs
         that it lacks. Raises: as `server`; InputMissing.
         """
+        return (await self._admit(name)).describe()
+
+    async def _admit(self, name: str) -> LiveServer:
         server = await self._runtime.consent.retry(lambda: self._runtime.lookup.find_approved_server(name))
         await server.ask_inputs()
         return server
 
+    async def connect(self, server: str, timeout: float | Timeout | None = None) -> None:
+        """Connect a server, unless it is; the person is asked for what it lacks. Raises: as `admit`; ServerError."""
+        found, seconds = await self._admit(server), find_seconds(timeout)
+        await found.session(inf if seconds is None else asyncio.get_running_loop().time() + seconds)
+
+    async def try_once(self, server: str, tell: Callable[[TrialNews], None], *, patient: bool = False) -> None:
+        """Connect to a server beside its own connection and close that again; `tell` gets each step that it comes to.
+
+        With `patient`, a program may take as long as it needs to be downloaded. What the server offers, or why it
+        failed, is remembered as that of any other connection.
+
+        Raises: as `server`; InputMissing; ServerError, also if it cannot list its tools.
+        """
+        from mooring.host.trial import try_once  # lazy: hardly any program tries servers
+
+        await try_once(self._runtime.lookup.server(server), tell, patient=patient)
+
     def server(self, name: str) -> Server:
-        """The server of that name, ignoring case.
+        """What is known now of the server of that name, ignoring case.
 
         Raises: UnknownServer, ServerDisabled, NotApproved; ConfigError if its definition is invalid.
         """
-        return self._runtime.lookup.server(name)
+        return self._runtime.lookup.server(name).describe()
 
     def find_name(self, name: str) -> str:
         """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
@@ -372,7 +397,7 @@ class Host:
         try:
             async with asyncio.timeout(seconds) as timer:
                 if server is not None:
-                    await self.admit(server)
+                    await self._admit(server)
                 return await question(*details)
         except TimeoutError:
             if seconds is None or not timer.expired():
@@ -490,7 +515,7 @@ class Host:
         """What is held back, by server, because it differs from what was approved: tools, and how to use them."""
         found = {
             name: self._runtime.permissions.pins.find_held(self.approved(name), server.tools, server.instructions)
-            for name, server in self.servers.items()
+            for name, server in self._runtime.lookup.servers.items()
         }
         return {name: held for name, held in found.items() if held}
 
@@ -515,7 +540,7 @@ class Host:
     def approve(self, server: str, held: HeldTools) -> None:
         """Approve tools as they were shown. Raises: as `server`; FileError."""
         self._runtime.permissions.pins.approve(self.approved(server), held)
-        self._runtime.lookup.invalidate(self.server(server).name)
+        self._runtime.lookup.invalidate(self._runtime.lookup.server(server).name)
 
     def switch_pinning(self, server: str, *, off: bool) -> None:
         """Turn pinning off for a server, or on again. Raises: as `server`; FileError."""
@@ -582,7 +607,7 @@ class Host:
             await self._runtime.reload()
         else:
             self._runtime.shared.secrets.forget()
-            await self.server(server).restart()
+            await self._runtime.lookup.server(server).restart()
 
     async def login(
         self, server: str, *, scopes: Iterable[str] = (), browser: bool = True, timeout: float = 300.0
@@ -600,7 +625,7 @@ class Host:
         from mooring.host.logins import log_in  # lazy: few programs log in
 
         return await log_in(
-            await self.admit(server),
+            await self._admit(server),
             self._runtime.shared,
             scopes=tuple(scopes),
             client_metadata_url=self.settings["clientMetadataUrl"] or "",
@@ -612,14 +637,14 @@ class Host:
         """Revoke the login of a server, and remove it. Raises: as `server`; ConfigError."""
         from mooring.host.logins import log_out
 
-        return await log_out(await self.admit(server), self._runtime.shared)
+        return await log_out(await self._admit(server), self._runtime.shared)
 
     def forget(self, server: str) -> None:
         """Forget what a server offered: it lists it again, if it is connected now, else when it is.
 
         Raises: as `server`.
         """
-        found = self.server(server)
+        found = self._runtime.lookup.server(server)
         self._runtime.fleet.forget(found)
         self._runtime.lookup.invalidate(found.name)
 

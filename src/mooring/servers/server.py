@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from mooring.core.conversation.event import StatusChanged
-from mooring.core.conversation.status import Idle, NeedsInput, Status, status_word
+from mooring.core.conversation.status import Idle, KnownServer, NeedsInput, Status, status_word
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Http, ServerConfig
 from mooring.core.protocol.era import NO_HINT, EraHint, EraName
@@ -102,6 +102,20 @@ class Server:
         return f"<Server {self.name!r}, {status_word(self.status)}>"
 
     # --- what is known of it --------------------------------------------------------------------------------------
+
+    def describe(self) -> KnownServer:
+        """What is known of it now, as a value."""
+        return KnownServer(
+            approved=self.approved,
+            origin=self.origin,
+            status=self.status,
+            is_connected=self.is_connected,
+            offer=self.offer,
+            instructions=self.instructions,
+            pending_inputs=self.pending_inputs,
+            in_flight=self.in_flight,
+            limits=self.limits,
+        )
 
     @property
     def name(self) -> str:

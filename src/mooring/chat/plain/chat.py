@@ -197,9 +197,10 @@ class Chat:
 
     def _greet_with_trouble(self) -> None:
         host = self.session.host
+        servers = host.servers
         for name, status in host.status().items():
             if name in self.session.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
-                self.notice(f"{safe(name)}: {describe_status(name, status, host.servers.get(name), 0)}")
+                self.notice(f"{safe(name)}: {describe_status(name, status, servers.get(name), 0)}")
         for name, held in host.held().items():
             what = describe_held_back(len(held.names), instructions=held.instructions is not None)
             self.notice(f"{safe(name)}: {what}; `/pins {quote_argument(name)}` shows them")

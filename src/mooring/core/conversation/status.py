@@ -1,12 +1,15 @@
-"""The status of a server: a union in which each case holds what is known in it."""
+"""The status of a server, a union in which each case holds what is known in it; and what else is known of a server."""
 
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from mooring.core.conversation.status_word import StatusWord
-from mooring.core.definitions.approved import Standing
+from mooring.core.definitions.approved import Approved, Standing
+from mooring.core.definitions.config import ServerConfig
+from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.server_info import ServerInfo
+from mooring.core.protocol.tool import Offer, Tool
 
 
 class Disabled(Struct, frozen=True, tag=True):
@@ -79,6 +82,41 @@ class Failed(Struct, frozen=True, tag=True):
 Status: TypeAlias = (
     Disabled | Unapproved | RejectedServer | Idle | Connecting | Connected | NeedsAuth | NeedsInput | Failed
 )
+
+
+class KnownServer(Struct, frozen=True, kw_only=True):
+    """What is known at one moment of a server that may be started."""
+
+    approved: Approved
+    origin: str
+    """Where its definition comes from, in words."""
+    status: Status
+    is_connected: bool
+    offer: Offer | None
+    """What it offers as far as is known: from its last connection, perhaps long ago."""
+    instructions: str
+    """How it says that it is meant to be used, without the secrets that it was given; empty if it says nothing."""
+    pending_inputs: tuple[str, ...]
+    """What its use would ask the person for; if nobody can be asked, what it cannot be started without."""
+    in_flight: int
+    """How many calls have no outcome yet."""
+    limits: Limits
+
+    def __repr__(self) -> str:
+        return f"<Server {self.name!r}, {status_word(self.status)}>"
+
+    @property
+    def name(self) -> str:
+        return self.approved.config.name
+
+    @property
+    def config(self) -> ServerConfig:
+        return self.approved.config
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Every tool it was last known to have, before any filter."""
+        return self.offer.tools.items if self.offer is not None else ()
 
 
 def status_word(status: Status) -> StatusWord:

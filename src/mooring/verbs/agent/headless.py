@@ -274,8 +274,8 @@ async def _require_servers(host: Host, deadline: Deadline) -> dict[str, MooringE
 
 def _describe_failed(host: Host, errors: Mapping[str, MooringError]) -> dict[str, str]:
     """Why servers are missing, without those that are there by now."""
-    servers = {name: host.servers.get(name) for name in sorted(errors)}
-    missing = [name for name, server in servers.items() if server is not None and not server.is_connected]
+    servers = host.servers
+    missing = [name for name in sorted(errors) if name in servers and not servers[name].is_connected]
     return {name: describe_missing(name, errors[name]) for name in missing}
 
 

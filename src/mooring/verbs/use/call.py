@@ -51,7 +51,7 @@ async def call(
             host.record_held(error)
             raise
         # Connected before the call, so that the watcher can tell a slow start from a slow tool.
-        await (await host.admit(entry.server)).session(deadline.until)
+        await host.connect(entry.server, deadline.seconds_left)
         watcher.on_connected()
         return await host.call(entry, arguments, timeout=deadline.call_timeout, on_progress=watcher.on_progress)
 
@@ -64,9 +64,9 @@ async def _fill_in(
         return entry, fill(entry.server, entry.definition, words)
     except (BadArguments, ConfigError):
         server = host.server(entry.server)
-        if server.is_connected or not is_older(server, HOUR):
+        if server.is_connected or not is_older(server.offer, HOUR):
             raise
         # A new connection lists the tools again.
-        await server.session(deadline.until)
+        await host.connect(entry.server, deadline.seconds_left)
     fresh = await host.find((entry.server, entry.tool), deadline.seconds_left)
     return fresh, fill(fresh.server, fresh.definition, words)

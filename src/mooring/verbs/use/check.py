@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from mooring.core.conversation.event import StatusChanged
-from mooring.core.conversation.status import Connecting, status_error, status_word
+from mooring.core.conversation.status import Connecting, KnownServer, status_error, status_word
 from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.verbs.config.known import count_offered
@@ -28,7 +28,9 @@ async def check(
         errors = await connect_servers(host, deadline)
     finally:
         following.cancel()
-    return replace(listing, servers=tuple(_update_row(row, host, errors) for row in listing.servers))
+    servers = host.servers
+    rows = [_update_row(row, servers.get(row.name), errors) for row in listing.servers]
+    return replace(listing, servers=tuple(rows))
 
 
 def is_healthy(listing: ServerListing) -> bool:
@@ -62,8 +64,7 @@ def _set_pending(pending: list[str], name: str, is_pending: bool) -> None:
         del pending[at]
 
 
-def _update_row(row: Row, host: Host, errors: Mapping[str, MooringError]) -> Row:
-    server = host.servers.get(row.name)
+def _update_row(row: Row, server: KnownServer | None, errors: Mapping[str, MooringError]) -> Row:
     if row.shadowed_by is not None or server is None:
         return row
     offer = server.offer

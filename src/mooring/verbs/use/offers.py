@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.core.conversation.status import KnownServer
 from mooring.core.definitions.config import find_input_variables
 from mooring.core.protocol.result import FilledPrompt, Reading
 from mooring.core.protocol.tool import Prompt, Resource
@@ -15,7 +16,6 @@ from mooring.display.text import quote_argument
 from mooring.errors import MOST_NAMED, ConfigError, Denied, InputMissing, MooringError, NotApproved, RpcError
 from mooring.host.host import Host
 from mooring.servers.items import Item
-from mooring.servers.server import Server
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import LATELY
 
@@ -104,8 +104,9 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
 
 async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
     # A server that failed moments ago would take the whole deadline again; it is reported with that failure instead.
-    failed: dict[str, MooringError] = {**host.lately_failed(LATELY), **_find_lacking(host)}
-    asked = [name for name in _list_own_names(host) if name not in failed and _may_have(host.servers[name], what)]
+    servers = _find_by_own_name(host)
+    failed: dict[str, MooringError] = {**host.lately_failed(LATELY), **_find_lacking(servers)}
+    asked = [name for name, server in servers.items() if name not in failed and _may_have(server, what)]
     answers = await asyncio.gather(*(_try_ask(host, what, name, deadline) for name in asked))
     found: list[Item] = []
     for name, answer in zip(asked, answers, strict=True):
@@ -124,23 +125,22 @@ def _is_denied(answer: object) -> bool:
     return isinstance(answer, Denied) and not isinstance(answer, NotApproved)
 
 
-def _find_lacking(host: Host) -> dict[str, MooringError]:
+def _find_lacking(servers: Mapping[str, KnownServer]) -> dict[str, MooringError]:
     """The servers that would have to ask the person for a value: nobody named them, so nobody is asked."""
     lacking: dict[str, MooringError] = {}
-    for name in _list_own_names(host):
-        server = host.servers[name]
+    for name, server in servers.items():
         for input in server.pending_inputs[:1]:
             variables = find_input_variables(server.config.connection, input)
             lacking[name] = InputMissing(name, input, variables, named=False)
     return lacking
 
 
-def _list_own_names(host: Host) -> list[str]:
+def _find_by_own_name(host: Host) -> dict[str, KnownServer]:
     """Each server by its own name: an alias leads to the same server, which is asked once."""
-    return sorted(name for name, server in host.servers.items() if server.name == name)
+    return {name: server for name, server in sorted(host.servers.items()) if server.name == name}
 
 
-def _may_have(server: Server, what: What) -> bool:
+def _may_have(server: KnownServer, what: What) -> bool:
     """Whether it has to be asked: a server that said recently that it has none is not started for this."""
     offer = server.offer
     if offer is None or not offer.fresh(time()):

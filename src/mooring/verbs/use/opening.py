@@ -173,7 +173,7 @@ async def open_for_clients(
         for name in names:
             if name.casefold() not in map(str.casefold, known):
                 raise UnknownServer(name, nearest(name, known))
-            host.server(name)
+            host.find_name(name)
         for problem in find_idle_denies(host, setup.permissions.rules):
             setup.tell(problem)
         yield host
@@ -246,7 +246,7 @@ def name_as_typed(host: Host, error: ServerError, named: str | None) -> None:
     own = error.server
     typed = None if named is None else _find_typed(host, named)
     text = str(error)
-    if typed is not None and typed != own and host.servers[typed].name == own:
+    if typed is not None and typed != own and host.server(typed).name == own:
         # As a word of its own: an address or a path in the message may hold the name as well.
         pattern = rf"(?<![\w./@:-]){re.escape(own)}(?![\w/@-])"
         text = re.sub(pattern, lambda _: typed, text)

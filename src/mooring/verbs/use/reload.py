@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.core.conversation.status import KnownServer
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.tool import Tool
 from mooring.core.text.glob import NameFilter
 from mooring.errors import ConfigError, MooringError
 from mooring.host.host import Host
-from mooring.servers.server import Server
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import connect_server, connect_servers, find_config_errors, find_waiting
 
@@ -48,34 +48,30 @@ async def reload(host: Host, deadline: Deadline, name: str | None = None) -> Rel
     """
     # By their own names: an alias leads to the same server, which is reloaded once.
     chosen = [await host.admit(name)] if name else host.servers.values()
-    servers = {server.name: server for server in chosen}
-    before = {each: _known_tools(server) for each, server in servers.items()}
-    for each in servers:
+    before = {server.name: _known_tools(server) for server in chosen}
+    for each in before:
         host.forget(each)
     if name:
         await connect_server(host, deadline, name)
-        (change,) = _compare_all(host, servers, before, {})
+        (change,) = _compare_all(host, before, {})
         # Under the name that was asked for: it may be an alias.
         return ReloadReport((replace(change, name=host.find_name(name)),), (), ())
     errors = await connect_servers(host, deadline)
-    return ReloadReport(_compare_all(host, servers, before, errors), find_config_errors(host), find_waiting(host))
+    return ReloadReport(_compare_all(host, before, errors), find_config_errors(host), find_waiting(host))
 
 
 def _compare_all(
-    host: Host,
-    servers: Mapping[str, Server],
-    before: Mapping[str, Mapping[str, Tool] | None],
-    errors: Mapping[str, MooringError],
+    host: Host, before: Mapping[str, Mapping[str, Tool] | None], errors: Mapping[str, MooringError]
 ) -> tuple[ServerChange, ...]:
-    held = host.held()
+    held, servers = host.held(), host.servers
     changes = []
-    for name, server in sorted(servers.items()):
+    for name in sorted(before):
         held_count = len(held[name].names) if name in held else 0
-        changes.append(_compare(server, before[name], held_count, errors.get(name)))
+        changes.append(_compare(name, servers.get(name), before[name], held_count, errors.get(name)))
     return tuple(changes)
 
 
-def _known_tools(server: Server) -> Mapping[str, Tool] | None:
+def _known_tools(server: KnownServer) -> Mapping[str, Tool] | None:
     """The tools that its definition lets through, by name; `None` if nothing is known of it, unlike no tools."""
     if server.offer is None:
         return None
@@ -84,20 +80,25 @@ def _known_tools(server: Server) -> Mapping[str, Tool] | None:
 
 
 def _compare(
-    server: Server, before: Mapping[str, Tool] | None, held: int, failure: MooringError | None
+    name: str,
+    server: KnownServer | None,
+    before: Mapping[str, Tool] | None,
+    held: int,
+    failure: MooringError | None,
 ) -> ServerChange:
     is_known = before is not None
-    now = _known_tools(server)
+    # It may have been taken out of the configuration meanwhile.
+    now = None if server is None else _known_tools(server)
     if failure is not None or now is None:
         error = str(failure or ConfigError("It is not there."))
-        return ServerChange(name=server.name, known=is_known, error=error)
+        return ServerChange(name=name, known=is_known, error=error)
     old = before or {}
     return ServerChange(
-        name=server.name,
+        name=name,
         known=is_known,
         tools=len(now),
         added=tuple(sorted(now.keys() - old.keys())),
         removed=tuple(sorted(old.keys() - now.keys())),
-        changed=tuple(sorted(name for name in now.keys() & old.keys() if now[name] != old[name])),
+        changed=tuple(sorted(each for each in now.keys() & old.keys() if now[each] != old[each])),
         held=held,
     )

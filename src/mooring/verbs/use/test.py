@@ -1,38 +1,32 @@
 """`test`: connects to one server step by step, from its definition to its end, and times each step."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from mooring.core.conversation.status import KnownServer
 from mooring.core.definitions.config import ServerConfig, Stdio
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
-from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.tool import Listing, Tool
 from mooring.discovery.formats import find_format
 from mooring.discovery.literals import find_literal_placeholders
 from mooring.display.text import safe
-from mooring.errors import RpcError, ServerDied, ServerError, Stage, Unresolved
+from mooring.errors import ServerDied, ServerError, Stage, Unresolved
 from mooring.host.host import Host
+from mooring.host.trial import PingAnswered, SessionOpened, StagePassed, TrialNews, ValuesFilledIn
 from mooring.permissions import pins
-from mooring.servers.attempt import may_install
-from mooring.servers.launch.prepare import Endpoint, Launch
-from mooring.servers.server import Server
-from mooring.servers.start_program import INSTALL_TIMEOUT
+from mooring.servers.launch.environment import OmittedEntry
 from mooring.verbs.config.get import KEPT, find_missing_variables
 from mooring.verbs.config.known import count_offered, describe_approval, describe_definition
 from mooring.verbs.use.deadline import CONNECTING, Deadline
-from mooring.wire.session.session import Session
 
 StepName: TypeAlias = Literal[
     "definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"
 ]
-
-PING = 10.0
-"""Seconds that the answer to a ping may take."""
 
 
 class TrialStep(Struct, frozen=True):
@@ -84,36 +78,29 @@ async def test(
     server = await host.admit(name)
     show(TrialStep("approval", True, 0.0, describe_approval(server.approved)))
     async with deadline.enforce(server.name, CONNECTING):
-        return await _try(server, show, where, deadline.seconds)
+        return await _try(host, server, show, where, patient=deadline.seconds is None)
 
 
-async def _try(server: Server, show: Callable[[TrialStep], None], where: Paths, seconds: float | None) -> Found:
-    trial = _Trial(server.config, show)
-
-    def show_values(ready: Launch | Endpoint) -> None:
-        trial.redact = ready.redact
-        trial.show_values(describe_values(server.config, ready, where.env))
-
+async def _try(
+    host: Host, server: KnownServer, show: Callable[[TrialStep], None], where: Paths, *, patient: bool
+) -> Found:
+    trial = _Trial(server.config, show, where.env)
     try:
-        limits = _choose_limits(server, seconds)
-        async with server.try_once(limits, on_ready=show_values, on_stage=trial.add_stage) as session:
-            trial.show_session(session)
-            # The stateless era has no ping: the session would send `server/discover`, which has just been answered.
-            if session.era == "handshake":
-                trial.finish("ping", await _ping(session))
-            held, _ = pins.check_tools(where, server.approved, session.tools.items)
-            found = _describe_session(server.config, session, len(held.names), trial.redact)
+        await host.try_once(server.name, trial.follow, patient=patient)
     except ServerError as error:
         trial.show_failure(error)
         raise
     trial.finish("close")
-    return found
+    opened = trial.opened
+    assert opened is not None, "an attempt that comes to its end has opened a session"
+    held, _ = pins.check_tools(where, server.approved, opened.tools.items)
+    return _describe_session(server.config, opened, len(held.names))
 
 
-def describe_values(config: ServerConfig, ready: Launch | Endpoint, env: Mapping[str, str]) -> str:
+def describe_values(config: ServerConfig, omitted: Iterable[OmittedEntry], env: Mapping[str, str]) -> str:
     """What has no value in a definition, and what becomes of it; empty if everything has one."""
-    sentences = [str(omission) for omission in ready.omitted]
-    reported = {omission.where for omission in ready.omitted}
+    sentences = [str(omission) for omission in omitted]
+    reported = {omission.where for omission in omitted}
     for one in find_missing_variables(config, env):
         # What is left out, of an address too, is among the omissions already.
         if one.effect in KEPT and f"{one.variable} in {one.where}" not in reported:
@@ -133,15 +120,6 @@ def _describe_literals(config: ServerConfig) -> Iterator[str]:
         yield f"{literal.key}: its placeholder is taken literally; {format.title} writes {literal.spelling}."
 
 
-async def _ping(session: Session) -> str:
-    """Ping the server; an error it answers with is a sign of life, too, and is returned as text."""
-    try:
-        await session.ping(Timeout(PING, PING))
-    except RpcError as error:
-        return str(error)
-    return ""
-
-
 class _Trial:
     """Shows each step of one attempt, with the time since the step before.
 
@@ -149,11 +127,11 @@ class _Trial:
     through is forgotten when SSE is tried next.
     """
 
-    def __init__(self, config: ServerConfig, show: Callable[[TrialStep], None]) -> None:
+    def __init__(self, config: ServerConfig, show: Callable[[TrialStep], None], env: Mapping[str, str]) -> None:
         self._config = config
         self._show = show
-        self.redact: Callable[[str], str] = str
-        """Strikes out what the server was given and may repeat, once that is known."""
+        self._env = env
+        self.opened: SessionOpened | None = None
         self._since = perf_counter()
         self._passed: list[tuple[StepName, float]] = []
         self._details: dict[StepName, str] = {}
@@ -162,31 +140,43 @@ class _Trial:
             "spawn": way, "connect": way, "handshake": "handshake", "list": "tools", "call": "ping",
         }  # fmt: skip
 
+    def follow(self, news: TrialNews) -> None:
+        """Note or show what the attempt has come to."""
+        match news:
+            case ValuesFilledIn(omitted):
+                self._show_values(describe_values(self._config, omitted, self._env))
+            case StagePassed(stage):
+                self._add_stage(stage)
+            case SessionOpened():
+                self._show_session(news)
+            case PingAnswered(error):
+                self.finish("ping", error)
+
     def finish(self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
         """Show a step that ended now, or at the given time."""
         at = at or perf_counter()
-        self._show(TrialStep(step, ok, at - self._since, self.redact(detail)))
+        self._show(TrialStep(step, ok, at - self._since, detail))
         self._since = at
 
-    def show_values(self, missing: str) -> None:
+    def _show_values(self, missing: str) -> None:
         """Show that the definition is filled in, or what has no value in it."""
         at = perf_counter()
-        detail = self.redact(missing)
-        self._show(TrialStep("values", not missing, at - self._since, detail, partial=bool(missing)))
+        self._show(TrialStep("values", not missing, at - self._since, missing, partial=bool(missing)))
         self._since = at
 
-    def add_stage(self, stage: Stage) -> None:
+    def _add_stage(self, stage: Stage) -> None:
         """Note that the connection has passed a stage."""
         if stage == "connect":
             self._passed.clear()
         self._passed.append((self._steps[stage], perf_counter()))
 
-    def show_session(self, session: Session) -> None:
-        """Show the steps that led to the session. Raises: ServerError if its tools cannot be listed."""
-        self._details["handshake"] = _describe_handshake(session)
-        tools = session.tools
+    def _show_session(self, opened: SessionOpened) -> None:
+        """Show the steps that led to the session."""
+        self.opened = opened
+        self._details["handshake"] = _describe_handshake(opened.hello)
+        tools = opened.tools
         if tools.note and not tools.items:
-            raise ServerError(session.server, tools.note, stage="list")
+            return  # the attempt ends here, with an error that is shown next
         self._details["tools"] = _describe_tools(self._config, tools)
         self._show_passed()
 
@@ -211,10 +201,10 @@ class _Trial:
         self._passed.clear()
 
 
-def _describe_handshake(session: Session) -> str:
-    info = session.hello.server_info
+def _describe_handshake(hello: ServerInfo) -> str:
+    info = hello.server_info
     name = f"{info.name} {info.version}".strip() or "nameless"
-    return f"{name}, protocol {session.hello.protocol_version}"
+    return f"{name}, protocol {hello.protocol_version}"
 
 
 def _describe_tools(config: ServerConfig, tools: Listing[Tool]) -> str:
@@ -228,21 +218,14 @@ def _describe_tools(config: ServerConfig, tools: Listing[Tool]) -> str:
     return text
 
 
-def _choose_limits(server: Server, seconds: float | None) -> Limits:
-    # Without --timeout, a first `npx` or `docker` start may take as long as it needs to download its program.
-    if seconds is None and may_install(server.config):
-        return replace(server.limits, connect=max(server.limits.connect, INSTALL_TIMEOUT))
-    return server.limits
-
-
-def _describe_session(config: ServerConfig, session: Session, held: int, redact: Callable[[str], str]) -> Found:
-    info = session.hello.server_info
+def _describe_session(config: ServerConfig, opened: SessionOpened, held: int) -> Found:
+    info = opened.hello.server_info
     return Found(
-        protocol_version=session.hello.protocol_version,
-        era=session.era,
-        server_info={"name": redact(info.name), "version": redact(info.version)},
-        tools=count_offered(config, (tool.name for tool in session.tools.items)),
-        rejected=len(session.tools.rejected),
+        protocol_version=opened.hello.protocol_version,
+        era=opened.era,
+        server_info={"name": info.name, "version": info.version},
+        tools=count_offered(config, (tool.name for tool in opened.tools.items)),
+        rejected=len(opened.tools.rejected),
         held=held,
-        transport=session.transport,
+        transport=opened.transport,
     )

@@ -7,13 +7,12 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.conversation.status import Idle, Status, status_error, status_word
+from mooring.core.conversation.status import Idle, KnownServer, Status, status_error, status_word
 from mooring.core.conversation.status_word import StatusWord
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.tool import Listing, Tool
 from mooring.errors import MooringError
 from mooring.host.host import Host
-from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import connect_server, connect_servers, find_config_errors, find_waiting
@@ -69,15 +68,24 @@ async def list_tools(
         errors = await _connect_all(host, deadline, refresh)
         listing = _describe_all(host, errors)
     else:
-        server = await host.admit(name)
+        await host.admit(name)
         await connect_server(host, deadline, name, refresh=refresh)
-        listing = _describe_one(host, server)
+        listing = describe_server(host, name)
     return listing if search is None else await _search(host, listing, search)
 
 
 def describe_server(host: Host, name: str) -> ToolListing:
     """The tools of one server as they are known, without asking it. Raises: as `Host.server`."""
-    return _describe_one(host, host.server(name))
+    server = host.server(name)
+    missing = _explain_missing_tools(server)
+    entries = _list_entries(host, server)
+    return ToolListing(
+        entries=entries,
+        peers=(_describe_server(server.name, server.status, server, entries),),
+        failed={server.name: missing} if missing else {},
+        held=_count_held(host, [server.name]),
+        healthy=not missing,
+    )
 
 
 async def _connect_all(host: Host, deadline: Deadline, refresh: bool) -> dict[str, MooringError]:
@@ -96,18 +104,6 @@ async def _search(host: Host, listing: ToolListing, words: str) -> ToolListing:
     offered = {entry.name for entry in listing.entries}
     best = [entry for entry in host.search(words, len(host.tools)) if entry.name in offered]
     return replace(listing, entries=tuple(best[:FOUND]), note=note)
-
-
-def _describe_one(host: Host, server: Server) -> ToolListing:
-    missing = _explain_missing_tools(server)
-    entries = _list_entries(host, server)
-    return ToolListing(
-        entries=entries,
-        peers=(_describe_server(server.name, host.status()[server.name], server, entries),),
-        failed={server.name: missing} if missing else {},
-        held=_count_held(host, [server.name]),
-        healthy=not missing,
-    )
 
 
 def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing:
@@ -131,7 +127,7 @@ def _describe_all(host: Host, errors: Mapping[str, MooringError]) -> ToolListing
     )
 
 
-def _describe_failures(servers: Mapping[str, Server], errors: Mapping[str, MooringError]) -> dict[str, str]:
+def _describe_failures(servers: Mapping[str, KnownServer], errors: Mapping[str, MooringError]) -> dict[str, str]:
     """Why servers have no tools to list; those that wait for approval are none of the servers."""
     failed = {name: str(error) for name, error in errors.items() if name in servers}
     for name, server in servers.items():
@@ -141,7 +137,7 @@ def _describe_failures(servers: Mapping[str, Server], errors: Mapping[str, Moori
     return dict(sorted(failed.items()))
 
 
-def _explain_missing_tools(server: Server) -> str:
+def _explain_missing_tools(server: KnownServer) -> str:
     """Why a connected server has no tools, if it could not list them."""
     if server.offer is None or server.tools:
         return ""
@@ -152,7 +148,7 @@ def _count_held(host: Host, names: Container[str]) -> dict[str, int]:
     return {name: len(held.names) for name, held in host.held().items() if name in names and held.names}
 
 
-def _list_entries(host: Host, server: Server) -> tuple[CatalogEntry, ...]:
+def _list_entries(host: Host, server: KnownServer) -> tuple[CatalogEntry, ...]:
     """Its tools in its own order: its author may have put those that belong together side by side."""
     offered = host.tools_by_server.get(server.name, {})
     return tuple(offered[tool.name] for tool in server.tools if tool.name in offered)
@@ -161,7 +157,7 @@ def _list_entries(host: Host, server: Server) -> tuple[CatalogEntry, ...]:
 def _describe_server(
     name: str,
     status: Status,
-    server: Server | None,
+    server: KnownServer | None,
     entries: tuple[CatalogEntry, ...],
     failure: MooringError | None = None,
 ) -> ServerTools:

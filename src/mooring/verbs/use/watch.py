@@ -43,9 +43,9 @@ async def watch(
     """
     # Before anything is watched: a change that comes at once must not be missed.
     events = host.events()
-    admitted = await host.admit(server)
+    await host.admit(server)
     async with deadline.enforce(server, CONNECTING):
-        await admitted.session()
+        await host.connect(server)
     changes = 0
     try:
         async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
