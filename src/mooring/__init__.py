@@ -191,16 +191,14 @@ if TYPE_CHECKING:
         Reading,
         Result,
     )
-    from mooring.core.protocol.server_info import (
-        Implementation,
-        ServerInfo,
-    )
     from mooring.core.protocol.tool import (
         Hints,
+        Implementation,
         Listing,
         Prompt,
         Resource,
         ResourceTemplate,
+        ServerInfo,
     )
     from mooring.core.protocol.tool import (
         Tool as ListedTool,
@@ -521,7 +519,6 @@ _NAMES = {
     "core.definitions.config": "Broken Http Origin ServerConfig Stdio",
     "core.protocol.content": "Audio Block Embedded Image Other ResourceContents ResourceLink Text",
     "core.conversation.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
-    "core.protocol.server_info": "Implementation ServerInfo",
     "core.protocol.limits": "Limits Timeout",
     "core.conversation.outcome": "Excerpt Outcome Part CallRefusal",
     "core.definitions.problem": "Problem",
@@ -533,7 +530,7 @@ _NAMES = {
     "core.conversation.status": (
         "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Server Status Unapproved"
     ),
-    "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool",
+    "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool Implementation ServerInfo",
     "core.definitions.paths": "Paths Workspace",
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",

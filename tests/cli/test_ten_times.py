@@ -7,8 +7,7 @@ import timeit
 import pytest
 from msgspec import Raw
 
-from mooring.core.protocol.server_info import ServerInfo
-from mooring.core.protocol.tool import Listing, Offer, Tool
+from mooring.core.protocol.tool import Listing, Offer, ServerInfo, Tool
 from mooring.inventory.admit import admit
 from mooring.permissions.audit import log_path
 from mooring.servers.cache import Cache

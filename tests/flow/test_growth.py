@@ -14,8 +14,7 @@ from mooring.conversation.lookup import Lookup
 from mooring.conversation.options import ToolOptions
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
-from mooring.core.protocol.server_info import ServerInfo
-from mooring.core.protocol.tool import Listing, Offer, Tool
+from mooring.core.protocol.tool import Listing, Offer, ServerInfo, Tool
 from mooring.inventory.admit import Admitted
 from mooring.settings import load
 from mooring.tools.catalog.catalog import CatalogEntry

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import Template, TextPart
-from mooring.core.protocol.tool import Hints, Tool
-from mooring.core.protocol.tool_meaning import canonicalize, find_meaning
+from mooring.core.protocol.tool import Hints, Tool, canonicalize, find_meaning
 from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins

@@ -25,17 +25,18 @@ from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, S
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import CommandPart, KnownPart, Template, TextPart, VariablePart, literal
 from mooring.core.protocol.raw import ABSENT
-from mooring.core.protocol.server_info import Implementation, ServerInfo
 from mooring.core.protocol.tool import (
     Argument,
     Execution,
     Hints,
+    Implementation,
     Listing,
     Offer,
     Prompt,
     Rejected,
     Resource,
     ResourceTemplate,
+    ServerInfo,
     Tool,
 )
 from mooring.core.protocol.units import OFFER_LIFE
@@ -472,7 +473,7 @@ def as_nobody(folder: Path, code: str) -> list[Any]:
 import json, os, sys, tempfile, time
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.tool import Offer
-from mooring.core.protocol.server_info import ServerInfo
+from mooring.core.protocol.tool import ServerInfo
 from mooring.servers.cache import Cache
 import hmac, fcntl
 where = Paths({str(folder)!r})
@@ -546,7 +547,7 @@ made.flush()
 print(len(made.load([(1).to_bytes(32, "big")])))
 """
     prelude = "import os, time\nfrom mooring.core.definitions.paths import Paths\nfrom mooring.core.protocol.tool import Offer\n"
-    prelude += "from mooring.core.protocol.server_info import ServerInfo\nfrom mooring.servers.cache import Cache\n"
+    prelude += "from mooring.core.protocol.tool import ServerInfo\nfrom mooring.servers.cache import Cache\n"
     prelude += f"where = Paths({home.where.home!r})\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == ("0\n", "")
@@ -618,7 +619,7 @@ def test_a_load_while_a_thread_flushes_misses_nothing(home: Home) -> None:
 WRITER = """
 import itertools, sys, time
 from msgspec import Raw
-from mooring.core.protocol.server_info import ServerInfo
+from mooring.core.protocol.tool import ServerInfo
 from mooring.core.protocol.tool import Offer
 from mooring.core.protocol.tool import Listing, Tool
 from mooring.core.definitions.paths import Paths

@@ -13,7 +13,7 @@ from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 
 import mooring
-from mooring.serve.http.answer import PlainAnswer
+from mooring.serve.http.outgoing import PlainAnswer
 
 pytestmark = pytest.mark.swift
 

@@ -5,7 +5,7 @@ from yarl import URL
 
 import mooring
 from mooring.testing.site import ReceivedRequest, Site
-from mooring.wire.http.cookies import MOST, ROOM, Cookies
+from mooring.wire.http.web import MOST, ROOM, Cookies
 from mooring.wire.session.remote import open_url
 
 HERE = URL("http://here.example/api/mcp")

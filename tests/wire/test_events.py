@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.wire.http.body import DecompressionBomb, Inflate, UnknownEncoding
 from mooring.wire.http.challenge import parse_challenge
 from mooring.wire.http.events import TOO_LARGE, Event, Events
-from mooring.wire.http.inflate import DecompressionBomb, Inflate, UnknownEncoding
 
 LINES = st.lists(
     st.sampled_from([b"data: a", b"data:b", b"data", b"id: 7", b"id", b"event: x", b"retry: 20", b": c", b"", b"odd"]),

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from mooring.core.conversation.status import Status, status_error, status_word
 from mooring.core.definitions.config import ServerConfig
-from mooring.core.text.notebook import make_table
+from mooring.core.protocol.content import make_table
 from mooring.display.text import safe, shorten_description
 
 

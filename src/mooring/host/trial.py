@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Limits, Timeout
-from mooring.core.protocol.server_info import ServerInfo
-from mooring.core.protocol.tool import Listing, Tool
+from mooring.core.protocol.tool import Listing, ServerInfo, Tool
 from mooring.errors import RpcError, ServerError, Stage
 from mooring.servers.attempt import may_install
 from mooring.servers.launch.environment import OmittedEntry

@@ -24,8 +24,7 @@ from mooring import files
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
-from mooring.core.protocol.tool import Tool
-from mooring.core.protocol.tool_meaning import canonicalize, find_lines, find_meaning, simplify
+from mooring.core.protocol.tool import Tool, canonicalize, find_lines, find_meaning, simplify
 from mooring.core.protocol.units import MIB
 from mooring.display.text import advise_on_held_back
 from mooring.errors import FileError

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from mooring.core.definitions.command import suggest_args, suggest_install
+from mooring.core.definitions.config import suggest_args, suggest_install
 from mooring.errors import GuardLost, MooringError, SpawnError
 from mooring.process.guard.container import Container, add_cidfile
 from mooring.process.guard.tree import REMOVAL_TIMEOUT

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mooring.core.conversation.question import Answer, Ask, Question
 from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.result import LogMessage, Progress
-from mooring.core.protocol.server_info import Implementation
+from mooring.core.protocol.tool import Implementation
 from mooring.serve.asking import NOBODY
 from mooring.serve.methods import Report
 from mooring.serve.params import Params

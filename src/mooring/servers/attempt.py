@@ -15,8 +15,7 @@ from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import LogMessage, Progress, Result
-from mooring.core.protocol.server_info import ServerInfo
-from mooring.core.protocol.tool import Offer
+from mooring.core.protocol.tool import Offer, ServerInfo
 from mooring.core.text.secret import redact, redact_data, redact_error
 from mooring.errors import ConfigError, HttpError, NeedsLogin, ServerError
 from mooring.servers.launch.prepare import Endpoint, Launch, LaunchContext, prepare

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from mooring.core.conversation.event import Event, ListChanged, ToolsChanged
 from mooring.core.protocol.era import EraHint, EraName
 from mooring.core.protocol.skill import EXTENSION, ServerSkill
-from mooring.core.protocol.tool import Listing, Offer, Resource, Tool
-from mooring.core.protocol.tool_meaning import means_the_same
+from mooring.core.protocol.tool import Listing, Offer, Resource, Tool, means_the_same
 from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 

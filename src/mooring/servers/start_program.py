@@ -7,7 +7,7 @@ from os.path import basename, isdir
 
 from msgspec.structs import replace
 
-from mooring.core.definitions.command import suggest_install
+from mooring.core.definitions.config import suggest_install
 from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits

@@ -10,10 +10,9 @@ from mooring.agents.local.project_files import LocalPath, ProjectFiles, compute_
 from mooring.agents.local.writing import ChangingTool, encode_text
 from mooring.conversation.local_tool import LocalCall, LocalTool
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.core.protocol.content import Block, Image, Text
+from mooring.core.protocol.content import IMAGE_TYPES, Block, Image, Text, is_displayable
 from mooring.core.protocol.raw import is_too_deep
 from mooring.core.protocol.result import Result
-from mooring.core.text.notebook import IMAGE_TYPES, is_displayable
 from mooring.errors import FileError
 
 MAX_OUTPUT = 10_000

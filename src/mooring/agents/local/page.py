@@ -11,7 +11,7 @@ from msgspec import Struct
 from mooring.core.protocol.limits import Limits
 from mooring.errors import ConfigError
 from mooring.wire.http.address import Address
-from mooring.wire.http.inflate import DecompressionBomb, Inflate, UnknownEncoding
+from mooring.wire.http.body import DecompressionBomb, Inflate, UnknownEncoding
 from mooring.wire.http.network import Network, Options
 from mooring.wire.http.reach import (
     AddressKind,

@@ -25,7 +25,7 @@ from mooring.core.conversation.question import Ask, No, RepeatedCall
 from mooring.core.conversation.turn import ServerStatus
 from mooring.core.conversation.verdict import Rule
 from mooring.core.protocol.limits import Limits
-from mooring.core.protocol.server_info import Implementation
+from mooring.core.protocol.tool import Implementation
 from mooring.display.text import count_noun, safe
 from mooring.errors import Denied, MooringError
 from mooring.host.gateway_server import BEAT_SECONDS, GatewayServer, keep_waiting
@@ -115,9 +115,8 @@ class AgentSite(Struct, frozen=True):
 @asynccontextmanager
 async def _open_site() -> AsyncIterator[AgentSite]:
     # Loaded here: without such an agent nothing of what serves HTTP is needed.
-    from mooring.serve.http.checks import ListenAddress
+    from mooring.serve.http.checks import ListenAddress, make_token
     from mooring.serve.http.server import HttpServer
-    from mooring.serve.http.token import make_token
 
     token = make_token()
     async with HttpServer(ListenAddress("127.0.0.1", 0), token) as server:

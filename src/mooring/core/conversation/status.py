@@ -8,8 +8,7 @@ from mooring.core.conversation.status_word import StatusWord
 from mooring.core.definitions.approved import Approved, Standing
 from mooring.core.definitions.config import ServerConfig
 from mooring.core.protocol.limits import Limits
-from mooring.core.protocol.server_info import ServerInfo
-from mooring.core.protocol.tool import Offer, Tool
+from mooring.core.protocol.tool import Offer, ServerInfo, Tool
 
 
 class Disabled(Struct, frozen=True, tag=True):

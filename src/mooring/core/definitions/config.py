@@ -1,4 +1,4 @@
-"""What a configuration file says about one server."""
+"""What a configuration file says about one server, and what to write where its command is wrong."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
@@ -262,3 +262,22 @@ class Broken(Struct, frozen=True, kw_only=True):
     @property
     def enabled(self) -> bool:
         return self.disabled_by is None
+
+
+def suggest_args(command: str) -> str:
+    """How to write a command that has its arguments in the same text; empty if it has none.
+
+    The most common mistake in a first entry: `"command": "npx -y some-server"`, copied from a shell.
+    """
+    program, *rest = command.split() or [""]
+    if not rest or "/" in program:
+        return ""
+    import json  # only on the way to an error
+
+    return f'write "command": {json.dumps(program)}, "args": {json.dumps(rest)}'
+
+
+def suggest_install(file: str = "") -> str:
+    """What to do about a program that is not on PATH; `file` is where its server is defined, if that is a file."""
+    place = f" in {file}" if file else ""
+    return f"install it, or give its full path{place}"

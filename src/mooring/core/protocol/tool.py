@@ -1,14 +1,50 @@
-"""What a server offers: tools, resources, resource templates and prompts."""
+"""What a server says about itself, and what it offers: tools, resources, resource templates and prompts."""
 
+import json
+import re
+from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import DecodeError, Raw, Struct, field
 
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.raw import ABSENT, read
-from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.units import OFFER_LIFE
 from mooring.errors import ProtocolError
+
+
+class Implementation(Struct, frozen=True, rename="camel"):
+    """The name and version of a program."""
+
+    name: str = ""
+    version: str = ""
+    title: str | None = None
+    website_url: str | None = None
+
+
+class ServerInfo(Struct, frozen=True, rename="camel"):
+    """The revision agreed on, who the server is, what it can do, and its instructions for use."""
+
+    protocol_version: str
+    capabilities: dict[str, Any] = {}
+    server_info: Implementation = field(default_factory=Implementation)
+    instructions: str | None = None
+
+    def __repr__(self) -> str:
+        info = self.server_info
+        return f"<ServerInfo of {info.name!r} {info.version!r}, {self.protocol_version}>"
+
+    def offers(self, *path: str) -> bool:
+        """Whether the capability at the end of `path` is declared, as in `offers("resources", "subscribe")`."""
+        declared: Any = self.capabilities
+        for name in path:
+            if not isinstance(declared, dict):
+                return False
+            declared = declared.get(name)
+        # `{}` declares a capability; `false` and `null` do not.
+        return declared is not None and declared is not False
+
 
 T = TypeVar("T")
 
@@ -171,3 +207,83 @@ class Offer(Struct, frozen=True, kw_only=True):
     def usable(self, now: float) -> bool:
         """Whether its tools may still be offered while the server cannot be reached."""
         return 0 <= now - self.at < OFFER_LIFE
+
+
+def canonicalize(tool: Tool) -> str:
+    """Everything that a model or a person relies on, in one form, however the server orders it."""
+    parts = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": _decode_schema(tool.input_schema),
+        "outputSchema": _decode_schema(tool.output_schema),
+        "annotations": _drop_missing(msgspec.to_builtins(tool.annotations)) if tool.annotations else None,
+    }
+    return msgspec.json.encode(_drop_missing(parts), order="sorted").decode()
+
+
+def means_the_same(one: Tool, other: Tool) -> bool:
+    """Whether two definitions differ at most in what makes no difference to a reader."""
+    texts = canonicalize(one), canonicalize(other)
+    return texts[0] == texts[1] or find_meaning(texts[0]) == find_meaning(texts[1])
+
+
+def find_meaning(text: str) -> str:
+    """A canonical text without what makes no difference to a reader.
+
+    That is the order of enums and of required properties, whitespace in descriptions, and the order of a list of single
+    words in one, such as `Allowed commands: ls, cat`. Any other order may matter.
+    """
+    try:
+        return msgspec.json.encode(simplify(json.loads(text)), order="sorted").decode()
+    except RecursionError:  # a schema may be nested deeper than Python can follow
+        return text
+
+
+def simplify(value: object) -> object:
+    """The same without what makes no difference to a reader; see `find_meaning`."""
+    if isinstance(value, list):
+        return [simplify(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _simplify_entry(key, item) for key, item in value.items()}
+
+
+def _simplify_entry(key: str, value: object) -> object:
+    if key in ("enum", "required") and isinstance(value, list):
+        return sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
+    if key in ("description", "title") and isinstance(value, str):
+        return " ".join(find_lines(value))
+    # This is data, not a schema: a `description` inside it is a value like any other.
+    if key in ("const", "default", "examples"):
+        return value
+    return simplify(value)
+
+
+_WORD = r"[^\s,;:()\[\]]*[^\s,;:()\[\].]"
+# From the beginning of a line, a colon or a bracket to the end of one: in running text, order is part of the meaning.
+_WORD_LIST = rf"(?<=[:(\[])[ ]?{_WORD}(?:, ?{_WORD})+(?=\.?$|[.;]?[)\]])|^{_WORD}(?:, ?{_WORD})+(?=\.?$)"
+
+
+def find_lines(text: str) -> list[str]:
+    """The lines of a description that hold something, with single blanks, and lists of single words in order."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    return [re.sub(_WORD_LIST, _sort_words, line) for line in lines if line]
+
+
+def _sort_words(found: re.Match[str]) -> str:
+    words = sorted(map(str.strip, found[0].split(",")))
+    blank = " " if found[0].startswith(" ") else ""
+    return blank + ", ".join(words)
+
+
+def _drop_missing(parts: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _decode_schema(raw: Raw) -> object:
+    """A schema as plain data, or as text if it cannot be decoded."""
+    try:
+        return read(raw)
+    except (DecodeError, RecursionError):
+        return bytes(raw).decode("utf-8", "replace")

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from mooring import files
 from mooring.core.conversation.status_word import StatusWord
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.command import suggest_args, suggest_install
-from mooring.core.definitions.config import Broken, ServerConfig, Stdio
+from mooring.core.definitions.config import Broken, ServerConfig, Stdio, suggest_args, suggest_install
 from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe, short_path
 from mooring.inventory.load import Inventory

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mooring.core.definitions.command import suggest_args
-from mooring.core.definitions.config import Broken, Http, ServerConfig, Stdio, find_input_variables
+from mooring.core.definitions.config import Broken, Http, ServerConfig, Stdio, find_input_variables, suggest_args
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.failure import CheckStage

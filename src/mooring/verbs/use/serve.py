@@ -14,14 +14,14 @@ from msgspec import Struct
 from mooring.auth.browser import is_remote
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import Limits
-from mooring.core.protocol.server_info import Implementation
+from mooring.core.protocol.tool import Implementation
 from mooring.errors import ConfigError
 from mooring.host.exposed_names import NameStyle
 from mooring.host.gateway import open_client
 from mooring.host.host import Host
 from mooring.process.programs import raise_open_files
 from mooring.serve.caller import VISIT_PATIENCE, ServeOptions
-from mooring.serve.stdio import serve_stdio
+from mooring.serve.connection import serve_stdio
 
 if TYPE_CHECKING:
     from mooring.serve.http.checks import ListenAddress
@@ -92,8 +92,8 @@ async def serve_on_http(
     Raises: ConfigError if it cannot listen there, or would serve other machines without a token; FileError.
     """
     # Loaded here: over stdin and stdout nothing of what speaks HTTP is needed.
+    from mooring.serve.http.checks import load_token
     from mooring.serve.http.server import HttpServer
-    from mooring.serve.http.token import load_token
 
     if not token and not address.is_loopback:
         raise ConfigError(f"--no-token is for this machine alone, and {address.host} can be reached from others.")

@@ -10,8 +10,7 @@ from mooring.core.conversation.status import KnownServer
 from mooring.core.definitions.config import ServerConfig, Stdio
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
-from mooring.core.protocol.server_info import ServerInfo
-from mooring.core.protocol.tool import Listing, Tool
+from mooring.core.protocol.tool import Listing, ServerInfo, Tool
 from mooring.discovery.formats import find_format
 from mooring.discovery.literals import find_literal_placeholders
 from mooring.display.text import safe

@@ -18,9 +18,8 @@ from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
 from mooring.wire.http.post import INITIALIZED
 from mooring.wire.http.refusal import make_refusal
 from mooring.wire.http.web import Web
-from mooring.wire.rpc.message import HeadedRequest, Message, Notification, Request, encode
+from mooring.wire.rpc.message import HeadedRequest, Message, Notification, Request, encode, identify
 from mooring.wire.rpc.transport import Receiver, Withdrawal
-from mooring.wire.rpc.unreadable import identify
 
 _STREAM_HEADERS: Final = {"Accept": EVENT_STREAM}
 _POST_HEADERS: Final = {"Accept": "*/*"}

@@ -26,9 +26,8 @@ from mooring.errors import (
 from mooring.wire.rpc.anomalies import Anomalies
 from mooring.wire.rpc.dialect import OnProgress, ProtocolDialect
 from mooring.wire.rpc.inbound import FindAnswers
-from mooring.wire.rpc.message import Frame, HeadedRequest, Request
+from mooring.wire.rpc.message import AnswerTo, Claim, Frame, HeadedRequest, NoMessage, Request, SomeAnswer, TheirMessage
 from mooring.wire.rpc.transport import Transport
-from mooring.wire.rpc.unreadable import AnswerTo, Claim, NoMessage, SomeAnswer, TheirMessage
 
 EndError: TypeAlias = Callable[["PendingRequest", bool], ServerError]
 """Makes the error for a request that the end of the connection fails; the flag says whether it may have run."""

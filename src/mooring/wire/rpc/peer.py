@@ -15,7 +15,10 @@ from mooring.wire.rpc.anomalies import Anomalies
 from mooring.wire.rpc.dialect import OnProgress, ProtocolDialect, RequestId
 from mooring.wire.rpc.inbound import FindAnswers, Inbound, Responder
 from mooring.wire.rpc.message import (
+    ENDS,
     INTERNAL_ERROR,
+    AnswerTo,
+    Claim,
     Fault,
     Frame,
     Message,
@@ -24,13 +27,14 @@ from mooring.wire.rpc.message import (
     Request,
     Response,
     decode,
+    identify,
     is_error,
     normalize_id,
     read_fault,
+    salvage,
 )
 from mooring.wire.rpc.outbound import Outbound, PendingRequest
 from mooring.wire.rpc.transport import Transport
-from mooring.wire.rpc.unreadable import ENDS, AnswerTo, Claim, identify, salvage
 
 T = TypeVar("T")
 

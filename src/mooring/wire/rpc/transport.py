@@ -5,8 +5,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from mooring.core.protocol.failure import Ending
 from mooring.errors import ServerError
-from mooring.wire.rpc.message import Frame, Message
-from mooring.wire.rpc.unreadable import Claim
+from mooring.wire.rpc.message import Claim, Frame, Message
 
 Withdrawal: TypeAlias = Literal["unsent", "ended", "running"]
 """What happened to a withdrawn request: it never left, the transport ended it, or the other side has to be notified."""

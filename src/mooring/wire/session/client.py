@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 
 from mooring.core.protocol.raw import read, read_as
 from mooring.core.protocol.result import LogMessage, TaskState
-from mooring.core.protocol.server_info import Implementation
+from mooring.core.protocol.tool import Implementation
 from mooring.errors import RpcError, Stage
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.message import INVALID_PARAMS

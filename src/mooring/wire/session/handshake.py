@@ -8,8 +8,7 @@ from msgspec.json import Decoder
 
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.raw import read_as
-from mooring.core.protocol.server_info import Implementation, ServerInfo
-from mooring.core.protocol.tool import Listing, Tool
+from mooring.core.protocol.tool import Implementation, Listing, ServerInfo, Tool
 from mooring.errors import HandshakeError, RpcError
 from mooring.wire.rpc.peer import Ask, Peer
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.limits import Limits
-from mooring.core.protocol.server_info import ServerInfo
+from mooring.core.protocol.tool import ServerInfo
 from mooring.errors import ConnectError, HandshakeError, NeedsLogin, ServerDied, ServerError, TimedOut
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Transport

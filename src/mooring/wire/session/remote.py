@@ -17,8 +17,7 @@ from mooring.wire.session.negotiate import negotiate
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.wire.http.authorizer import Authorizer
-    from mooring.wire.http.web import Web
+    from mooring.wire.http.web import Authorizer, Web
 
 TransportKind: TypeAlias = Literal["auto", "http", "sse"]
 """`auto` is streamable HTTP, and the older HTTP+SSE transport only if the server refuses that."""

@@ -14,9 +14,8 @@ from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits, Timeout, make_timeout
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata, make_extras
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading, Result
-from mooring.core.protocol.server_info import ServerInfo
 from mooring.core.protocol.skill import EXTENSION, ServerSkill
-from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate, ServerInfo, Tool
 from mooring.errors import ConfigError, ProtocolError, RpcError, ServerError
 from mooring.wire.rpc.anomalies import Anomalies
 from mooring.wire.rpc.inbound import FindAnswers

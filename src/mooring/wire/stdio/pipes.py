@@ -43,9 +43,8 @@ from msgspec.structs import replace
 from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits
 from mooring.errors import Clogged
-from mooring.wire.rpc.message import Message, Request, Response, encode
+from mooring.wire.rpc.message import ENDS, Claim, Message, Request, Response, encode, identify
 from mooring.wire.rpc.transport import Receiver, Withdrawal
-from mooring.wire.rpc.unreadable import ENDS, Claim, identify
 
 
 class Lines:
