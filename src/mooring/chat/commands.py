@@ -1,6 +1,7 @@
 """What can be typed behind a slash, in any chat."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from mooring.backends.manual import choose_tool
@@ -8,8 +9,6 @@ from mooring.chat.agents import show_agents
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
 from mooring.chat.file_commands import find_file_command, list_file_completions, say_file_commands, use_file_command
 from mooring.chat.mcp import verbs
-from mooring.chat.mcp.approval import approve, pins, reject
-from mooring.chat.mcp.run import run as run_mcp
 from mooring.chat.prompts import (
     find_slash_prompt,
     list_prompt_completions,
@@ -18,12 +17,7 @@ from mooring.chat.prompts import (
     show_prompts,
     use_prompt,
 )
-from mooring.chat.server_skills import (
-    find_server_skill,
-    list_skill_completions,
-    say_server_skills,
-    use_server_skill,
-)
+from mooring.chat.server_skills import find_server_skill, list_skill_completions, say_server_skills, use_server_skill
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.status import Connecting, Status
@@ -182,6 +176,13 @@ async def _permissions(chat: CommandFace, _: str) -> None:
     chat.say(*describe_rules(session.host.call_policy(session.conversation), session.workspace.where))
 
 
+async def _run_mcp_verb(name: str, chat: CommandFace, rest: str) -> None:
+    await verbs.run_verb(chat, verbs.VERBS[name], rest)
+
+
+_approve, _reject, _pins = (partial(_run_mcp_verb, name) for name in ("approve", "reject", "pins"))
+
+
 _NARROWEST_HELP = 70
 """Cells that the commands need beside their descriptions."""
 
@@ -201,10 +202,18 @@ async def _quit(chat: CommandFace, _: str) -> None:
 
 
 COMMANDS: Mapping[str, SlashCommand] = {
-    "mcp": SlashCommand(run_mcp, "/mcp [enable|disable <server>]", "View and toggle MCP servers; see /mcp help"),
-    "approve": SlashCommand(approve, "/approve [NAME]", "what the project would start; you decide whether it may"),
-    "reject": SlashCommand(reject, "/reject NAME", "refuse a server of the project until it changes"),
-    "pins": SlashCommand(pins, "/pins [NAME]", "tools as you approved them; you decide about those that changed"),
+    "mcp": SlashCommand(verbs.run, "/mcp [enable|disable <server>]", "View and toggle MCP servers; see /mcp help"),
+    "approve": SlashCommand(
+        partial(_run_mcp_verb, "approve"), "/approve [NAME]", "what the project would start; you decide whether it may"
+    ),
+    "reject": SlashCommand(
+        partial(_run_mcp_verb, "reject"), "/reject NAME", "refuse a server of the project until it changes"
+    ),
+    "pins": SlashCommand(
+        partial(_run_mcp_verb, "pins"),
+        "/pins [NAME]",
+        "tools as you approved them; you decide about those that changed",
+    ),
     "tools": SlashCommand(_tools, "/tools [WORDS]", "all tools, or those that match"),
     "call": SlashCommand(_call, "/call [SERVER.TOOL [k=v …]]", "call a tool; what is left out is asked for"),
     "resources": SlashCommand(_resources, "/resources [SERVER]", "what can be read"),

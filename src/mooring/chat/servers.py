@@ -22,13 +22,7 @@ from mooring.core.conversation.status import (
 from mooring.core.conversation.status_word import StatusWord
 from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.display.text import (
-    count_noun,
-    describe_held_back,
-    quote_argument,
-    quote_command,
-    safe,
-)
+from mooring.display.text import count_noun, describe_held_back, quote_argument, quote_command, safe
 from mooring.host.host import Host
 from mooring.servers.log import LogEntry
 from mooring.verbs.config.list import split_target

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.cli.base import (
-    OK,
-    UNHEALTHY,
-    Globals,
-    HintedUsageError,
-    find_width,
-    get_globals,
-    print_json,
-    print_lines,
-)
+from mooring.cli.base import OK, UNHEALTHY, Globals, HintedUsageError, find_width, get_globals, print_json, print_lines
 from mooring.cli.interrupts import begin_command, run_until_interrupted
 from mooring.core.text.suggestions import find_slip, nearest
 from mooring.display.text import wrap_words

@@ -4,14 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mooring.cli.adhoc import choose_server, label_server, make_setup, run_with_host
-from mooring.cli.base import (
-    NO_SERVERS,
-    Globals,
-    print_columns,
-    print_json,
-    say,
-    summarize,
-)
+from mooring.cli.base import NO_SERVERS, Globals, print_columns, print_json, say, summarize
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.protocol.tool import Argument, Prompt, Resource, ResourceTemplate

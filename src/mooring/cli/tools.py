@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from mooring.cli.adhoc import label_server, make_setup, run_with_host
-from mooring.cli.base import (
-    NO_SERVERS,
-    OK,
-    UNHEALTHY,
-    Globals,
-    print_columns,
-    print_json,
-    say,
-)
+from mooring.cli.base import NO_SERVERS, OK, UNHEALTHY, Globals, print_columns, print_json, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.tool_help import make_help_data, print_help, print_names, print_signatures, spell_example
 from mooring.cli.warn import warn

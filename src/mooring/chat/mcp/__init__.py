@@ -1,1 +1,1 @@
-"""What can be typed behind `/mcp`: a verb and its words go in, lines of text come out; one file per verb."""
+"""What can be typed behind `/mcp`: a verb and its words go in, lines of text come out."""

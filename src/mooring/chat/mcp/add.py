@@ -1,4 +1,4 @@
-"""`/mcp add`: write a server into a file, connect it, and keep it or undo."""
+"""`/mcp add` and `/mcp import`: write servers into a file, and connect them; what was added is kept or undone."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,18 +6,23 @@ from time import gmtime, strftime
 
 from mooring.auth.records import StoredSecret
 from mooring.chat.command import CommandFace, split_words
-from mooring.chat.mcp.connecting import wait_for_server
-from mooring.chat.mcp.show import show_server
+from mooring.chat.mcp.actions import connect, show_server, wait_for_server
+from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.core.conversation.question import KeepServer, No
-from mooring.display.text import quote_argument, safe, short_path
+from mooring.discovery.targets import WriteScope
+from mooring.display.text import quote_argument, safe, safe_text, short_path
+from mooring.errors import ConfigError
 from mooring.verbs.config.add import Addition, describe_addition, undo
 from mooring.verbs.config.add import add as write_server
+from mooring.verbs.config.copy_servers import CopyOptions, describe_copied
 from mooring.verbs.config.describe import (
     ServerDescription,
     describe_entry,
     describe_swallowed_options,
     parse_description,
 )
+from mooring.verbs.config.import_servers import STDIN, ImportSource
+from mooring.verbs.config.import_servers import import_servers as copy_servers
 from mooring.verbs.config.secrets import describe_stored, remove_secret
 from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_references
 
@@ -83,3 +88,27 @@ def _describe_kept(chat: CommandFace, addition: Addition) -> str:
 
 def _find_home(chat: CommandFace) -> str:
     return chat.session.workspace.where.home
+
+
+async def import_servers(
+    chat: CommandFace, names: tuple[str, ...], source: str, scope: WriteScope, may_replace: bool, dry_run: bool
+) -> None:
+    """Copy the servers that are named, or all that Mooring's own files lack. Raises: MooringError."""
+    if source == STDIN:
+        raise ConfigError("Nothing is piped into a chat; --from takes a tool or a file.")
+    options = CopyOptions(scope, may_replace, dry_run)
+    session = chat.session
+    copying = copy_servers(session.workspace, ImportSource(source), names, options, chat.ask)
+    copied = await session.change_files(copying)
+    if options.dry_run and copied.diff:
+        chat.say(safe_text(copied.diff))
+    chat.say(*map(spell_for_chat, describe_copied(copied, session.workspace.where.home)))
+    for name in copied.written:
+        if _is_waiting(chat, name):
+            await connect(chat, name)
+
+
+def _is_waiting(chat: CommandFace, server: str) -> bool:
+    """Whether a server may be started and is not connected: one that was known before goes on as it was."""
+    found = chat.session.host.servers.get(server)
+    return found is not None and not found.is_connected

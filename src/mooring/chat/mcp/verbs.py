@@ -1,4 +1,4 @@
-"""The verbs behind `/mcp`, from the rows of `mooring mcp`: what runs each, how it is spelled and what it takes."""
+"""The verbs behind `/mcp`, from the rows of `mooring mcp`: what a line means, what runs each, how it is spelled."""
 
 import asyncio
 import re
@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from mooring.chat.command import CommandFace, find_server
+from mooring.chat.command import CommandFace, find_server, say_usages
+from mooring.core.text.suggestions import nearest
 from mooring.display.text import columns
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, UnknownServer
 from mooring.verbs.mcp_rows import ROWS
 from mooring.verbs.verb import (
     Flag,
@@ -29,22 +30,22 @@ from mooring.verbs.verb import (
 VerbFunction: TypeAlias = Callable[..., Awaitable[None]]
 
 ACTIONS: Mapping[str, str] = {
-    "list": "show:list_all",
-    "get": "show:get",
+    "list": "actions:list_all",
+    "get": "actions:get",
     "add": "add:add",
-    "remove": "remove:remove",
-    "enable": "switch:enable",
-    "disable": "switch:disable",
-    "test": "test:test",
-    "reload": "reload:reload",
-    "import": "copying:import_servers",
-    "login": "login:login",
-    "logout": "login:logout",
-    "approve": "approval:approve",
-    "reject": "approval:reject",
-    "pins": "approval:pins",
-    "doctor": "doctor:doctor",
-    "help": "run:show_help",
+    "remove": "actions:remove",
+    "enable": "actions:enable",
+    "disable": "actions:disable",
+    "test": "actions:test",
+    "reload": "actions:reload",
+    "import": "add:import_servers",
+    "login": "actions:login",
+    "logout": "actions:logout",
+    "approve": "actions:approve",
+    "reject": "actions:reject",
+    "pins": "actions:pins",
+    "doctor": "actions:doctor",
+    "help": "verbs:show_help",
 }
 """The module in this folder and the function, where a chat does it in its own way; loaded when the verb is typed."""
 _MOST_SHOWN = 2
@@ -62,14 +63,19 @@ async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
     if verb.name not in ACTIONS:
         await _run_shared(chat, verb, text)
         return
-    module, _, function = ACTIONS[verb.name].partition(":")
-    action: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
+    action = _load(ACTIONS[verb.name])
     # A verb without options takes all of the line for the name of a server; one that takes a command, as a command.
     takes_command = any(argument.raw for argument in find_arguments(verb))
     if find_options(verb, "chat") and not takes_command:
         await action(chat, **_parse(verb, text))
     else:
         await action(chat, text)
+
+
+def _load(place: str) -> VerbFunction:
+    module, _, function = place.partition(":")
+    action: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
+    return action
 
 
 async def _run_shared(chat: CommandFace, verb: Verb, text: str) -> None:
@@ -143,3 +149,57 @@ def list_completions(servers: Iterable[str]) -> Iterator[str]:
         yield f"/mcp {word}"
         if any(argument.complete.endswith("server") for argument in find_arguments(verb)):
             yield from (f"/mcp {word} {name}" for name in names)
+
+
+USAGE = "Usage: /mcp, /mcp enable <server>, /mcp disable <server>"
+_SEE_HELP = "/mcp help lists every verb."
+_DECISIONS = ("approve", "reject")
+_NARROWEST_HELP = 80
+"""Cells that the verbs need beside their descriptions."""
+
+
+async def run(chat: CommandFace, rest: str) -> None:
+    """Do what the words behind `/mcp` say. Raises: MooringError."""
+    word, _, more = rest.partition(" ")
+    words = more.strip()
+    verb = VERBS.get(ALIASES.get(word, word))
+    if not word:
+        await run_verb(chat, VERBS["list"], "")
+    elif verb is not None and (words or not needs_words(verb)):
+        await run_verb(chat, verb, words)
+    else:
+        await _show_server_or_usage(chat, rest)
+
+
+async def _show_server_or_usage(chat: CommandFace, rest: str) -> None:
+    try:
+        server = chat.session.find_server(rest)
+    except UnknownServer as error:
+        chat.warn(USAGE, _guess(rest, error))
+        return
+    await _load("actions:show_server")(chat, server)
+
+
+def _guess(rest: str, error: UnknownServer) -> str:
+    """What may have been meant by words that are neither a verb nor a server."""
+    word, _, more = rest.partition(" ")
+    verb = VERBS.get(ALIASES.get(word, word))
+    if verb is not None:
+        return f"{spell_usage(verb)}: {verb.in_chat}"
+    if word in IN_SHELL:
+        return f"In a shell: mooring mcp {word}"
+    # A wild guess must not lead anybody to a decision: `improve` is no `approve`.
+    guessed = [name for name in VERBS if name not in _DECISIONS or name[0] == word[0]]
+    for near in nearest(word, guessed, 1):
+        return f"Did you mean /mcp {near}?"
+    if more:
+        return _SEE_HELP
+    guess = f"Did you mean /mcp {error.near[0]}?" if error.near else _SEE_HELP
+    return f"No server is called {word}. {guess}"
+
+
+async def show_help(chat: CommandFace, _: str) -> None:
+    """Every verb, a line for each."""
+    rows = [(f"  {spell_usage(verb)}", verb.in_chat) for verb in VERBS.values()]
+    rows.insert(1, ("  /mcp NAME", "its status, tools and last output"))
+    say_usages(chat, rows, _NARROWEST_HELP)

@@ -7,14 +7,7 @@ from typing import Literal, TypeAlias
 import click
 from msgspec import Struct
 
-from mooring.cli.base import (
-    DENIED,
-    OK,
-    Globals,
-    is_on_terminal,
-    print_json,
-    say,
-)
+from mooring.cli.base import DENIED, OK, Globals, is_on_terminal, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.core.conversation.question import Yes

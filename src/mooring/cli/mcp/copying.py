@@ -7,17 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from mooring.cli.base import (
-    DENIED,
-    OK,
-    UNHEALTHY,
-    USAGE,
-    Globals,
-    is_on_terminal,
-    print_json,
-    say,
-    tell,
-)
+from mooring.cli.base import DENIED, OK, UNHEALTHY, USAGE, Globals, is_on_terminal, print_json, say, tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker

@@ -5,16 +5,7 @@ import time
 from typing import Any
 
 from mooring import files
-from mooring.cli.base import (
-    DENIED,
-    OK,
-    Globals,
-    HintedUsageError,
-    is_on_terminal,
-    print_json,
-    say,
-    tell,
-)
+from mooring.cli.base import DENIED, OK, Globals, HintedUsageError, is_on_terminal, print_json, say, tell
 from mooring.cli.editor import EditorSession
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import try_configured

@@ -6,13 +6,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from mooring.cli.adhoc import (
-    label_server,
-    make_configured_setup,
-    make_setup,
-    require_words,
-    run_with_host,
-)
+from mooring.cli.adhoc import label_server, make_configured_setup, make_setup, require_words, run_with_host
 from mooring.cli.base import OK, Globals, print_json, say, tell
 from mooring.cli.failure import exit_code, explain
 from mooring.cli.ticker import Ticker

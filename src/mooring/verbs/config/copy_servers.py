@@ -18,12 +18,7 @@ from mooring.core.definitions.problem import Problem
 from mooring.core.definitions.template import OWN_KEEPER, InputPart, SecretPart, TextPart
 from mooring.core.text.suggestions import find_server
 from mooring.discovery.choose import Choice
-from mooring.discovery.edit import (
-    describe_taken,
-    is_same_entry,
-    list_unread_keys,
-    write_entry,
-)
+from mooring.discovery.edit import describe_taken, is_same_entry, list_unread_keys, write_entry
 from mooring.discovery.format import document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import list_secret_keys
