@@ -109,15 +109,15 @@ def reach_into_the_network(folder: Path, tally: Tally) -> None:
 
 
 async def _is_refused(url: str) -> bool:
-    async with Fetcher(SERVER) as fetcher:
-        for request in (get_json(url), post_form(url, {"code": "canary"})):
-            try:
-                async with asyncio.timeout(5):
-                    await fetcher.send(request)
-            except (LoginFailed, TimeoutError):
-                # A public address, which some of these names have as well, cannot be reached from everywhere.
-                continue
-            return False
+    fetcher = Fetcher(SERVER)
+    for request in (get_json(url), post_form(url, {"code": "canary"})):
+        try:
+            async with asyncio.timeout(5):
+                await fetcher.send(request)
+        except (LoginFailed, TimeoutError):
+            # A public address, which some of these names have as well, cannot be reached from everywhere.
+            continue
+        return False
     return True
 
 

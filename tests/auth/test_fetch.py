@@ -12,6 +12,7 @@ from aiohttp import web
 from mooring.auth.fetch import Fetcher
 from mooring.auth.oauth.exchange import LoginRequest, get_json, post_form
 from mooring.errors import LoginFailed
+from mooring.wire.http.network import Network, Options
 
 
 @asynccontextmanager
@@ -40,7 +41,8 @@ async def test_a_document_is_fetched_with_its_headers_in_small_letters() -> None
             response.headers.add(name, value)
         return response
 
-    async with serve(answer) as url, Fetcher(url) as fetcher:
+    async with serve(answer) as url:
+        fetcher = Fetcher(url)
         for _ in range(2):
             reply = await fetcher.send(get_json(url))
         assert (reply.status, reply.body) == (200, b"{}")
@@ -57,7 +59,8 @@ async def test_an_answer_without_end_is_cut_off() -> None:
         except ConnectionError:
             return response
 
-    async with serve(pour) as url, Fetcher(url) as fetcher:
+    async with serve(pour) as url:
+        fetcher = Fetcher(url)
         with pytest.raises(LoginFailed, match="answered with more than 1,024 KiB"):
             await fetcher.send(get_json(url))
         head = await fetcher.send(LoginRequest("POST", url, {}, b"{}", head_only=True))
@@ -67,7 +70,8 @@ async def test_an_answer_without_end_is_cut_off() -> None:
 async def test_a_compressed_bomb_is_not_opened() -> None:
     bomb = gzip.compress(b"{}" + b" " * 50_000_000)
     headers = {"Content-Encoding": "gzip"}
-    async with serve(lambda request: web.Response(body=bomb, headers=headers)) as url, Fetcher(url) as fetcher:
+    async with serve(lambda request: web.Response(body=bomb, headers=headers)) as url:
+        fetcher = Fetcher(url)
         assert len((await fetcher.send(get_json(url))).body) == len(bomb)
 
 
@@ -76,7 +80,8 @@ async def test_an_answer_that_does_not_come_ends_the_login() -> None:
         await asyncio.sleep(30)
         return web.Response()
 
-    async with serve(wait) as url, Fetcher(url, seconds=0.2) as fetcher:
+    async with serve(wait) as url:
+        fetcher = Fetcher(url, seconds=0.2)
         with pytest.raises(LoginFailed, match=r"did not answer within 0.2 seconds"):
             await fetcher.send(get_json(url))
 
@@ -87,7 +92,8 @@ async def test_a_redirect_is_followed_inside_the_origin_and_only_for_documents()
             return web.Response(text="{}")
         return web.Response(status=307, headers={"Location": "/there"})
 
-    async with serve(answer) as url, Fetcher(url) as fetcher:
+    async with serve(answer) as url:
+        fetcher = Fetcher(url)
         assert (await fetcher.send(get_json(f"{url}/here"))).status == 200
         with pytest.raises(LoginFailed, match="which was not followed"):
             await fetcher.send(post_form(f"{url}/here", {"code": "canary"}))
@@ -102,7 +108,8 @@ async def test_a_redirect_to_another_origin_is_not_followed() -> None:
 
     async with serve(count) as other:
         headers = {"Location": f"{other}/taken?token=canary"}
-        async with serve(lambda request: web.Response(status=302, headers=headers)) as url, Fetcher(url) as fetcher:
+        async with serve(lambda request: web.Response(status=302, headers=headers)) as url:
+            fetcher = Fetcher(url)
             with pytest.raises(LoginFailed, match="redirects to") as caught:
                 await fetcher.send(get_json(url))
     assert "canary" not in str(caught.value)
@@ -111,10 +118,8 @@ async def test_a_redirect_to_another_origin_is_not_followed() -> None:
 
 async def test_redirects_in_a_circle_end() -> None:
     answer = web.Response
-    async with (
-        serve(lambda request: answer(status=302, headers={"Location": "/again"})) as url,
-        Fetcher(url) as fetcher,
-    ):
+    async with serve(lambda request: answer(status=302, headers={"Location": "/again"})) as url:
+        fetcher = Fetcher(url)
         with pytest.raises(LoginFailed, match="redirects too often"):
             await fetcher.send(get_json(url))
 
@@ -122,9 +127,9 @@ async def test_redirects_in_a_circle_end() -> None:
 async def test_nobody_at_an_address_is_one_sentence() -> None:
     async with serve(lambda request: web.Response()) as url:
         pass
-    async with Fetcher(url) as fetcher:
-        with pytest.raises(LoginFailed, match="could not be reached: Connection refused"):
-            await fetcher.send(get_json(f"{url}?secret=canary"))
+    fetcher = Fetcher(url)
+    with pytest.raises(LoginFailed, match="could not be reached: Connection refused"):
+        await fetcher.send(get_json(f"{url}?secret=canary"))
 
 
 async def test_a_server_outside_is_not_let_in() -> None:
@@ -134,7 +139,8 @@ async def test_a_server_outside_is_not_let_in() -> None:
         hits.append(request.path)
         return web.Response()
 
-    async with serve(count) as url, Fetcher("https://93.184.216.34/mcp") as fetcher:
+    async with serve(count) as url:
+        fetcher = Fetcher("https://93.184.216.34/mcp")
         port = url.rpartition(":")[2]
         for host in ("127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "0.0.0.0"):
             with pytest.raises(LoginFailed, match=r"it was not contacted|could not be reached"):
@@ -146,17 +152,37 @@ async def test_a_server_outside_is_not_let_in() -> None:
 
 
 async def test_a_server_inside_a_network_may_have_its_issuer_there_but_not_on_this_machine() -> None:
-    async with Fetcher("https://10.1.2.3/mcp") as fetcher:
-        await fetcher._reach.look_up()
-        fetcher._reach.check("10.9.9.9")
-        fetcher._reach.check("93.184.216.34")
-        for address in ("127.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"):
-            with pytest.raises(OSError, match="it was not contacted"):
-                fetcher._reach.check(address)
+    fetcher = Fetcher("https://10.1.2.3/mcp")
+    await fetcher._reach.look_up()
+    fetcher._reach.check("10.9.9.9")
+    fetcher._reach.check("93.184.216.34")
+    for address in ("127.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"):
+        with pytest.raises(OSError, match="it was not contacted"):
+            fetcher._reach.check(address)
 
 
 async def test_a_server_on_this_machine_leads_to_no_private_network() -> None:
-    async with Fetcher("http://127.0.0.1:8000/mcp") as fetcher:
-        for host in ("10.0.0.1", "192.168.0.1", "169.254.169.254", "[fd00::1]"):
+    fetcher = Fetcher("http://127.0.0.1:8000/mcp")
+    for host in ("10.0.0.1", "192.168.0.1", "169.254.169.254", "[fd00::1]"):
+        with pytest.raises(LoginFailed, match="it was not contacted"):
+            await fetcher.send(get_json(f"https://{host}/"))
+
+
+async def test_a_proxy_may_be_on_this_machine_and_is_not_asked_for_an_address_inside() -> None:
+    heard: list[str] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append((await reader.readuntil(b"\r\n\r\n")).decode().split(" HTTP")[0])
+        writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        options = Options(proxy=f"http://127.0.0.1:{port}")
+        fetcher = Fetcher("https://93.184.216.34/mcp", Network({}), options)
+        with pytest.raises(LoginFailed, match="could not be reached"):
+            await fetcher.send(get_json("https://issuer.example/x"))
+        for host in ("127.0.0.1", "localhost", "x.localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[fd00::1]"):
             with pytest.raises(LoginFailed, match="it was not contacted"):
                 await fetcher.send(get_json(f"https://{host}/"))
+    assert heard == ["CONNECT issuer.example:443"]

@@ -130,10 +130,10 @@ class LoginAuthorizer:
         from mooring.auth.renewal import refresh_login
 
         target = self._target
-        async with Fetcher(target.url, self._network, target.network) as fetcher:
-            if target.is_unattended:
-                return await log_in_unattended(target, self._logins, fetcher)
-            return await refresh_login(self._logins, record, stale, fetcher, target.options.private_key)
+        fetcher = Fetcher(target.url, self._network, target.network)
+        if target.is_unattended:
+            return await log_in_unattended(target, self._logins, fetcher)
+        return await refresh_login(self._logins, record, stale, fetcher, target.options.private_key)
 
     async def _adopt(self, token: "Token | None") -> None:
         """Use this token from now on."""

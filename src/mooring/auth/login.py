@@ -56,8 +56,8 @@ async def log_in_at(
     notes: list[str] = []
     if plan.may_sign:
         await asyncio.to_thread(load_signing)
-    async with Fetcher(target.url, network, target.network) as fetcher:
-        token = await drive_login(log_in(plan), plan, fetcher, logins.find_client, ask, notes, seconds)
+    fetcher = Fetcher(target.url, network, target.network)
+    token = await drive_login(log_in(plan), plan, fetcher, logins.find_client, ask, notes, seconds)
     await logins.keep(target.url, target.options.client_id, token)
     refreshes = bool(token.refresh) or target.is_unattended
     return LoginResult(target.server, token.issuer, token.scopes, token.expires_at, refreshes, tuple(notes))
@@ -76,8 +76,8 @@ async def log_in_unattended(target: LoginTarget, logins: Logins, fetcher: Fetche
 async def log_out_at(target: LoginTarget, logins: Logins, network: Network) -> LogoutResult:
     """Revoke a server's token and remove it. Raises: FileError, StoreUnavailable."""
     options = target.options
-    async with Fetcher(target.url, network, target.network) as fetcher:
-        return await remove_login(logins, target.url, options.client_id, fetcher, options.private_key)
+    fetcher = Fetcher(target.url, network, target.network)
+    return await remove_login(logins, target.url, options.client_id, fetcher, options.private_key)
 
 
 async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...]) -> LoginPlan:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.page import FetchedPage, PageFetcher, parse_web_address
+from mooring.agents.local.page import PageFetcher, parse_web_address
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.verdict import LocalAccess
@@ -17,6 +17,7 @@ from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.result import Result
 from mooring.core.text.glob import literal
 from mooring.errors import ConfigError
+from mooring.wire.http.fetch import Fetched
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _PLAIN = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/x-ndjson")
@@ -60,7 +61,7 @@ class WebFetchTool(LocalTool):
         return await asyncio.to_thread(_read_page, page)
 
 
-def _read_page(page: FetchedPage) -> Result:
+def _read_page(page: Fetched) -> Result:
     kind, _, parameters = page.headers.get("content-type", "text/plain").partition(";")
     kind = kind.strip().lower()
     failed = page.status >= 400

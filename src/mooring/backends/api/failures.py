@@ -98,9 +98,8 @@ def _suggest_naming_key(endpoint: ModelEndpoint) -> str:
 
 async def _suggest_model(model: str, endpoint: ModelEndpoint) -> str:
     word, _, name = model.partition(":")
-    tls = await endpoint.tls()
     known = await list_models(
-        endpoint.provider.kind, endpoint.url, endpoint.key, LISTING_SECONDS, proxy=endpoint.proxy, tls=tls
+        endpoint.provider.kind, endpoint.url, endpoint.key, LISTING_SECONDS, endpoint.network, endpoint.options
     )
     near = [f"-m {word}:{found}" for found in nearest(name, known)]
     return f"Did you mean {' or '.join(near)}?" if near else ""

@@ -1,19 +1,15 @@
 """The models that an endpoint has, asked quickly and without the libraries of providers: for advice alone."""
 
-import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, Struct, json
 
 from mooring.backends.api.keys import ApiKey
 from mooring.backends.api.providers import ModelKind
 from mooring.core.protocol.units import MIB
-
-if TYPE_CHECKING:
-    import ssl
-
-    import aiohttp
+from mooring.wire.http.fetch import FetchFailed, HttpFetcher
+from mooring.wire.http.network import Network, Options
+from mooring.wire.http.reach import ANYWHERE, Reach
 
 MAX_BYTES = 4 * MIB
 """OpenRouter lists about 400 models in less than one."""
@@ -43,27 +39,19 @@ async def list_models(
     url: str,
     key: ApiKey | None,
     seconds: float,
-    *,
-    proxy: str | None = None,
-    tls: "ssl.SSLContext | None" = None,
+    network: Network | None = None,
+    options: Options | None = None,
 ) -> list[str]:
     """The names of the models, in the endpoint's order; none if it doesn't say so in time."""
-    aiohttp = await asyncio.to_thread(_load_client)
-    address = url.rstrip("/") + _PATHS[kind]
+    # The user's own settings name the endpoint, wherever it is. A redirect could take the key elsewhere.
+    http = HttpFetcher(Reach(ANYWHERE), network or Network(), options or Options(), seconds=seconds, max_body=MAX_BYTES)
     try:
-        async with asyncio.timeout(seconds), aiohttp.ClientSession(headers=_make_headers(kind, key)) as session:
-            # A redirect could take the key elsewhere.
-            request = session.get(address, proxy=proxy, ssl=tls or True, allow_redirects=False)
-            async with request as answer:
-                return await _read_names(answer)
-    except (aiohttp.ClientError, OSError, TimeoutError, DecodeError):
+        answer = await http.send(url.rstrip("/") + _PATHS[kind], headers=_make_headers(kind, key))
+        listing = json.decode(answer.body, type=_Listing) if answer.status < 400 else _Listing()
+    except (FetchFailed, DecodeError):
         return []
-
-
-def _load_client() -> Any:
-    import aiohttp  # not before somebody needs advice
-
-    return aiohttp
+    names = [entry.id or entry.name.removeprefix("models/") for entry in listing.data or listing.models]
+    return list(filter(None, names))
 
 
 def _make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
@@ -76,15 +64,3 @@ def _make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
             return {"x-goog-api-key": key.value}
         case "openai" | "openai-chat":
             return {"Authorization": f"Bearer {key.value}"}
-
-
-async def _read_names(answer: "aiohttp.ClientResponse") -> list[str]:
-    answer.raise_for_status()
-    body = bytearray()
-    async for chunk in answer.content.iter_chunked(64 * 1024):
-        body += chunk
-        if len(body) > MAX_BYTES:
-            return []
-    listing = json.decode(body, type=_Listing)
-    names = [entry.id or entry.name.removeprefix("models/") for entry in listing.data or listing.models]
-    return list(filter(None, names))

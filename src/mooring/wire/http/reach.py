@@ -1,51 +1,60 @@
-"""What an address leads to: the whole world, a private network, or this machine; and connections that know it first.
-
-Names are resolved once and their addresses are checked where a connection is made, so that a name that is given another
-address in between leads nowhere else.
-"""
+"""What an address leads to: the whole world, a private network, or this machine; and who may go where."""
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Collection
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from aiohttp.abc import AbstractResolver
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
 AddressKind: TypeAlias = Literal["global", "private", "link-local", "loopback"]
 FoundAddresses: TypeAlias = list[tuple[int, str]]
 """Families and addresses, as the system has them."""
+ANYWHERE: frozenset[AddressKind] = frozenset({"global", "private", "link-local", "loopback"})
 
 _NAT64 = "64:ff9b::/96"
 
 
-async def look_up_addresses(host: str) -> FoundAddresses:
-    """The addresses of a name. Raises: OSError."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return [(int(family), str(address[0])) for family, _, _, _, address in found]
+class OutOfReach(OSError):
+    """An address that must not be contacted, in words for whoever wanted to."""
 
 
-def make_resolver(resolve: Callable[[str], Awaitable[FoundAddresses]]) -> "AbstractResolver":
-    """aiohttp's view of a function that knows the addresses of names."""
-    from aiohttp.abc import AbstractResolver, ResolveResult
+class Reach:
+    """Which addresses a fetch may contact, whatever names lead there.
 
-    class Resolver(AbstractResolver):
-        async def resolve(self, host: str, port: int = 0, family: int = socket.AF_UNSPEC) -> list[ResolveResult]:
-            found = [entry for entry in await resolve(host) if family in (socket.AF_UNSPEC, entry[0])]
-            if not found:
-                raise OSError(f"{host} has no address")
-            return [
-                ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=socket.AI_NUMERICHOST)
-                for kind, address in found
-            ]
+    Each name is resolved once, and its addresses are checked where a connection is made: a name that is given another
+    address in between leads nowhere else.
+    """
 
-        async def close(self) -> None:
+    def __init__(self, allowed: Collection[AddressKind], explain: Callable[[str], str] = str) -> None:
+        """`explain` has the words for an address that is not allowed."""
+        self.allowed = allowed
+        self._explain = explain
+        self._found: dict[str, FoundAddresses] = {}
+
+    async def resolve(self, host: str) -> FoundAddresses:
+        """The addresses of a name, the same each time. Raises: OSError."""
+        if host not in self._found:
+            loop = asyncio.get_running_loop()
+            found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            self._found[host] = [(int(family), str(address[0])) for family, _, _, _, address in found]
+        return self._found[host]
+
+    def check(self, address: str) -> None:
+        """Raises: OutOfReach; ValueError if it is no address."""
+        if find_address_kind(parse_ip(address)) not in self.allowed:
+            raise OutOfReach(self._explain(address))
+
+    async def check_for_proxy(self, url: str) -> None:
+        """The same where a proxy connects: as far as this machine can tell where a name leads. Raises: OutOfReach."""
+        try:
+            found = await self.resolve(urlsplit(url).hostname or "")
+        except OSError:
+            # The proxy may know the name; what it can reach is for whoever runs it to say.
             return
-
-    return Resolver()
+        for _, address in found:
+            self.check(address)
 
 
 def parse_ip(address: str) -> IpAddress:
