@@ -17,26 +17,26 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "CallFailed", "CallPending", "CallPolicy", "CallProcessing", "CallRefusal", "CallResult", "CallState",
         "ChangedIssuer", "ChangedTool", "ChangedTools", "Client", "Clogged", "Closed", "Completion", "ConfigError",
         "ConnectError", "Connected", "Connecting", "ContextOverflow", "ContinueTurn", "Conversation",
-        "ConversationEvent", "Denied", "DeniedCall", "Disabled", "Embedded", "Event", "Excerpt", "Failed", "FileError",
-        "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard", "GuardLost", "HandshakeError", "HeldBack",
-        "HeldTools", "Hints", "HistoryCompacted", "Host", "Http", "HttpError", "Idle", "Image", "Implementation",
-        "InputMissing", "Inventory", "Item", "Limits", "ListChanged", "ListedTool", "Listing", "Loaded", "LogMessage",
-        "Logged", "Login", "LoginFailed", "LoginResult", "LoginTimedOut", "LogoutResult", "Media", "Message",
-        "MissingValue", "Model", "ModelError", "ModelMessage", "ModelOverloaded", "ModelRequest", "ModelTool",
-        "MooringError", "NameTaken", "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted", "NotApproved",
-        "Origin", "Other", "Outcome", "ParseError", "Part", "Paths", "Permission", "PersonMessage", "PingAnswered",
+        "ConversationEvent", "Denied", "DeniedCall", "Disabled", "Embedded", "Event", "Excerpt", "Failed",
+        "FileError", "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard", "GuardLost", "HandshakeError",
+        "HeldBack", "HeldTools", "Hints", "HistoryCompacted", "Host", "Http", "HttpError", "Idle", "Image",
+        "Implementation", "InputMissing", "Inventory", "Item", "Limits", "ListChanged", "ListedTool", "Listing",
+        "Loaded", "LogMessage", "Logged", "Login", "LoginFailed", "LoginResult", "LoginTimedOut", "LogoutResult",
+        "Media", "Message", "MissingValue", "Model", "ModelError", "ModelMessage", "ModelOverloaded", "ModelRequest",
+        "ModelTool", "MooringError", "NameTaken", "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted",
+        "NotApproved", "Origin", "Other", "Outcome", "ParseError", "Part", "Paths", "Permission", "PersonMessage",
         "PlanChanged", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
         "QuestionAnswered", "QuestionAsked", "Reading", "RejectedServer", "Reloaded", "RepeatedCall", "ReplyEvent",
         "ReplyFinished", "ReplyText", "ReplyThinking", "Resource", "ResourceContents", "ResourceLink",
         "ResourceTemplate", "Result", "ResultsMessage", "Root", "RpcError", "Rule", "Sampling", "SecretMissing",
-        "Server", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "ServerInfo", "Session",
-        "SessionOpened", "Settings", "SpawnError", "StagePassed", "Stale", "Status", "StatusChanged", "Stdio",
-        "SummaryMessage", "Suspended", "TakenName", "Text", "TextBlock", "TextPiece", "ThinkingBlock", "ThinkingPiece",
-        "TimedOut", "Timeout", "Todo", "TokenUsage", "TokensUsed", "TooLarge", "Tool", "ToolCall", "ToolDefinition",
-        "ToolFinished", "ToolScope", "ToolSelection", "ToolStarted", "ToolsChanged", "TrialNews", "Troubled",
-        "TurnDone", "TurnEvent", "TurnFailed", "TurnInput", "TurnStarted", "Unapproved", "UnknownServer", "UnknownTool",
-        "Unresolved", "Updated", "ValuesFilledIn", "Verdict", "Visit", "Watch", "WatchNews", "WatchUpdate", "Workspace",
-        "Yes", "agent", "connect", "discover", "discover_and_load", "open", "tool",
+        "Server", "ServerConfig", "ServerDied", "ServerDisabled", "ServerError", "ServerInfo", "Session", "Settings",
+        "SpawnError", "Stale", "Status", "StatusChanged", "Stdio", "SummaryMessage", "Suspended", "TakenName", "Text",
+        "TextBlock", "TextPiece", "ThinkingBlock", "ThinkingPiece", "TimedOut", "Timeout", "Todo", "TokenUsage",
+        "TokensUsed", "TooLarge", "Tool", "ToolCall", "ToolDefinition", "ToolFinished", "ToolScope", "ToolSelection",
+        "ToolStarted", "ToolsChanged", "Troubled", "TurnDone", "TurnEvent", "TurnFailed", "TurnInput", "TurnStarted",
+        "Unapproved", "UnknownServer", "UnknownTool", "Unresolved", "Updated", "Verdict", "Visit", "Watch",
+        "WatchNews", "WatchUpdate", "Workspace", "Yes", "agent", "connect", "discover", "discover_and_load", "open",
+        "tool",
     ]  # fmt: skip
     assert all(getattr(mooring, name) is not None for name in mooring.__all__)
 
@@ -120,6 +120,17 @@ def test_only_one_place_opens_a_host() -> None:
     # `mooring.open` is the library's own, and the messages of a host and the help of `mooring.agent` name it; every
     # face goes through the verbs.
     assert openers == {"verbs/use/opening.py", "verbs/agent/turn.py", "host/open.py", "host/host.py", "__init__.py"}
+
+
+def test_only_hosts_and_conversations_touch_live_servers() -> None:
+    """Faces get what is known of a server as a value, and name the server that they want something of."""
+    root = Path(mooring.__file__).parent
+    live = re.compile(
+        r"from mooring\.servers\.(server|fleet|supervisor|connections|subscriptions) import|host\._runtime\b"
+    )
+    own = ("host/", "conversation/", "servers/")
+    users = [path.relative_to(root).as_posix() for path in root.rglob("*.py") if live.search(path.read_text())]
+    assert [path for path in users if not path.startswith(own)] == []
 
 
 def test_no_pattern_repeats_a_group_as_python_3_11_0_misreads_it() -> None:

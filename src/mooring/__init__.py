@@ -251,13 +251,6 @@ if TYPE_CHECKING:
     from mooring.host.options import (
         Policy,
     )
-    from mooring.host.trial import (
-        PingAnswered,
-        SessionOpened,
-        StagePassed,
-        TrialNews,
-        ValuesFilledIn,
-    )
     from mooring.inventory.admit import (
         GivenServers,
         NotAdmitted,
@@ -402,7 +395,6 @@ __all__ = [
     "Paths",
     "Permission",
     "PersonMessage",
-    "PingAnswered",
     "PlanChanged",
     "Policy",
     "Problem",
@@ -439,10 +431,8 @@ __all__ = [
     "ServerError",
     "ServerInfo",
     "Session",
-    "SessionOpened",
     "Settings",
     "SpawnError",
-    "StagePassed",
     "Stale",
     "Status",
     "StatusChanged",
@@ -469,7 +459,6 @@ __all__ = [
     "ToolSelection",
     "ToolStarted",
     "ToolsChanged",
-    "TrialNews",
     "Troubled",
     "TurnDone",
     "TurnEvent",
@@ -481,7 +470,6 @@ __all__ = [
     "UnknownTool",
     "Unresolved",
     "Updated",
-    "ValuesFilledIn",
     "Verdict",
     "Visit",
     "Watch",
@@ -535,7 +523,6 @@ _NAMES = {
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",
     "host.options": "Policy",
-    "host.trial": "PingAnswered SessionOpened StagePassed TrialNews ValuesFilledIn",
     "inventory.admit": "GivenServers NotAdmitted",
     "inventory.load": "Inventory discover",
     "core.conversation.verdict": "Rule Verdict",

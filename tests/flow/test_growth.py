@@ -55,7 +55,7 @@ def test_a_server_that_connects_is_the_only_one_that_is_looked_at(home: Home) ->
 
     servers = {f"server-{n}": SimpleNamespace(name=f"server-{n}", offer=None, is_connected=False) for n in range(50)}
     for server in servers.values():
-        server.approved, server.tools = server, ()
+        server.id, server.approved, server.tools = server.name, server, ()
         server.config = ServerConfig(
             name=server.name, origin=Origin("mooring", "user", None), connection=Stdio(literal("x"))
         )
@@ -69,7 +69,7 @@ def test_a_server_that_connects_is_the_only_one_that_is_looked_at(home: Home) ->
 
 
 def test_a_conversation_takes_over_the_last_of_many_changes_only(tmp_path: Path) -> None:
-    entries = [CatalogEntry(f"mcp__s__t{n}", "s", f"t{n}", Tool(f"t{n}", SCHEMA), None) for n in range(500)]
+    entries = [CatalogEntry(f"mcp__s__t{n}", "s", f"t{n}", Tool(f"t{n}", SCHEMA), "") for n in range(500)]
     current = [tuple(entries)]
     options = ToolOptions(follow=True)
     unused = cast("Any", SimpleNamespace(calls=SimpleNamespace(find_origin=str)))

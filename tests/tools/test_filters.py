@@ -25,7 +25,7 @@ GLOBS = ["*", "search*", "?ead", "[rw]*", "[!rw]*", "[[]x]", "read", "*.*", ""]
 
 
 def source(allow: tuple[str, ...] | None = None, deny: tuple[str, ...] = ()) -> ToolSource:
-    return ToolSource("server", (), None, allow, deny)
+    return ToolSource("server", (), "", allow, deny)
 
 
 @pytest.mark.parametrize("glob", GLOBS)

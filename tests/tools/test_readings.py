@@ -15,7 +15,7 @@ def tool(name: str) -> Tool:
 def catalog(**servers: tuple[str, ...] | None) -> Catalog:
     """Servers with their tools; `None` for one that was never asked. Two underscores stand for a dot."""
     return Catalog(
-        ToolSource(name.replace("__", "."), tuple(map(tool, tools or ())), object(), known=tools is not None)
+        ToolSource(name.replace("__", "."), tuple(map(tool, tools or ())), name, known=tools is not None)
         for name, tools in servers.items()
     )
 
@@ -56,7 +56,7 @@ def test_a_shown_name_is_always_unambiguous() -> None:
 
 def test_where_two_slashes_could_end_the_server_the_shown_name_is_offered() -> None:
     found = Catalog(
-        [ToolSource("a", (tool("b/c"),), object()), ToolSource("a/b", (tool("c"),), object())],
+        [ToolSource("a", (tool("b/c"),), "1"), ToolSource("a/b", (tool("c"),), "2")],
     )
     with pytest.raises(AmbiguousTool, match="Write mcp__a__") as raised:
         found.find("a/b/c")
@@ -74,6 +74,6 @@ def test_dots_in_a_tool_or_a_server_alone_are_read_as_before() -> None:
 
 
 def test_a_case_that_fits_two_servers_names_neither() -> None:
-    found = Catalog([ToolSource(name, (tool("t"),), object()) for name in ("GitHub", "github")])
+    found = Catalog([ToolSource(name, (tool("t"),), name) for name in ("GitHub", "github")])
     with pytest.raises(UnknownServer):
         found.find("GITHUB.t2")

@@ -49,7 +49,7 @@ class Lookup:
         self._listed: Mapping[str, Mapping[str, CatalogEntry]] = {}
         """The tools as they were last listed; each is bound to the server that it belonged to then."""
         self._listed_version: object = None
-        self._called: dict[tuple[str, str], Server] = {}
+        self._called: dict[tuple[str, str], str] = {}
         """The server that any other pair of server and tool name referred to when it was first called."""
 
     def use(self, admitted: Admitted) -> None:
@@ -95,7 +95,7 @@ class Lookup:
     def _build_catalog(self) -> Catalog:
         now = time()
         sources = [self._make_source(server, now) for server in self._servers.values()]
-        unknown = [ToolSource(name, (), None, known=False) for name in (*self._refused, *self._aliases)]
+        unknown = [ToolSource(name, (), "", known=False) for name in (*self._refused, *self._aliases)]
         self._changed.clear()
         return Catalog((*sources, *unknown), self._scheme, self._meaning)
 
@@ -163,11 +163,11 @@ class Lookup:
         """A server's tools for the catalog: those that it has, or had when it was last connected."""
         offer, config = server.offer, server.config
         if offer is None or not _is_known(server, now):
-            return ToolSource(server.name, (), server, known=False)
+            return ToolSource(server.name, (), server.id, known=False)
         return ToolSource(
             server.name,
             offer.tools.items,
-            server,
+            server.id,
             config.tools_allow,
             config.tools_deny,
             rejected={one.name: one.reason for one in offer.tools.rejected},
@@ -255,7 +255,7 @@ class Lookup:
         Raises: Stale; HeldBack if the tool differs from what was approved.
         """
         server = self._servers.get(self._own_name(entry.server))
-        if server is None or entry.owner is not server:
+        if server is None or entry.owner != server.id:
             raise Stale(entry.server, entry.tool)
         self._bind(server, entry.server, entry.tool)
         self._vet(server, entry)
@@ -287,8 +287,8 @@ class Lookup:
     def _bind(self, server: Server, name: str, tool: str) -> None:
         """Bind a name to its server on first use. Raises: Stale if it was bound to another one."""
         listed = self._listed.get(name, {}).get(tool)
-        bound = listed.owner if listed is not None else self._called.setdefault((name, tool), server)
-        if bound is not server:
+        bound = listed.owner if listed is not None else self._called.setdefault((name, tool), server.id)
+        if bound != server.id:
             raise Stale(name, tool)
 
 

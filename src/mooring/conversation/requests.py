@@ -19,6 +19,7 @@ from mooring.core.protocol.address import is_expansion
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading
+from mooring.core.protocol.skill import ServerSkill
 from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, RpcError
 from mooring.permissions.conversation import ConversationPermissions
@@ -50,7 +51,7 @@ def _do_nothing() -> None:
     return
 
 
-class PermittedRequest:
+class _PermittedRequest:
     """Something that was permitted to be asked of a server, once or again and again."""
 
     def __init__(
@@ -78,10 +79,10 @@ class PermittedRequest:
             return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
 
 
-class PermittedReading:
+class _PermittedReading:
     """The reading of a resource that is watched: held, each time, to the rules that deny something by then."""
 
-    def __init__(self, request: PermittedRequest, uri: str) -> None:
+    def __init__(self, request: _PermittedRequest, uri: str) -> None:
         self._request = request
         self._uri = uri
 
@@ -141,15 +142,16 @@ class Requests:
         proposed = self._propose(_READING_TOOLS[tool], name, {"uri": uri}, "listed" if is_listed else "unlisted")
         return self._permissions.judge(proposed)
 
-    async def permit_reading(self, name: str, uri: str) -> PermittedRequest:
-        """Have requests about an address authorized. Raises: as `Host.read`."""
-        return await self._permit_address(READ, name, uri, linked=False, approved=False)
+    async def get_skill(self, name: str, uri: str) -> ServerSkill:
+        """A skill by its address, which is permitted as the reading of a resource is. Raises: as `Host.read`."""
+        request = await self._permit_address(READ, name, uri, linked=False, approved=False)
+        return await request.send(lambda session, _: session.get_skill(uri))
 
     async def _permit_watching(
         self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool = False
-    ) -> PermittedReading:
+    ) -> _PermittedReading:
         """Have the repeated reading of a resource authorized. Raises: as `Host.read`."""
-        return PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
+        return _PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
 
     async def prompt(
         self, name: str, prompt: str, arguments: Mapping[str, str] | None = None, extras: RequestMetadata = NO_METADATA
@@ -220,10 +222,9 @@ class Requests:
         on_start()
         return await watches.poll(self._lookup.server(server), entry.tool, "tool", call, interval, reason)
 
-    async def permit_subscription(self, server: str, uri: str, linked: bool) -> Server:
-        """The server, if changes of one of its resources may be reported. Raises: as `subscribe`."""
+    async def permit_subscription(self, server: str, uri: str, linked: bool) -> None:
+        """Have it authorized that changes of a resource are reported. Raises: as `subscribe`."""
         await self._permit_watching(SUBSCRIBE, server, uri, linked)
-        return self._lookup.server(server)
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """See `Host.unsubscribe`."""
@@ -292,7 +293,7 @@ class Requests:
 
     async def _permit_address(
         self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool
-    ) -> PermittedRequest:
+    ) -> _PermittedRequest:
         """Have the reading of an address authorized; one that its server never named is asked about.
 
         `linked` says that the server named it to whoever wants to read it, in the result of a call.
@@ -307,13 +308,13 @@ class Requests:
             return await self._authorize(listed, approved)
         return await self._authorize(unlisted, approved)
 
-    async def _permit(self, tools: Sequence[str], name: str, arguments: Mapping[str, Any]) -> PermittedRequest:
+    async def _permit(self, tools: Sequence[str], name: str, arguments: Mapping[str, Any]) -> _PermittedRequest:
         return await self._authorize(self._propose(tools, name, arguments, "listed"))
 
-    async def _authorize(self, calls: Sequence[ProposedCall], approved: bool = False) -> PermittedRequest:
+    async def _authorize(self, calls: Sequence[ProposedCall], approved: bool = False) -> _PermittedRequest:
         verdict = await self.calls.authorize(calls, approved=approved)
         server = self._lookup.server(calls[0].server or "")
-        return PermittedRequest(server, calls, verdict, self._permissions, self.calls.find_answerer())
+        return _PermittedRequest(server, calls, verdict, self._permissions, self.calls.find_answerer())
 
     def _propose(
         self, tools: Sequence[str], name: str, arguments: Mapping[str, Any], item: ItemState

@@ -88,8 +88,7 @@ class ServerSkills:
     async def _get_unlisted(self, server: str, name: str, uri: str) -> OfferedSkill:
         """A skill that somebody named by its address. Raises: Denied; ServerError if the server has none there."""
         # Before the server is asked: an address that a model made up can carry what it read elsewhere.
-        request = await self._requests.permit_reading(server, uri)
-        skill = await request.send(lambda session, _: session.get_skill(uri))
+        skill = await self._requests.get_skill(server, uri)
         return OfferedSkill(server, name, skill, is_listed=False)
 
     async def read(self, offered: OfferedSkill, path: str = MAIN_FILE) -> str:

@@ -276,7 +276,7 @@ class GatewayClient:
         if uri in self._subscribed:
             return
         found = await self._find_address(uri)
-        server = await self._requests.permit_subscription(found.server, found.uri, found.is_linked)
+        await self._requests.permit_subscription(found.server, found.uri, found.is_linked)
         report = self._client.on_updated
         is_plain = uri == found.uri
 
@@ -284,6 +284,7 @@ class GatewayClient:
             # Behind an address of ours, a part that changed has none that the client knows.
             report(changed if is_plain else uri)
 
+        server = self._runtime.lookup.server(found.server)
         release = await self._runtime.subscriptions.add(server, found.uri, report_changed, self._era)
         if uri in self._subscribed:
             # The client asked twice at the same time.

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from mooring.conversation.scope import ToolScope
     from mooring.conversation.tool import ModelTool
     from mooring.core.conversation.call import ConversationEvent
-    from mooring.host.trial import TrialNews
     from mooring.process.programs import Guard
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
@@ -303,18 +302,6 @@ class Host:
         """Connect a server, unless it is; the person is asked for what it lacks. Raises: as `admit`; ServerError."""
         found, seconds = await self._admit(server), find_seconds(timeout)
         await found.session(inf if seconds is None else asyncio.get_running_loop().time() + seconds)
-
-    async def try_once(self, server: str, tell: Callable[[TrialNews], None], *, patient: bool = False) -> None:
-        """Connect to a server beside its own connection and close that again; `tell` gets each step that it comes to.
-
-        With `patient`, a program may take as long as it needs to be downloaded. What the server offers, or why it
-        failed, is remembered as that of any other connection.
-
-        Raises: as `server`; InputMissing; ServerError, also if it cannot list its tools.
-        """
-        from mooring.host.trial import try_once  # lazy: hardly any program tries servers
-
-        await try_once(self._runtime.lookup.server(server), tell, patient=patient)
 
     def server(self, name: str) -> Server:
         """What is known now of the server of that name, ignoring case.

@@ -10,6 +10,7 @@ from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.tool import Listing, ServerInfo, Tool
 from mooring.errors import RpcError, ServerError, Stage
+from mooring.host.host import Host
 from mooring.servers.attempt import may_install
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.launch.prepare import Endpoint, Launch
@@ -51,8 +52,15 @@ class PingAnswered(Struct, frozen=True, tag=True):
 TrialNews: TypeAlias = ValuesFilledIn | StagePassed | SessionOpened | PingAnswered
 
 
-async def try_once(server: Server, tell: Callable[[TrialNews], None], *, patient: bool) -> None:
-    """See `Host.try_once`."""
+async def try_once(host: Host, name: str, tell: Callable[[TrialNews], None], *, patient: bool) -> None:
+    """Connect to a server beside its own connection and close that again; `tell` gets each step that it comes to.
+
+    If `patient`, a program may take as long as it needs to be downloaded. What the server offers, or why it failed, is
+    remembered as that of any other connection.
+
+    Raises: as `Host.server`; InputMissing; ServerError, also if it cannot list its tools.
+    """
+    server = host._runtime.lookup.server(name)
 
     def tell_ready(ready: Launch | Endpoint) -> None:
         tell(ValuesFilledIn(ready.omitted))

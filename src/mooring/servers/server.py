@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from math import inf
+from os import urandom
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -72,6 +73,8 @@ class Server:
 
     def __init__(self, approved: Approved, shared: ServerContext, offer: Offer | None = None) -> None:
         self._shared = shared
+        self.id = urandom(8).hex()
+        """What tells it from any other server of any host, also of its name."""
         self._adopt(approved)
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = OfferTracker(approved.name, offer, shared.owner.emit, self._store_offer, self.redact)

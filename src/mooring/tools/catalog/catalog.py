@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 
 class ToolSource(Struct, frozen=True, dict=True):
-    """One server's tools, and the server object that they are bound to."""
+    """One server's tools, and the server that they are bound to."""
 
     server: str
     tools: tuple[Tool, ...]
-    owner: object
+    owner: str
+    """What tells the server from any other, also of its name; empty if there is none."""
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     rejected: Mapping[str, str] = {}
@@ -58,7 +59,8 @@ class CatalogEntry(Struct, frozen=True):
     server: str
     tool: str
     definition: Tool
-    owner: object
+    owner: str
+    """What tells the server that listed it from any other, also of its name."""
 
     @property
     def description(self) -> str:

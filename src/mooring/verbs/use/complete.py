@@ -112,7 +112,7 @@ class KnownServers:
         if offer is None:
             return []
         config = self._admitted.wanted[self._find_own_name(server)].config
-        source = ToolSource(server, offer.tools.items, None, config.tools_allow, config.tools_deny)
+        source = ToolSource(server, offer.tools.items, "", config.tools_allow, config.tools_deny)
         return [tool for tool in source.tools if source.offers(tool.name)]
 
     def _recall(self, server: str) -> Offer | None:

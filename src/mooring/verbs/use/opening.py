@@ -356,7 +356,7 @@ def _find_receiver(admitted: Admitted, named: str) -> str:
         raise ConfigError("-e gives a variable to one server; name the server.")
     known = (*admitted.wanted, *admitted.aliases, *admitted.refused)
     # A catalog without tools takes names apart just as the call will, so that both find the same server.
-    catalog = Catalog(ToolSource(name, (), None, known=False) for name in known)
+    catalog = Catalog(ToolSource(name, (), "", known=False) for name in known)
     try:
         name = catalog.server(named)
     except UnknownServer:

@@ -16,7 +16,7 @@ from mooring.discovery.literals import find_literal_placeholders
 from mooring.display.text import safe
 from mooring.errors import ServerDied, ServerError, Stage, Unresolved
 from mooring.host.host import Host
-from mooring.host.trial import PingAnswered, SessionOpened, StagePassed, TrialNews, ValuesFilledIn
+from mooring.host.trial import PingAnswered, SessionOpened, StagePassed, TrialNews, ValuesFilledIn, try_once
 from mooring.permissions import pins
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.verbs.config.get import KEPT, find_missing_variables
@@ -85,7 +85,7 @@ async def _try(
 ) -> Found:
     trial = _Trial(server.config, show, where.env)
     try:
-        await host.try_once(server.name, trial.follow, patient=patient)
+        await try_once(host, server.name, trial.follow, patient=patient)
     except ServerError as error:
         trial.show_failure(error)
         raise
