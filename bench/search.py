@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 
 from mooring.core.protocol.tool import Pair, Tool
-from mooring.tools.catalog.cost import Tools, defer, estimate_tools
+from mooring.tools.catalog.catalog import Tools, defer, estimate_tools
 from mooring.tools.search.index import Index
 from mooring.tools.search.meaning import Meaning
 

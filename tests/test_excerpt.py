@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from mooring.errors import ParseError
 from mooring.syntax.document import Kind
-from mooring.syntax.edit import put_value, remove_value
-from mooring.syntax.excerpt import cut_excerpt, put_excerpt
+from mooring.syntax.edit import cut_excerpt, put_excerpt, put_value, remove_value
 from mooring.syntax.parse import parse
 from test_edit import EXAMPLES, KINDS, TEXTS, is_kept, read_with_another_parser
 

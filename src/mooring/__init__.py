@@ -56,8 +56,7 @@ if TYPE_CHECKING:
         ReplyText,
         ReplyThinking,
     )
-    from mooring.auth.login import LoginResult
-    from mooring.auth.renewal import LogoutResult
+    from mooring.auth.login import LoginResult, LogoutResult
     from mooring.conversation.conversation import (
         Conversation,
     )
@@ -498,8 +497,7 @@ _NAMES = {
         "DeniedCall HistoryCompacted NameTaken PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
         "TokenUsage TokensUsed ToolFinished ToolStarted TurnDone TurnEvent TurnFailed TurnInput TurnStarted"
     ),
-    "auth.login": "LoginResult",
-    "auth.renewal": "LogoutResult",
+    "auth.login": "LoginResult LogoutResult",
     "core.conversation.call": (
         "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent ToolCall "
         "ToolDefinition WatchNews WatchUpdate"

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from mooring.auth.callback import Callback
+from mooring.auth.drive import Callback
 from mooring.errors import LoginFailed
 
 

@@ -13,10 +13,9 @@ from mooring.auth.oauth.authorization import (
     read_pasted,
 )
 from mooring.auth.oauth.client import OAuthClient, authenticate, make_registration, read_registration
-from mooring.auth.oauth.dpop import Prover
 from mooring.auth.oauth.exchange import LoginReply, LoginRequest
 from mooring.auth.oauth.flow import refresh
-from mooring.auth.oauth.jwt import SigningKey, encode_digest, make_key
+from mooring.auth.oauth.jwt import Prover, SigningKey, encode_digest, make_key
 from mooring.auth.oauth.metadata import (
     IssuerMetadata,
     ResourceMetadata,

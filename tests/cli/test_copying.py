@@ -13,8 +13,8 @@ import pytest
 from chat.terminal import Person
 from mooring.core.definitions.config import Http, ServerConfig, Stdio
 from mooring.discovery.scan import make_context, scan
-from mooring.discovery.spelling import meaning_of
 from mooring.discovery.targets import find_target, list_writers
+from mooring.discovery.translate import meaning_of
 from mooring.permissions.trust import load
 from support import HOMES, MOORING, Cli, Home
 

@@ -33,9 +33,8 @@ from mooring.discovery.format import Format
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN_FORMAT
 from mooring.discovery.scan import make_context, scan
-from mooring.discovery.spelling import meaning_of
 from mooring.discovery.targets import find_target
-from mooring.discovery.translate import Equivalents, translate_config
+from mooring.discovery.translate import Equivalents, meaning_of, translate_config
 from mooring.errors import ConfigError
 from mooring.verbs.config.add import find_destination
 from mooring.verbs.config.secrets import store_secret

@@ -18,7 +18,7 @@ from mooring.core.protocol.tool import Listing, Offer, ServerInfo, Tool
 from mooring.inventory.admit import Admitted
 from mooring.settings import load
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.results.store import ResultStore
+from mooring.tools.results.deliver import ResultStore
 from support import Actor, Home
 
 SCHEMA = Raw(b'{"type":"object"}')

@@ -571,7 +571,7 @@ async def test_a_model_that_searches_reads_a_thirtieth_of_what_it_would(
 
 
 def tokens(tools: mooring.Conversation) -> int:
-    from mooring.tools.catalog.cost import estimate_tokens
+    from mooring.tools.catalog.catalog import estimate_tokens
 
     return sum(estimate_tokens(json.dumps([each.name, each.description, each.schema])) for each in tools.definitions)
 

@@ -18,8 +18,7 @@ from mooring.core.protocol.tool import Hints, Tool, canonicalize, find_meaning
 from mooring.display.text import problem_line
 from mooring.errors import FileError
 from mooring.permissions import pins
-from mooring.permissions.pins import Pin, PinKey, compare
-from mooring.permissions.tool_pins import ToolPins
+from mooring.permissions.pins import Pin, PinKey, ToolPins, compare
 from support import Home
 
 KEY = PinKey("user", "github", "d1")

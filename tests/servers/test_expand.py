@@ -22,13 +22,21 @@ from prepared import (
 from mooring.core.conversation.question import Answer, MissingValue, No, Question, Yes
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Http, Stdio
-from mooring.core.definitions.template import Part, Template, TextPart, VariablePart, literal
+from mooring.core.definitions.template import (
+    Expanded,
+    KeptPlaceholder,
+    Part,
+    Template,
+    TextPart,
+    VariablePart,
+    expand,
+    literal,
+)
 from mooring.core.text.secret import list_secrets
 from mooring.discovery import dialect as dialects
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template
 from mooring.errors import InputMissing, NotApproved, Unresolved
-from mooring.servers.launch.expand import Expanded, KeptPlaceholder, expand
 from mooring.servers.launch.inputs import ask_inputs
 from mooring.servers.launch.named_files import parse_dotenv
 from mooring.servers.launch.prepare import Launch, LaunchContext, OmittedEntry

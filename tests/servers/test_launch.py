@@ -11,9 +11,8 @@ import pytest
 from msgspec.structs import replace
 from prepared import CLAUDE, CRUSH, OWN, SHARED, VSCODE, context, defined, found, reached, started, until
 
-from mooring.auth.logins import Logins
+from mooring.auth.logins import Logins, LoginTarget
 from mooring.auth.store import SecretStore
-from mooring.auth.target import LoginTarget
 from mooring.core.definitions.approved import Approved
 from mooring.core.text.secret import list_secrets
 from mooring.errors import GuardLost, NotApproved, ServerDied, Unresolved

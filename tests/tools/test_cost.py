@@ -5,7 +5,7 @@ import json
 from msgspec import Raw
 
 from mooring.core.protocol.tool import Tool
-from mooring.tools.catalog.cost import Tools, defer, estimate_tokens, estimate_tool, estimate_tools
+from mooring.tools.catalog.catalog import Tools, defer, estimate_tokens, estimate_tool, estimate_tools
 
 
 def tool(name: str, description: str = "", schema: object = None) -> Tool:

@@ -12,8 +12,7 @@ from msgspec import Raw
 from mooring.conversation.scope import ToolScope
 from mooring.core.protocol.tool import Tool
 from mooring.core.text.glob import Glob, GlobSet
-from mooring.tools.catalog.catalog import ToolSource
-from mooring.tools.catalog.cost import defer
+from mooring.tools.catalog.catalog import ToolSource, defer
 from mooring.tools.results.outcome import DEFAULT_TOKENS, find_budget
 
 COSTLY = "*" + "a?" * 50 + "*"

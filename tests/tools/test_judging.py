@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bench.search import SHARE, STANDING, load_tools, main
 
-from mooring.tools.catalog.cost import defer, estimate_tools
+from mooring.tools.catalog.catalog import defer, estimate_tools
 
 TOOLS = {"tools": [{"server": "shop", "tool": name, "inputSchema": {}} for name in ("get_order", "delete_user")]}
 ANSWERED = {"kind": "keywords", "words": "get order", "right": ["shop/get_order"]}

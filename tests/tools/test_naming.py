@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.tools.schema.naming import TOOL_NAMES, choose_names
+from mooring.tools.schema.adapt import TOOL_NAMES, choose_names
 
 NAMES = st.lists(st.text(st.sampled_from("aZ09_-. /é"), max_size=80) | st.text(max_size=70), unique=True, max_size=20)
 

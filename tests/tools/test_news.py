@@ -10,8 +10,7 @@ from mooring.core.conversation.call import WatchNews
 from mooring.core.conversation.event import Event, Logged, Updated
 from mooring.core.protocol.content import ResourceContents, Text
 from mooring.core.protocol.result import Reading, Result
-from mooring.tools.results.deliver import Delivery
-from mooring.tools.results.store import ResultStore
+from mooring.tools.results.deliver import Delivery, ResultStore
 
 
 class FakeHost:

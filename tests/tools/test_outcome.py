@@ -15,9 +15,8 @@ from mooring.core.protocol.content import Audio, Block, Embedded, Image, Other, 
 from mooring.core.protocol.result import Result
 from mooring.display.lines import describe_outcome
 from mooring.errors import BadArguments, Denied, RpcError, TimedOut
-from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.deliver import Delivery, ResultStore
 from mooring.tools.results.outcome import count_bytes, cut_ends, describe_failure, find_budget
-from mooring.tools.results.store import ResultStore
 
 ABOUT = Outcome(server="s", tool="t", origin="somewhere")
 PNG = b64encode(b"\x89PNG picture").decode()

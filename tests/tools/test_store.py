@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.errors import ConfigError, FileError
-from mooring.tools.results.store import ResultStore
+from mooring.tools.results.deliver import ResultStore
 
 
 @pytest.fixture

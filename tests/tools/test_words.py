@@ -6,9 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.errors import FileError
-from mooring.tools.search.lexicon import load_lexicon, read_lines, read_translations, translate
+from mooring.tools.search.lexicon import (
+    load_lexicon,
+    read_lines,
+    read_translations,
+    split_name,
+    split_prose,
+    split_request,
+    stem,
+    stem_phrase,
+    translate,
+)
 from mooring.tools.search.request import KnownWords, edit_distance
-from mooring.tools.search.words import split_name, split_prose, split_request, stem, stem_phrase
 
 WORDS = st.text("abcdefgh", max_size=8)
 

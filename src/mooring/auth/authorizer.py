@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from mooring.auth.logins import LoginRecord, Logins, StoredLogin
-from mooring.auth.target import LoginTarget
+from mooring.auth.logins import LoginRecord, Logins, LoginTarget, StoredLogin
 from mooring.core.text.secret import list_secrets
 from mooring.errors import ConfigError, ConnectError, LoginFailed
 from mooring.wire.http.challenge import Challenge
 from mooring.wire.http.network import Network
 
 if TYPE_CHECKING:
-    from mooring.auth.oauth.dpop import Prover
+    from mooring.auth.oauth.jwt import Prover
     from mooring.auth.oauth.token import Token
 
 # What is imported inside functions here is needed by few servers, and every server behind a URL gets an authorizer.
@@ -126,8 +125,7 @@ class LoginAuthorizer:
 
     async def _fetch_token(self, stale: "Token", record: LoginRecord) -> "Token | None":
         from mooring.auth.fetch import Fetcher
-        from mooring.auth.login import log_in_unattended
-        from mooring.auth.renewal import refresh_login
+        from mooring.auth.login import log_in_unattended, refresh_login
 
         target = self._target
         fetcher = Fetcher(target.url, self._network, target.network)
@@ -149,7 +147,6 @@ class LoginAuthorizer:
 
 
 def _make_prover(key: str) -> "Prover":
-    from mooring.auth.oauth.dpop import Prover
-    from mooring.auth.oauth.jwt import SigningKey
+    from mooring.auth.oauth.jwt import Prover, SigningKey
 
     return Prover(SigningKey(key))

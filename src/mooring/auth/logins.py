@@ -1,24 +1,30 @@
-"""The logins that are stored: a server's URL goes in, and its token comes out.
+"""The logins that are stored: a server's URL goes in, and its token comes out; or that of a login named by its id.
 
 A token belongs to an issuer, a resource and a client, and is stored under these three. What leads from a server's URL
 to them is stored too, so that a definition with another URL finds no token.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from mooring.auth.oauth.options import LoginOptions
 from mooring.auth.store import Placement, SecretStore
+from mooring.core.definitions.template import SECRET_NAME
+from mooring.wire.http.network import Options
 
 if TYPE_CHECKING:
     from mooring.auth.oauth.client import OAuthClient
     from mooring.auth.oauth.token import Token
+
 
 T = TypeVar("T")
 
@@ -146,3 +152,80 @@ def _name_login(url: str, client_id: str) -> str:
 
 def _name_client(issuer: str) -> str:
     return f"client {issuer}"
+
+
+class LoginTarget(Struct, frozen=True):
+    """Where somebody logs in: a server and what its definition says about it."""
+
+    server: str
+    url: str
+    options: LoginOptions = LoginOptions()
+    network: Options = Options()
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether its tokens need no person: they are had again whenever they end."""
+        options = self.options
+        return bool(options.assertion or options.id_token) or options.grant == "client_credentials"
+
+    def __repr__(self) -> str:
+        return f"<LoginTarget {self.server!r}>"
+
+
+class FoundLogin(Struct, frozen=True):
+    """A login that is stored; `token` is `None` if it may not go to that server, or has ended."""
+
+    token: str | None
+
+    def __repr__(self) -> str:
+        return "FoundLogin(…)"
+
+
+class _StoredLogin(Struct, frozen=True):
+    """What a login left in the store, as far as it matters here."""
+
+    access: str
+    type: str = "Bearer"
+    resource: str = ""
+    expires_at: float | None = None
+
+    def may_go_to(self, url: str | None) -> bool:
+        """Whether it was issued for that address, and still holds."""
+        # A token of another type is worth nothing without a proof for each request.
+        if self.type != "Bearer" or self._has_expired():
+            return False
+        if not self.resource or url is None:
+            return True
+        return _origin(self.resource) == _origin(url)
+
+    def _has_expired(self) -> bool:
+        return self.expires_at is not None and time() >= self.expires_at
+
+    def __repr__(self) -> str:
+        return "_StoredLogin(…)"
+
+
+async def find_login_token(store: SecretStore, credential_id: str, url: str | None) -> FoundLogin | None:
+    """The login under that id; `None` if there is none.
+
+    Its token goes only to the origin that it was issued for: whoever writes a definition could otherwise have it sent
+    to an address of their own. `url` is the server's address, `None` for a program. What the store keeps under keys of
+    its own is no login by an id: those keys have blanks in them, which no id may have.
+
+    Raises: as the store.
+    """
+    if not re.fullmatch(SECRET_NAME, credential_id):
+        return FoundLogin(None)
+    stored = await store.get("oauth", credential_id)
+    if stored is None:
+        return None
+    try:
+        login = msgspec.json.decode(stored, type=_StoredLogin)
+    except msgspec.DecodeError:
+        return FoundLogin(None)
+    return FoundLogin(login.access if login.may_go_to(url) else None)
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme.lower(), parts.netloc.rpartition("@")[2].lower()

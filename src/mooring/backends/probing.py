@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from mooring.errors import GuardLost, SpawnError
-from mooring.process.child import Child
-from mooring.process.output import OutputReader
+from mooring.process.child import Child, OutputReader
 from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
 

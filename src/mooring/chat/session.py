@@ -333,8 +333,7 @@ class ChatSession:
     async def _deliver(self, result: Result) -> Outcome:
         """A result as it is shown: what is too long goes into a file, as it does for a model."""
         # Imported here: a chat in which nothing is read or filled in needs none of it before its first call.
-        from mooring.tools.results.deliver import Delivery
-        from mooring.tools.results.store import ResultStore
+        from mooring.tools.results.deliver import Delivery, ResultStore
 
         delivery = Delivery(ResultStore(f"{self.workspace.where.cache}/results"), (), self.tokens, self.lines)
         return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))

@@ -46,8 +46,7 @@ def show_text(text: str, where: Paths) -> None:
 def _show_ends(text: str, where: Paths) -> None:
     # Loaded here: most results are short, and a call should start fast.
     from mooring.display.lines import describe_excerpt
-    from mooring.tools.results.deliver import cut_texts
-    from mooring.tools.results.store import ResultStore
+    from mooring.tools.results.deliver import ResultStore, cut_texts
 
     store = ResultStore(f"{where.cache}/results")
     excerpt = cut_texts(store, [text], SHOWN_BYTES, SHOWN_LINES).excerpt

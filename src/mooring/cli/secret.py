@@ -2,8 +2,7 @@
 
 import sys
 
-from mooring.auth.records import StoredSecret
-from mooring.auth.store import MAX_VALUE
+from mooring.auth.store import MAX_VALUE, StoredSecret
 from mooring.cli.base import Globals, are_terminals, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Paths

@@ -9,8 +9,7 @@ from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.question import Ask, ChangedTool, ChangedTools, Yes
 from mooring.core.definitions.paths import Workspace
 from mooring.errors import HeldBack, NotApproved, ServerError
-from mooring.permissions.pins import HeldTools
-from mooring.permissions.tool_pins import ToolPins
+from mooring.permissions.pins import HeldTools, ToolPins
 
 T = TypeVar("T")
 MOST_QUESTIONS = 10

@@ -50,9 +50,8 @@ from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import BadArguments, ConfigError, MooringError
 from mooring.tools.arguments.plain import loads
 from mooring.tools.catalog.catalog import CatalogEntry
-from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.deliver import Delivery, ResultStore
 from mooring.tools.results.outcome import find_budget
-from mooring.tools.results.store import ResultStore
 
 EventListener: TypeAlias = Callable[[ConversationEvent], None]
 CANCELED = Text("The call was canceled; it may have run.")

@@ -19,8 +19,7 @@ from mooring.core.protocol.tool import Pair
 from mooring.core.text.glob import literal
 from mooring.errors import UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
-from mooring.tools.catalog.catalog import CatalogEntry, fold_spellings
-from mooring.tools.catalog.cost import defer
+from mooring.tools.catalog.catalog import CatalogEntry, defer, fold_spellings
 from mooring.tools.provider import ProviderTools
 from mooring.tools.results.outcome import json_result
 from mooring.tools.search.index import Index

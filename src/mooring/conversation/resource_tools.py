@@ -26,8 +26,8 @@ from mooring.errors import BadArguments, FileError, UnknownServer
 from mooring.servers.items import Item
 from mooring.servers.watch import Watch
 from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.tools.results.deliver import ResultStore
 from mooring.tools.results.outcome import Media, is_viewable, json_result
-from mooring.tools.results.store import ResultStore
 
 WatchMethod: TypeAlias = Literal["subscription", "polling"]
 

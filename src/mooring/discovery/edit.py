@@ -45,8 +45,8 @@ from mooring.discovery.format import (
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.formats.mooring import LOGIN_KEYS
-from mooring.discovery.spelling import meaning_of, spell_template
 from mooring.discovery.targets import WriteTarget
+from mooring.discovery.translate import meaning_of, spell_template
 from mooring.discovery.values import as_mapping, text_or_none
 from mooring.errors import ConfigError
 from mooring.syntax.document import Document

@@ -41,8 +41,7 @@ from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry as Tool
 
 if TYPE_CHECKING:
-    from mooring.auth.login import LoginResult
-    from mooring.auth.renewal import LogoutResult
+    from mooring.auth.login import LoginResult, LogoutResult
     from mooring.conversation.conversation import Conversation
     from mooring.conversation.scope import ToolScope
     from mooring.conversation.tool import ModelTool

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from time import time
 
-from mooring.auth.login import LoginResult, log_in_at, log_out_at
-from mooring.auth.renewal import LogoutResult
+from mooring.auth.login import LoginResult, LogoutResult, log_in_at, log_out_at
 from mooring.core.conversation.question import Answer, Ask, No, Question
 from mooring.core.protocol.failure import Failure
 from mooring.errors import NeedsLogin, NotApproved, ServerError

@@ -19,8 +19,8 @@ from mooring.errors import ConfigError
 from mooring.host.runtime import HostRuntime
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.settings import Settings
+from mooring.tools.results.deliver import ResultStore
 from mooring.tools.results.outcome import Media
-from mooring.tools.results.store import ResultStore
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider

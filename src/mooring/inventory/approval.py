@@ -33,10 +33,15 @@ from mooring.permissions import trust
 from mooring.permissions.rule import RuleMatcher
 from mooring.permissions.rules import load_project_rules
 from mooring.servers.launch.act import OWN_ADDRESS, Act, Use, UseKind, describe_act
-from mooring.servers.launch.argument_paths import ArgumentPath, find_argument_paths
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.environment import default_search_path
-from mooring.servers.launch.named_files import NamedFile, bind_files, find_named_files
+from mooring.servers.launch.named_files import (
+    ArgumentPath,
+    NamedFile,
+    bind_files,
+    find_argument_paths,
+    find_named_files,
+)
 from mooring.servers.launch.target import UNRESOLVED, may_replace_program, resolve_target
 
 

@@ -9,7 +9,7 @@ from mooring.core.definitions.paths import Paths
 from mooring.display.text import describe_trust, quote_argument, quote_command, safe, short_path
 from mooring.inventory.approval import ApprovalQuestion, Effect, SteeringVariable, apply_rules, decide
 from mooring.inventory.load import Inventory
-from mooring.servers.launch.argument_paths import ArgumentPath
+from mooring.servers.launch.named_files import ArgumentPath
 from mooring.servers.launch.target import UNRESOLVED
 
 # Whatever shows as nothing, from the space to the Hangul filler.

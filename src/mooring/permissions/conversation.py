@@ -14,8 +14,8 @@ from mooring.core.definitions.problem import Problem
 from mooring.permissions import rules
 from mooring.permissions.audit import AuditLog, new_session_id
 from mooring.permissions.gate import Gate, answer_saver
+from mooring.permissions.pins import ToolPins
 from mooring.permissions.policy import Policy, find_strictest
-from mooring.permissions.tool_pins import ToolPins
 from mooring.settings import Settings
 
 APPROVED = Verdict("allow", "the program says that it was approved", "session")

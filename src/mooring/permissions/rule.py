@@ -29,8 +29,7 @@ from mooring.core.conversation.verdict import LOCAL_TOOLS, Action, Rule, ServerN
 from mooring.core.text.confusable import skeleton
 from mooring.core.text.glob import Glob, folded, literal
 from mooring.errors import ConfigError
-from mooring.permissions.argument_match import ArgumentPattern
-from mooring.permissions.local_match import AccessPattern
+from mooring.permissions.argument_match import AccessPattern, ArgumentPattern
 from mooring.settings import LONGEST_RULE
 
 _EVERY_TOOL = frozenset({"*", "**", "mcp*", "mcp_*", "mcp__*", "mcp.*"})

@@ -27,7 +27,7 @@ from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
     from mooring.auth.authorizer import LoginAuthorizer
-    from mooring.auth.target import LoginTarget
+    from mooring.auth.logins import LoginTarget
 
 
 @asynccontextmanager
@@ -193,8 +193,8 @@ async def load_login(endpoint: Endpoint, name: str, shared: ServerContext) -> "L
 
 def make_login_target(endpoint: Endpoint, name: str, shared: ServerContext) -> "LoginTarget":
     """Where and how somebody logs in at a server."""
+    from mooring.auth.logins import LoginTarget
     from mooring.auth.oauth.options import LoginOptions
-    from mooring.auth.target import LoginTarget
     from mooring.wire.http.network import Options
 
     return LoginTarget(name, endpoint.url, endpoint.login or LoginOptions(), Options(**shared.defaults.network))

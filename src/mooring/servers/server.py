@@ -45,20 +45,19 @@ from mooring.servers.attempt import (
     open_session,
     resolve_limits,
 )
-from mooring.servers.connections import ServerConnections
+from mooring.servers.connections import SecondConnection, ServerConnections
 from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
 from mooring.servers.offering import OfferTracker
 from mooring.servers.questions import UNCLEAR, ServerQuestions, Work, find_roots, make_client
-from mooring.servers.second_connection import SecondConnection
 from mooring.servers.shared import ServerContext
 from mooring.servers.supervisor import Supervisor
 from mooring.wire.session.client import Client, ListName
 from mooring.wire.session.session import Session
 
 if TYPE_CHECKING:
-    from mooring.auth.target import LoginTarget
+    from mooring.auth.logins import LoginTarget
 
 T = TypeVar("T")
 
@@ -221,7 +220,7 @@ class Server:
     async def session(self, until: float = inf, era: EraName | None = None) -> Session:
         """Return the session, connecting if need be, by a moment of the loop's clock.
 
-        For somebody of an era it is one in that era, if the server offers that; see `second_connection`. Whoever wants
+        For somebody of an era it is one in that era, if the server offers that; see `connections`. Whoever wants
         it uses the server, so the person is asked for its inputs first; their time is not counted.
 
         Raises: ServerError; NotApproved if the server is no longer what was approved.

@@ -4,19 +4,24 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.syntax.brackets import JSON_COMMENT, Render, find_unit, insert_member, read_container, remove_member
 from mooring.syntax.jsonc import STRING, TOKEN, blank_comments, unquote
 from mooring.syntax.render import render_json
 from mooring.syntax.spans import (
+    JSON_COMMENT,
     Members,
     MemberSpan,
+    Render,
     ValueSpan,
     find_member,
     find_members,
+    find_unit,
+    insert_member,
     line_break,
     line_indent,
     list_members,
+    read_container,
     refuse_change,
+    remove_member,
     trace_path,
     wrap,
 )

@@ -8,16 +8,19 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.syntax.brackets import HASH_COMMENT, insert_member, read_container, remove_member
 from mooring.syntax.render import render_inline_toml, render_toml_key, render_toml_table
 from mooring.syntax.spans import (
+    HASH_COMMENT,
     Members,
     MemberSpan,
     ValueSpan,
     find_member,
+    insert_member,
     line_break,
     line_start,
+    read_container,
     refuse_change,
+    remove_member,
     wrap,
 )
 from mooring.syntax.toml import KEY, KEY_PART, LONG_STRING

@@ -7,7 +7,6 @@ from typing import Any
 
 import yaml
 
-from mooring.syntax.brackets import HASH_COMMENT, Render, insert_member, remove_member
 from mooring.syntax.render import (
     is_filled,
     quote,
@@ -18,15 +17,19 @@ from mooring.syntax.render import (
     render_yaml_scalar,
 )
 from mooring.syntax.spans import (
+    HASH_COMMENT,
     Members,
     MemberSpan,
+    Render,
     Trace,
     ValueSpan,
     find_members,
+    insert_member,
     line_break,
     line_start,
     list_members,
     refuse_change,
+    remove_member,
     trace_path,
     wrap,
 )

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct, json
 from mooring.core.conversation.call import ToolDefinition, ToolName
 from mooring.core.protocol.tool import Tool
 from mooring.errors import ProtocolError
-from mooring.tools.schema.naming import TOOL_NAMES, choose_names
+from mooring.tools.schema.adapt import TOOL_NAMES, choose_names
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import AdaptedSchema, Provider

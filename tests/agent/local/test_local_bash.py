@@ -12,7 +12,7 @@ from desk import Reader, allow, deny, desk_in, desk_with, host_in, read_file, un
 import mooring
 from mooring.core.conversation.question import Allow, No
 from mooring.core.conversation.verdict import LocalAccess
-from mooring.permissions.local_match import AccessPattern
+from mooring.permissions.argument_match import AccessPattern
 from support import Cli, Home, running
 
 BASH = allow("Bash")

@@ -18,7 +18,7 @@ from mooring.core.conversation.turn import Todo
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Image
 from mooring.errors import ConfigError
-from mooring.permissions.local_match import AccessPattern
+from mooring.permissions.argument_match import AccessPattern
 from support import DEMO, Home
 
 PAGE = b"<html><head><title>T</title><style>x{}</style></head><body><h1>Head</h1><p>One &amp; two <a href='/x'>link</a></p><script>evil()</script></body></html>"

@@ -12,7 +12,7 @@ from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.core.text.glob import literal
-from mooring.permissions.local_match import is_plain_command
+from mooring.permissions.argument_match import is_plain_command
 from mooring.servers.launch.shell import Starter
 
 DEFAULT_MS = 120_000

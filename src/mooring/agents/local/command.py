@@ -8,8 +8,7 @@ from mooring import files
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError, GuardLost, SpawnError
-from mooring.process.child import LOST, Child
-from mooring.process.output import OutputReader
+from mooring.process.child import LOST, Child, OutputReader
 from mooring.servers.launch.environment import Launch, make_launch
 from mooring.servers.launch.shell import Starter
 

@@ -15,7 +15,7 @@ from mooring.agents.local.walk import PathGlob, Walk
 from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError
-from mooring.process.output import OutputReader, feed_input
+from mooring.process.child import OutputReader, feed_input
 from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
 

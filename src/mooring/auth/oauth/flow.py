@@ -1,10 +1,14 @@
-"""A whole login without I/O: find out where, become a client, get a token in the way that fits."""
+"""A whole login without I/O, step by step: find out where, become a client, get a token in the way that fits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urldefrag
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.auth.oauth.authorization import check_callback, make_authorization, make_authorization_url
+from mooring.auth.oauth.authorization import Authorization, check_callback, make_authorization, make_authorization_url
 from mooring.auth.oauth.client import (
     DEVICE_GRANT,
     OAuthClient,
@@ -13,26 +17,200 @@ from mooring.auth.oauth.client import (
     make_registration,
     read_registration,
 )
-from mooring.auth.oauth.discovery import Discovery, discover
-from mooring.auth.oauth.dpop import NONCE_HEADER, PROOF_HEADER, Prover
-from mooring.auth.oauth.exchange import LoginReply, post_form, read_refusal
-from mooring.auth.oauth.grants import (
+from mooring.auth.oauth.exchange import JSON, LoginReply, LoginRequest, get_json, post_form, read_refusal
+from mooring.auth.oauth.jwt import NONCE_HEADER, PROOF_HEADER, Prover, SigningKey, make_key
+from mooring.auth.oauth.metadata import (
+    IssuerMetadata,
+    ResourceMetadata,
+    check_endpoint,
+    check_issuer,
+    check_pkce,
+    check_resource,
+    check_url,
+    choose_scopes,
+    find_origin,
+    list_issuer_documents,
+    list_resource_documents,
+)
+from mooring.auth.oauth.plan import Credentials, LoginPlan
+from mooring.auth.oauth.token import (
+    DeviceCode,
+    Token,
+    TokenReply,
     assertion_fields,
     client_credentials_fields,
     code_fields,
     device_fields,
     exchange_fields,
     make_device_request,
+    make_token,
     read_device_code,
+    read_token_reply,
     refresh_fields,
     revocation_fields,
 )
-from mooring.auth.oauth.jwt import SigningKey, make_key
-from mooring.auth.oauth.metadata import check_endpoint, check_pkce, check_url, choose_scopes
-from mooring.auth.oauth.plan import Credentials, LoginPlan
-from mooring.auth.oauth.steps import Browse, Confirm, FindClient, Flow, Listen, Pause, ShowCode
-from mooring.auth.oauth.token import Token, TokenReply, make_token, read_token_reply
-from mooring.errors import GrantRefused, LoginFailed, LoginTimedOut
+from mooring.errors import GrantRefused, LoginFailed, LoginTimedOut, NoLoginFound
+from mooring.wire.http.challenge import Challenge, parse_challenge
+
+R = TypeVar("R")
+
+
+class FindClient(Struct, frozen=True):
+    """Answered with the client that was registered with this issuer before, or `None`."""
+
+    issuer: str
+
+
+class Listen(Struct, frozen=True):
+    """Answered with the address that the browser is to be sent back to; `preferred` is the one of the last login."""
+
+    preferred: str
+
+
+class Browse(Struct, frozen=True):
+    """Send the person to a page; answered with the query that their browser came back with."""
+
+    url: str
+    authorization: Authorization
+
+    def __repr__(self) -> str:
+        return f"<Browse {self.authorization.issuer}>"
+
+
+class ShowCode(Struct, frozen=True):
+    """Show the person a code to enter on any device. Not waited for."""
+
+    issuer: str
+    code: DeviceCode
+
+
+class Confirm(Struct, frozen=True):
+    """A server whose tokens came from one issuer names another now. Answered if the person agrees, else not at all."""
+
+    issuer: str
+    former: str
+
+
+class Pause(Struct, frozen=True):
+    """Wait before the next request."""
+
+    seconds: float
+
+
+class Note(Struct, frozen=True):
+    """Something that the person may want to know."""
+
+    text: str
+
+
+LoginStep: TypeAlias = LoginRequest | FindClient | Listen | Browse | ShowCode | Confirm | Pause | Note
+Flow: TypeAlias = Generator[LoginStep, Any, R]
+"""A part of a login: it yields what it needs, and returns what came of it."""
+
+
+T = TypeVar("T", ResourceMetadata, IssuerMetadata)
+
+_PROBE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "mooring", "version": "1"}},
+}
+
+
+class Discovery(Struct, frozen=True):
+    """Where to log in."""
+
+    challenge: Challenge
+    resource: str
+    """What the token is for, byte for byte as the server names it."""
+    resource_metadata: ResourceMetadata | None
+    issuer: IssuerMetadata
+    document_url: str = ""
+    """Where the issuer's metadata was read, if the definition said where; else the issuer itself was asked."""
+
+    def is_at_issuer(self, endpoint: str) -> bool:
+        """Whether an endpoint is the issuer's, by its address or by the issuer's own word.
+
+        Anybody's document can name any issuer. What is signed for that issuer would then go to whoever wrote it.
+        """
+        origin = find_origin(self.issuer.issuer)
+        return not self.document_url or origin in (find_origin(self.document_url), find_origin(endpoint))
+
+    @property
+    def wants_dpop(self) -> bool:
+        """Whether the server wants tokens that are bound to a key."""
+        required = self.resource_metadata is not None and self.resource_metadata.dpop_bound_access_tokens_required
+        return bool(required) or self.challenge.scheme.lower() == "dpop"
+
+
+def discover(plan: LoginPlan) -> Flow[Discovery]:
+    """Ask the server, then the issuer. Raises: LoginFailed."""
+    check_url(plan.url, plan.url)
+    challenge = plan.challenge or (yield from _probe(plan))
+    resource_metadata = yield from _find_resource_metadata(plan, challenge)
+    if resource_metadata is None:
+        # Before 2025-06-18 a server was its own authorization server, and said nothing of resources.
+        issuer, resource = find_origin(plan.url), urldefrag(plan.url).url
+    else:
+        check_resource(resource_metadata, plan.url)
+        issuer, resource = _choose_issuer(resource_metadata, plan), resource_metadata.resource
+    metadata = yield from _find_issuer_metadata(plan, issuer)
+    resource = plan.options.resource or resource
+    return Discovery(challenge, resource, resource_metadata, metadata, plan.options.metadata_url)
+
+
+def _probe(plan: LoginPlan) -> Flow[Challenge]:
+    """What the server says to a request without a token."""
+    headers = {"Accept": f"{JSON}, text/event-stream", "Content-Type": JSON}
+    probe = LoginRequest("POST", plan.url, headers, msgspec.json.encode(_PROBE), head_only=True)
+    reply: LoginReply = yield probe
+    return parse_challenge([reply.headers.get("www-authenticate", "")])
+
+
+def _find_resource_metadata(plan: LoginPlan, challenge: Challenge) -> Flow[ResourceMetadata | None]:
+    for url in list_resource_documents(plan.url, challenge["resource_metadata"]):
+        found = yield from _fetch(url, ResourceMetadata)
+        if found is not None and found.resource:
+            return found
+    return None
+
+
+def _choose_issuer(metadata: ResourceMetadata, plan: LoginPlan) -> str:
+    """The issuer of the login so far if the server still names it, else the first."""
+    offered = metadata.authorization_servers or (find_origin(plan.url),)
+    return plan.former_issuer if plan.former_issuer in offered else offered[0]
+
+
+def _find_issuer_metadata(plan: LoginPlan, issuer: str) -> Flow[IssuerMetadata]:
+    if plan.options.metadata_url:
+        check_url(plan.options.metadata_url, plan.url)
+        metadata = yield from _fetch(plan.options.metadata_url, IssuerMetadata)
+        if metadata is None or not metadata.issuer:
+            raise NoLoginFound(plan.server)
+        return metadata
+    check_url(issuer, plan.url)
+    for url in list_issuer_documents(issuer):
+        metadata = yield from _fetch(url, IssuerMetadata)
+        if metadata is not None:
+            remark = check_issuer(metadata, issuer)
+            if remark:
+                yield Note(remark)
+            return metadata
+    raise NoLoginFound(plan.server)
+
+
+def _fetch(url: str, kind: type[T]) -> Flow[T | None]:
+    """A document, or `None` if there is none at this place."""
+    reply: LoginReply = yield get_json(url)
+    if reply.status != 200:
+        return None
+    try:
+        return msgspec.json.decode(reply.body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # Sites that are one page answer every address with it.
+        return None
+
 
 _SLOWER = 5.0
 """How many seconds `slow_down` adds to the pause between two looks (RFC 8628, section 3.5)."""

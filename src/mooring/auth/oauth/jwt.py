@@ -1,14 +1,17 @@
-"""Signed statements (RFC 7519): who a client is, and that it holds a key. The key never leaves this machine."""
+"""Signed statements (RFC 7519): who a client is, and that whoever shows a token holds its key (DPoP, RFC 9449)."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from mooring.errors import LoginFailed
 
 if TYPE_CHECKING:
     from joserfc.jwk import ECKey, OKPKey, RSAKey
+
 
 ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "PS256", "EdDSA")
 """What a client may sign with, the preferred ones first. Only signatures that nobody else can make: no HS256."""
@@ -107,3 +110,47 @@ def _import_key(text: str) -> "ECKey | RSAKey | OKPKey":
             return key
     # The text is not quoted: it is, or should be, a secret.
     raise LoginFailed("the private key cannot be read; it has to be a PEM or JWK text of an EC, RSA or Ed25519 key")
+
+
+PROOF_HEADER = "DPoP"
+NONCE_HEADER = "dpop-nonce"
+_MOST_ORIGINS = 16
+
+
+class Prover:
+    """Makes the proofs of one login, and remembers the last nonce of each server that wants one."""
+
+    def __init__(self, key: SigningKey) -> None:
+        self.key = key
+        self._nonces: dict[str, str] = {}
+
+    def prove(self, method: str, url: str, now: float, token: str = "") -> str:
+        """A proof for one request; `token` is the access token that goes with it."""
+        parts = urlsplit(url)
+        claims = {
+            "jti": token_urlsafe(16),
+            "htm": method,
+            "htu": urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")),
+            "iat": int(now),
+        }
+        if token:
+            claims["ath"] = encode_digest(token)
+        if nonce := self._nonces.get(_name_origin(url)):
+            claims["nonce"] = nonce
+        return self.key.sign(claims, typ="dpop+jwt", jwk=self.key.public)
+
+    def store_nonce(self, url: str, nonce: str) -> bool:
+        """Keep the nonce that a server sent; whether it is a new one."""
+        origin = _name_origin(url)
+        if not nonce or nonce == self._nonces.get(origin) or not nonce.isascii() or not nonce.isprintable():
+            return False
+        # A login talks to two or three servers; a hostile one must not fill the memory.
+        if len(self._nonces) >= _MOST_ORIGINS:
+            self._nonces.clear()
+        self._nonces[origin] = nonce
+        return True
+
+
+def _name_origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

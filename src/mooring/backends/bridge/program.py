@@ -7,8 +7,7 @@ from typing import Final
 
 from mooring.display.text import safe
 from mooring.errors import ModelError
-from mooring.process.child import LOST, Child
-from mooring.process.output import OutputReader
+from mooring.process.child import LOST, Child, OutputReader
 
 START_TIMEOUT: Final = 120.0
 """Seconds until a program has to listen: Copilot unpacks 235 MB at its first start, and a machine may be busy."""

@@ -9,8 +9,7 @@ from msgspec import DecodeError, json
 
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.errors import MooringError, ServerDied
-from mooring.process.child import LOST, Child
-from mooring.process.output import OutputReader, write_input
+from mooring.process.child import LOST, Child, OutputReader, write_input
 from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
 from mooring.wire.stdio.pipes import Lines

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from time import gmtime, strftime
 
-from mooring.auth.records import StoredSecret
+from mooring.auth.store import StoredSecret
 from mooring.chat.command import CommandFace, split_words
 from mooring.chat.mcp.actions import connect, show_server, wait_for_server
 from mooring.chat.mcp.verbs import spell_for_chat

@@ -3,7 +3,7 @@
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from mooring.auth.records import StoredSecret
+from mooring.auth.store import StoredSecret
 from mooring.cli.base import OK, Globals, HintedUsageError, is_on_terminal, print_json, say, tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import Trial, try_configured

@@ -46,8 +46,7 @@ def _check_uses(approved: Approved) -> None:
 def _check_files(approved: Approved, where: Paths) -> None:
     """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
     # Lazy: a project's alone.
-    from mooring.servers.launch.argument_paths import find_argument_paths
-    from mooring.servers.launch.named_files import bind_files, describe_bound, find_named_files
+    from mooring.servers.launch.named_files import bind_files, describe_bound, find_argument_paths, find_named_files
 
     in_arguments = find_argument_paths(approved.config, approved.folder, where)
     read = find_named_files(approved.config, approved.folder, where)

@@ -9,18 +9,16 @@ from mooring.auth.store import SecretStore
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import ServerConfig
 from mooring.core.definitions.paths import Paths
-from mooring.core.definitions.template import CommandPart, InputPart, SecretPart, Template
+from mooring.core.definitions.template import CommandPart, Gap, InputPart, SecretPart, Template
 from mooring.display.text import safe
 from mooring.errors import FileError, NotApproved, ParseError
 from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, OWN_ADDRESS, Act, Use
-from mooring.servers.launch.expand import Gap
 from mooring.servers.launch.inputs import Fetch, Secrets, find_input
 from mooring.servers.launch.shell import CommandFailed
 from mooring.syntax.parse import parse
 
 if TYPE_CHECKING:
-    from mooring.auth.logins import Logins, StoredLogin
-    from mooring.auth.target import LoginTarget
+    from mooring.auth.logins import Logins, LoginTarget, StoredLogin
 
 
 MAX_VALUE_FILE = 64 * 1024
@@ -82,7 +80,7 @@ class ActFetcher:
 
         `url` is the server's address, `None` for a program. Raises: as the store.
         """
-        from mooring.auth.credential import find_login_token  # few definitions name one
+        from mooring.auth.logins import find_login_token  # few definitions name one
 
         self._require(Use("login", credential, slot))
         found = await find_login_token(self._store, credential, url)

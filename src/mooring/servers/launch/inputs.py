@@ -13,9 +13,8 @@ from msgspec import Struct
 from mooring.core.conversation.question import Ask, MissingValue, Yes
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import list_inputs
-from mooring.core.definitions.template import InputPart
+from mooring.core.definitions.template import Gap, InputPart
 from mooring.errors import InputMissing
-from mooring.servers.launch.expand import Gap
 
 Fetch: TypeAlias = Callable[[], Coroutine[Any, Any, str | Gap]]
 

@@ -12,16 +12,21 @@ from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import (
     OWN_KEEPER,
     CommandPart,
+    Expanded,
     FilePart,
     ForeignPart,
+    Gap,
     InputPart,
+    KeptPlaceholder,
     KnownPart,
     Part,
+    PartValue,
     SecretPart,
     Template,
     TextPart,
     VariablePart,
     effect_of_unset,
+    expand,
     is_bare_name,
 )
 from mooring.core.text.secret import HIDDEN, is_secret, is_secret_value
@@ -29,7 +34,6 @@ from mooring.display.text import safe
 from mooring.errors import FileError, SecretMissing, StoreUnavailable, Unresolved
 from mooring.servers.launch.act import TOKEN_HEADER, TOKEN_VARIABLE, name_slot
 from mooring.servers.launch.environment import OmittedEntry
-from mooring.servers.launch.expand import Expanded, Gap, KeptPlaceholder, PartValue, expand
 from mooring.servers.launch.fetch import ActFetcher, resolve_path
 from mooring.servers.launch.shell import CommandFailed
 

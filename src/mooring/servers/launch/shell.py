@@ -7,8 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from mooring.errors import GuardLost, SpawnError
-from mooring.process.child import LOST, Child
-from mooring.process.output import OutputReader
+from mooring.process.child import LOST, Child, OutputReader
 from mooring.process.surroundings import ProgramSurroundings
 
 COMMAND_TIMEOUT = 10.0

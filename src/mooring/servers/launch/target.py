@@ -12,9 +12,8 @@ from typing import Final
 from mooring import files
 from mooring.core.definitions.config import Connection, Http, InProcess, Stdio
 from mooring.core.definitions.paths import Paths
-from mooring.core.definitions.template import Template
+from mooring.core.definitions.template import Expanded, Gap, Template
 from mooring.servers.launch.environment import search_path
-from mooring.servers.launch.expand import Expanded, Gap
 from mooring.servers.launch.fetch import resolve_path
 from mooring.servers.launch.placeholders import fill_without_fetching
 

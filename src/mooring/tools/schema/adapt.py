@@ -14,20 +14,53 @@ arguments that a model then sends are still checked against the tool's own schem
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
 
 from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.flatten import Flattener
-from mooring.tools.schema.gemini import GeminiConverter
 from mooring.tools.schema.graph import SchemaTooLarge
-from mooring.tools.schema.loss import Loss, Losses, join_path
-from mooring.tools.schema.naming import NameRule, choose_names
-from mooring.tools.schema.narrow import NEVER, NotExpressible
+from mooring.tools.schema.narrow import NEVER, GeminiConverter, NotExpressible, StrictConverter, check_limits
 from mooring.tools.schema.shape import resolve_reference, without
-from mooring.tools.schema.strict import StrictConverter, check_limits
-from mooring.tools.schema.tidy import change_inner, path_to, tidy
+from mooring.tools.schema.tidy import Loss, Losses, change_inner, join_path, path_to, tidy
+
+MAX_NAME = 64
+
+
+class NameRule(NamedTuple):
+    """The names that are taken, and the characters to replace in others."""
+
+    valid: re.Pattern[str]
+    invalid_characters: str
+
+
+TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}"), r"[^a-zA-Z0-9_-]")
+"""Names of tools that all providers take: Anthropic and OpenAI refuse dots, Gemini a digit at the beginning."""
+
+
+def choose_names(names: Iterable[str], rule: NameRule) -> dict[str, str]:
+    """The new name of each; valid ones keep theirs, and no two are the same."""
+    names = tuple(names)
+    taken = set(filter(rule.valid.fullmatch, names))
+    chosen: dict[str, str] = {}
+    for name in names:
+        chosen[name] = name if name in taken else _find_free_name(name, rule, taken)
+        taken.add(chosen[name])
+    return chosen
+
+
+def _find_free_name(name: str, rule: NameRule, taken: set[str]) -> str:
+    base = re.sub(rule.invalid_characters, "_", name)
+    if not rule.valid.fullmatch(base[:1]):
+        base = f"_{base}"
+    free = base[:MAX_NAME]
+    number = 2
+    while free in taken:
+        free = f"{base[: MAX_NAME - 5]}_{number}"
+        number += 1
+    return free
+
 
 Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", "ollama"]
 Conversion: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]

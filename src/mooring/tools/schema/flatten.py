@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
 
-from mooring.tools.schema.loss import Losses
 from mooring.tools.schema.shape import ALL, Shape, list_types, resolve_reference, type_of, without
-from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, TOP, Depth, change_inner, path_to
+from mooring.tools.schema.tidy import FLAGS_OR_SCHEMAS, TOP, Depth, Losses, change_inner, path_to
 
 ReportLoss: TypeAlias = Callable[[str], None]
 

@@ -14,10 +14,9 @@ from msgspec.json import Decoder
 
 from mooring.core.protocol.raw import read_as
 from mooring.core.protocol.tool import Pair, Tool
-from mooring.tools.search.lexicon import load_lexicon
+from mooring.tools.search.lexicon import load_lexicon, split_name, split_prose, stem
 from mooring.tools.search.meaning import Meaning, Sense, blend, describe_for_meaning
 from mooring.tools.search.request import Readings, RequestReader
-from mooring.tools.search.words import split_name, split_prose, stem
 
 Scores: TypeAlias = dict[int, float]
 """How well tools fit, by their number in the index."""

@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
-from mooring.tools.search.lexicon import Lexicon, load_lexicon, translate
-from mooring.tools.search.words import split_request, stem, stem_phrase
+from mooring.tools.search.lexicon import Lexicon, load_lexicon, split_request, stem, stem_phrase, translate
 
 Readings: TypeAlias = dict[str, float]
 """What one word or phrase may stand for: stems, phrases of stems and concepts, each with how well it fits, 0 to 1."""

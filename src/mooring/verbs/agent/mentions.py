@@ -21,9 +21,8 @@ from mooring.core.protocol.result import Result
 from mooring.core.text.suggestions import find_server, find_slip, nearest
 from mooring.errors import ConfigError, Denied, UnknownServer
 from mooring.host.host import Host
-from mooring.tools.results.deliver import Delivery
+from mooring.tools.results.deliver import Delivery, ResultStore
 from mooring.tools.results.outcome import DEFAULT_TOKENS, Media, result_of_reading
-from mooring.tools.results.store import ResultStore
 from mooring.verbs.agent.named_files import NamedFiles, NamedPath, check_no_path_meant, find_path, make_missing_error
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.offers import read_resource

@@ -17,8 +17,7 @@ from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, NotApproved, ParseError, UnknownServer
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import Inventory, RowSource, load
-from mooring.syntax.edit import decode_text, edit_bytes, find_value
-from mooring.syntax.excerpt import cut_excerpt, put_excerpt
+from mooring.syntax.edit import cut_excerpt, decode_text, edit_bytes, find_value, put_excerpt
 from mooring.syntax.parse import parse
 from mooring.verbs.config.add import (
     approve_typed,

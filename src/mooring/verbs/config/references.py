@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mooring.auth.records import StoredSecret
+from mooring.auth.store import StoredSecret
 from mooring.core.conversation.question import Ask
 from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats.mooring import FORMAT as OWN

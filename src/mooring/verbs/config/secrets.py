@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from mooring.auth.records import StoredSecret
-from mooring.auth.store import SecretStore, StoreInfo, values_path
+from mooring.auth.store import SecretStore, StoredSecret, StoreInfo, values_path
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.template import SECRET_NAME
 from mooring.core.text.suggestions import nearest

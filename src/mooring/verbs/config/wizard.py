@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.auth.records import StoredSecret
+from mooring.auth.store import StoredSecret
 from mooring.core.conversation.question import Ask, WriteServer, Yes
 from mooring.core.definitions.paths import Workspace
 from mooring.discovery.formats.mooring import FORMAT as OWN

@@ -14,7 +14,7 @@ from mooring.inventory.approval import find_replaced, list_definitions, list_und
 from mooring.inventory.load import IF_TRUSTED, Inventory
 from mooring.permissions import rules
 from mooring.servers.launch.environment import default_search_path
-from mooring.servers.launch.explain import explain_isolation
+from mooring.servers.launch.isolate import explain_isolation
 from mooring.servers.launch.target import UNRESOLVED, resolve_target
 from mooring.verbs.config.get import MissingVariable, find_missing_variables
 from mooring.verbs.config.known import STOPS

@@ -7,7 +7,7 @@ from msgspec import Struct, json
 from mooring.conversation.deferral import DEFAULT_CONTEXT
 from mooring.core.conversation.call import ToolDefinition
 from mooring.host.host import Host
-from mooring.tools.catalog.cost import estimate_tokens, estimate_tools
+from mooring.tools.catalog.catalog import estimate_tokens, estimate_tools
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import connect_server, connect_servers
 
