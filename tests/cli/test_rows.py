@@ -9,9 +9,10 @@ import pytest
 
 from mooring.chat.mcp.verbs import ACTIONS as CHAT_ACTIONS
 from mooring.chat.mcp.verbs import VERBS
-from mooring.cli.build import ACTIONS, COMPLETIONS
+from mooring.cli.build import ACTIONS
 from mooring.discovery.targets import WriteScope
 from mooring.settings import MODES
+from mooring.verbs.complete import OFFERS
 from mooring.verbs.config.describe import TRANSPORTS
 from mooring.verbs.rows import ROWS
 from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_key, find_options, load_action
@@ -49,7 +50,7 @@ def test_the_action_of_a_row_takes_what_the_row_offers(path: str) -> None:
     assert taken == offered
 
 
-@pytest.mark.parametrize("place", [*ACTIONS.values(), *COMPLETIONS.values()])
+@pytest.mark.parametrize("place", list(ACTIONS.values()))
 def test_what_the_tables_name_exists(place: str) -> None:
     module, _, function = place.partition(":")
     assert callable(getattr(import_module(f"mooring.cli.{module}"), function))
@@ -59,7 +60,7 @@ def test_what_the_tables_name_exists(place: str) -> None:
 def test_a_row_offers_what_its_action_takes(path: str, verb: Verb) -> None:
     for option in verb.parameters:
         if isinstance(option, VerbArgument | Option) and option.complete:
-            assert option.complete in COMPLETIONS
+            assert option.complete in OFFERS
         if isinstance(option, Option) and find_key(option) in CHOICES and option.choices:
             assert set(option.choices) == CHOICES[find_key(option)]
         if isinstance(option, VerbArgument):

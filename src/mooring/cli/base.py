@@ -1,7 +1,6 @@
 """What every command shares: the global options, loading when called, printing and completion."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -12,7 +11,7 @@ import msgspec
 
 from mooring.core.definitions.paths import Workspace, here
 from mooring.display.text import columns, width, wrap_words
-from mooring.errors import ConfigError, MooringError
+from mooring.errors import ConfigError
 from mooring.verbs.verb import LineStyle, Shown, ShownTable
 
 if TYPE_CHECKING:
@@ -60,14 +59,6 @@ class Globals(msgspec.Struct):
         from mooring.inventory.load import load
 
         return load(self.workspace(), remember=remember)
-
-    def load_servers(self, agent: str | None) -> "Inventory":
-        """The configured servers, or those that an agent's own file defines. Raises: ConfigError."""
-        if agent is None:
-            return self.inventory()
-        from mooring.verbs.agent.servers import load_servers_of_agent  # brings the host along
-
-        return load_servers_of_agent(self.workspace(), agent)
 
     def workspace(self) -> Workspace:
         """What to look at: the machine, the folder and the files. Raises: ConfigError."""
@@ -179,28 +170,3 @@ def summarize(item: _Described) -> str:
     """The first line of what a server says about a tool, resource or prompt."""
     text = item.description or item.title or ""
     return text.strip().partition("\n")[0]
-
-
-# A completed name lands on the person's command line: one that a shell would read as more than a word is left out.
-_ONE_WORD = r"[\w.:@/+-][\w.:@/+=-]*"
-
-
-def complete_first_server(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a server if it is the first of several words."""
-    is_first = not ctx.params.get(parameter.name or "")
-    return complete_server(ctx, parameter, incomplete) if is_first else []
-
-
-def complete_server(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a configured server."""
-    try:
-        names = [choice.name for choice in get_globals(ctx).inventory(remember=False).choices]
-    except MooringError:
-        return []
-    typed = incomplete.casefold()
-    return list_shell_words(name for name in names if name.casefold().startswith(typed))
-
-
-def list_shell_words(names: Iterable[str]) -> list[str]:
-    """The names that a shell takes as they are."""
-    return [name for name in names if re.fullmatch(_ONE_WORD, name)]

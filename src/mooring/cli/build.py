@@ -45,7 +45,6 @@ ACTIONS: Mapping[str, str] = {
     "mcp logout": "mcp.login:run_logout",
     "mcp approve": "mcp.approve:run_approve",
     "mcp reject": "mcp.approve:run_reject",
-    "mcp reset": "mcp.reset:run",
     "mcp pins": "mcp.pins:run",
     "mcp doctor": "mcp.doctor:run",
     "tools": "tools:run",
@@ -67,26 +66,6 @@ ACTIONS: Mapping[str, str] = {
     "completion": "completion:run",
 }
 """By verb, the module in this folder and the function that does it, where the row names no action."""
-COMPLETIONS: Mapping[str, str] = {
-    "agent": "completing:complete_agent",
-    "approved_name": "completing:complete_approved_name",
-    "argument": "completing:complete_argument",
-    "decided": "mcp.reset:complete_decided",
-    "first_server": "base:complete_first_server",
-    "prompt": "completing:complete_prompt",
-    "resource": "completing:complete_resource",
-    "secret": "completing:complete_secret",
-    "server": "base:complete_server",
-    "session": "completing:complete_session",
-    "setting": "settings:complete_key",
-    "source": "mcp.copying:complete_source",
-    "taken_name": "completing:complete_taken_name",
-    "tool": "completing:complete_tool",
-    "tool_words": "completing:complete_tool_words",
-    "watched": "completing:complete_watched",
-    "writer": "mcp.copying:complete_writer",
-}
-"""By what a row calls it, the function that offers words to a shell."""
 
 
 def _load(place: str) -> Any:
@@ -95,7 +74,9 @@ def _load(place: str) -> Any:
 
 
 def _complete(kind: str, ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
-    return _load(COMPLETIONS[kind])(ctx, parameter, incomplete)
+    from mooring.cli.completing import complete_word  # only a shell that completes needs it
+
+    return complete_word(kind, ctx, parameter, incomplete)
 
 
 def _store(key: str, convert: Callable[[Any], Any] = lambda given: given) -> Callable[..., None]:

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import click
-
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.approved import ForeignServers
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
 
 STORE = "secretStore"
 """Shown beside the settings, though nobody sets it: the system decides."""
-
-
-def complete_key(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    return [key for key in SETTINGS if key.startswith(incomplete)]
 
 
 def run(options: Globals, key: str | None, added: str | None) -> None:

@@ -318,6 +318,7 @@ ROWS: tuple[Verb, ...] = (
             VerbArgument("names", metavar="NAME|SERVER.TOOL", many=True, complete="decided"),
             OWNER,
         ),
+        action="config.reset:reset",
     ),
     Verb(
         "pins",

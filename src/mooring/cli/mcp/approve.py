@@ -18,6 +18,7 @@ from mooring.inventory.approval import ApprovalQuestion, apply_rules, check_dige
 from mooring.inventory.approval_rows import ask_about_rules, describe_approval, describe_no
 from mooring.inventory.load import Inventory
 from mooring.permissions.trust import Verdict
+from mooring.verbs.config.reset import load_servers
 
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
@@ -34,7 +35,7 @@ def run_approve(
     """Let a project's server be started."""
     if digest is not None and len(names) != 1:
         raise click.UsageError("--digest goes with the name of one server.")
-    inventory = options.load_servers(agent)
+    inventory = load_servers(options.workspace(), agent)
     asked = _list_questions(options, inventory, names, everything)
     if digest is not None:
         check_digest(asked[0], digest)
@@ -47,7 +48,7 @@ def run_approve(
 
 def run_reject(options: Globals, names: tuple[str, ...], everything: bool, agent: str | None) -> None:
     """Refuse a project's server until it changes."""
-    inventory = options.load_servers(agent)
+    inventory = load_servers(options.workspace(), agent)
     asked = _list_questions(options, inventory, names, everything)
     # With nothing to decide, no record is written.
     rejected = decide(inventory, asked, options.workspace().where, False) if asked else ()

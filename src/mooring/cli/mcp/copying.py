@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from mooring.cli.base import DENIED, OK, UNHEALTHY, USAGE, Globals, is_on_terminal, print_json, say, tell
 from mooring.cli.interrupts import run_until_interrupted
@@ -13,7 +12,6 @@ from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker
 from mooring.core.conversation.question import Ask
 from mooring.core.protocol.units import MIB
-from mooring.discovery.targets import list_writers
 from mooring.display.text import safe_text
 from mooring.errors import ConfigError
 from mooring.verbs.config.copy_servers import Copied, CopyOptions, SkipKind, SkippedServer, describe_copied
@@ -22,17 +20,6 @@ from mooring.verbs.config.import_servers import STDIN, ImportSource, import_serv
 
 _CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken": UNHEALTHY}
 """The exit code if a named server was skipped for this reason; the first of these wins, the other reasons are none."""
-
-
-def complete_writer(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Complete a tool whose files are written."""
-    return [tool for tool in list_writers() if tool.startswith(incomplete)]
-
-
-def complete_source(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a tool whose files are read; what is none of them is a file."""
-    tools = [CompletionItem(tool) for tool in list_tools() if tool.startswith(incomplete)]
-    return tools or [CompletionItem(incomplete, type="file")]
 
 
 def run_import(options: Globals, names: tuple[str, ...], source: str, **words: Any) -> int:

@@ -23,7 +23,7 @@ class KnownServers:
     def complete_tools(self, typed: str) -> list[str]:
         """What `server.tool` could become; only the servers, while several of them still fit."""
         servers = self._names
-        possible = _keep_matching([f"{name}." for name in servers], typed)
+        possible = keep_matching([f"{name}." for name in servers], typed)
         if len(possible) > 1:
             return possible
         # A server's name can hold dots, so what was typed may begin with the names of several servers.
@@ -31,12 +31,12 @@ class KnownServers:
         if not meant:
             meant = [name.removesuffix(".") for name in possible]
         spelled = [f"{name}.{tool}" for name in dict.fromkeys(meant) for tool in self.list_tools(name)]
-        return _keep_matching(spelled, typed) or possible
+        return keep_matching(spelled, typed) or possible
 
     def complete_argument(self, first: str, words: Sequence[str], typed: str) -> list[str]:
         """What the word after these could become: a tool of the server `first`, a parameter, or the value of one."""
         if not words and self._is_server(first):
-            return _keep_matching(self.list_tools(first), typed)
+            return keep_matching(self.list_tools(first), typed)
         tool, given = self._find_tool(first, words)
         if tool is None:
             return []
@@ -50,10 +50,10 @@ class KnownServers:
         name, equals, _ = typed.partition("=")
         if equals:
             values = [value for each in parameters if each.name == name for value in each.values]
-            return _keep_matching([f"{name}={value}" for value in values], typed)
+            return keep_matching([f"{name}={value}" for value in values], typed)
         used = {word.partition("=")[0] for word in given}
         left = [each.name for each in parameters if each.name not in used or each.is_list]
-        return _keep_matching([f"{each}=" for each in left], typed)
+        return keep_matching([f"{each}=" for each in left], typed)
 
     def list_tools(self, server: str) -> list[str]:
         """The tools of a server."""
@@ -132,5 +132,6 @@ class KnownServers:
         return admit(self._inventory)
 
 
-def _keep_matching(names: Iterable[str], typed: str) -> list[str]:
+def keep_matching(names: Iterable[str], typed: str) -> list[str]:
+    """The names that begin like what was typed, in any case."""
     return [name for name in names if name.casefold().startswith(typed.casefold())]
