@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from mooring.core.conversation.turn import ToolFinished, TurnEvent, WrittenOutcome
+from mooring.core.conversation.event import ConversationEvent, WrittenOutcome
 from mooring.core.protocol.tool import Hints
 from mooring.verbs.agent.headless import HeadlessAnswer
 
@@ -32,18 +32,23 @@ def path_of(name: str) -> Path:
 
 
 def _event_type() -> Any:
-    """Any event of a turn, with the outcome of a call as it is written."""
-    kinds = [_written_type() if kind is ToolFinished else kind for kind in get_args(TurnEvent)]
+    """Any event of a conversation, with outcomes as they are written."""
+    kinds = [_written_type(kind) if _has_outcome(kind) else kind for kind in get_args(ConversationEvent)]
     return reduce(or_, kinds)
 
 
-def _written_type() -> type[msgspec.Struct]:
+def _has_outcome(kind: type[msgspec.Struct]) -> bool:
+    return "outcome" in kind.__struct_fields__
+
+
+def _written_type(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     fields: list[tuple[str, Any]] = [
         (field.name, WrittenOutcome if field.name == "outcome" else field.type)
-        for field in msgspec.structs.fields(ToolFinished)
+        for field in msgspec.structs.fields(kind)
     ]
-    made = msgspec.defstruct(ToolFinished.__name__, fields, rename="camel", tag="ToolFinished", kw_only=True)
-    made.__doc__ = ToolFinished.__doc__
+    tag = kind.__struct_config__.tag
+    made = msgspec.defstruct(kind.__name__, fields, rename="camel", tag=tag, kw_only=True)
+    made.__doc__ = kind.__doc__
     return made
 
 

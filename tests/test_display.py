@@ -8,22 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallDone,
-    CallFailed,
-    CallId,
-    CallPending,
-    CallProcessing,
-    CallState,
-    ConversationEvent,
-    ToolCall,
-    ToolName,
-    WatchNews,
-    WatchUpdate,
-)
-from mooring.core.conversation.event import (
-    Event,
+from mooring.core.conversation.event import ToolProgress, WatchChanged
+from mooring.core.conversation.host_event import (
+    HostEvent,
     ListChanged,
     Logged,
     Reloaded,
@@ -64,7 +51,6 @@ from mooring.display.lines import (
     DEFAULT,
     MCP,
     SPECIAL,
-    describe_conversation_event,
     find_renderer,
     name_tool,
     split_foreign_name,
@@ -88,11 +74,10 @@ ODD = ("Cc", "Cf", "Mn", "Mc", "Me", "Zs", "Zl", "Zp")
 """The categories of controls, marks and blanks."""
 
 
-def request(name: str = "mcp__files__read", **arguments: Any) -> ToolCall:
-    return ToolCall(CallId("1"), ToolName(name), arguments or {EVIL: EVIL}, EVIL, EVIL)
+STAMP: Any = {"session": "s", "turn": 1}
 
 
-EVENTS: list[Event] = [
+EVENTS: list[HostEvent] = [
     StatusChanged(EVIL, Down(EVIL)),
     ToolsChanged(EVIL, (EVIL,), (EVIL,), (EVIL,)),
     ListChanged(EVIL, "prompts"),
@@ -100,16 +85,6 @@ EVENTS: list[Event] = [
     Logged(EVIL, EVIL, EVIL),
     Reloaded((EVIL,), (EVIL,), (EVIL,), (Problem(None, EVIL),)),
     Troubled(Problem(EVIL, EVIL, EVIL, EVIL)),
-]
-HAPPENINGS: list[ConversationEvent] = [
-    CallChanged(request(), CallPending()),
-    WatchNews((WatchUpdate("1", EVIL, EVIL, OUTCOME, True),)),
-]
-STATES: list[CallState] = [
-    CallPending(),
-    CallProcessing(Progress(1, 2, EVIL), True),
-    CallDone(OUTCOME),
-    CallFailed(OUTCOME, True),
 ]
 QUESTIONS: list[Question] = [
     Sampling(EVIL, {EVIL: EVIL}),
@@ -132,26 +107,25 @@ QUESTIONS: list[Question] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("union", "samples"), [(Event, EVENTS), (ConversationEvent, HAPPENINGS), (CallState, STATES), (Question, QUESTIONS)]
-)
+@pytest.mark.parametrize(("union", "samples"), [(HostEvent, EVENTS), (Question, QUESTIONS)])
 def test_there_is_a_sample_of_each_thing_to_show(union: Any, samples: list[Any]) -> None:
     assert {type(sample) for sample in samples} == set(get_args(union))
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_every_event_is_a_line_that_steers_nothing(event: Event) -> None:
+def test_every_event_is_a_line_that_steers_nothing(event: HostEvent) -> None:
     assert_harmless([display.describe_event(event)])
 
 
-def _kind(happened: object) -> str:
-    state = happened.state if isinstance(happened, CallChanged) else happened
-    return type(state).__name__
+@pytest.mark.parametrize("progress", [None, Progress(1, 2, EVIL)])
+def test_a_call_under_way_is_a_line_that_steers_nothing(progress: Progress | None) -> None:
+    event = ToolProgress(**STAMP, id="1", name="x", server=EVIL, tool=EVIL, progress=progress, background=True)
+    assert_harmless([display.describe_tool_progress(event, {EVIL: EVIL}, KNOWN)])
 
 
-@pytest.mark.parametrize("happened", [*HAPPENINGS, *(CallChanged(request(), state) for state in STATES)], ids=_kind)
-def test_everything_that_happens_is_shown_and_steers_nothing(happened: ConversationEvent) -> None:
-    assert_harmless(describe_conversation_event(happened, KNOWN))
+def test_what_is_watched_is_a_line_that_steers_nothing() -> None:
+    event = WatchChanged(**STAMP, watch="1", server=EVIL, target=EVIL, outcome=OUTCOME, ended=True)
+    assert_harmless([display.describe_watch(event)])
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: type(question).__name__)

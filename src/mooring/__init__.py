@@ -68,21 +68,30 @@ if TYPE_CHECKING:
     from mooring.conversation.tool import (
         ModelTool,
     )
-    from mooring.core.conversation.call import (
-        CallChanged,
-        CallDone,
-        CallFailed,
-        CallPending,
-        CallProcessing,
-        CallState,
-        ConversationEvent,
-        ToolCall,
-        ToolDefinition,
-        WatchNews,
-        WatchUpdate,
-    )
+    from mooring.core.conversation.call import ToolCall, ToolDefinition
     from mooring.core.conversation.event import (
-        Event,
+        ConversationEvent,
+        DeniedCall,
+        HistoryCompacted,
+        NameTaken,
+        PlanChanged,
+        QuestionAnswered,
+        QuestionAsked,
+        TextPiece,
+        ThinkingPiece,
+        Todo,
+        TokensUsed,
+        TokenUsage,
+        ToolFinished,
+        ToolProgress,
+        ToolStarted,
+        TurnDone,
+        TurnFailed,
+        TurnStarted,
+        WatchChanged,
+    )
+    from mooring.core.conversation.host_event import (
+        HostEvent,
         ListChanged,
         Logged,
         Reloaded,
@@ -128,26 +137,7 @@ if TYPE_CHECKING:
     from mooring.core.conversation.status import (
         KnownServer as Server,
     )
-    from mooring.core.conversation.turn import (
-        DeniedCall,
-        HistoryCompacted,
-        NameTaken,
-        PlanChanged,
-        QuestionAnswered,
-        QuestionAsked,
-        TextPiece,
-        ThinkingPiece,
-        Todo,
-        TokensUsed,
-        TokenUsage,
-        ToolFinished,
-        ToolStarted,
-        TurnDone,
-        TurnEvent,
-        TurnFailed,
-        TurnInput,
-        TurnStarted,
-    )
+    from mooring.core.conversation.turn import TurnInput
     from mooring.core.conversation.verdict import (
         Rule,
         Verdict,
@@ -305,15 +295,9 @@ __all__ = [
     "BlockFinished",
     "Broken",
     "CallBlock",
-    "CallChanged",
-    "CallDone",
-    "CallFailed",
-    "CallPending",
     "CallPolicy",
-    "CallProcessing",
     "CallRefusal",
     "CallResult",
-    "CallState",
     "ChangedIssuer",
     "ChangedTool",
     "ChangedTools",
@@ -333,7 +317,6 @@ __all__ = [
     "DeniedCall",
     "Disabled",
     "Embedded",
-    "Event",
     "Excerpt",
     "Failed",
     "FileError",
@@ -349,6 +332,7 @@ __all__ = [
     "Hints",
     "HistoryCompacted",
     "Host",
+    "HostEvent",
     "Http",
     "HttpError",
     "Idle",
@@ -454,13 +438,13 @@ __all__ = [
     "ToolCall",
     "ToolDefinition",
     "ToolFinished",
+    "ToolProgress",
     "ToolScope",
     "ToolSelection",
     "ToolStarted",
     "ToolsChanged",
     "Troubled",
     "TurnDone",
-    "TurnEvent",
     "TurnFailed",
     "TurnInput",
     "TurnStarted",
@@ -472,8 +456,7 @@ __all__ = [
     "Verdict",
     "Visit",
     "Watch",
-    "WatchNews",
-    "WatchUpdate",
+    "WatchChanged",
     "Workspace",
     "Yes",
     "agent",
@@ -493,18 +476,17 @@ _NAMES = {
         "CallBlock CallResult ModelMessage PersonMessage ResultsMessage SummaryMessage TextBlock ThinkingBlock"
     ),
     "agents.model": "BlockFinished Model ModelRequest ReplyEvent ReplyFinished ReplyText ReplyThinking",
-    "core.conversation.turn": (
+    "core.conversation.event": (
         "DeniedCall HistoryCompacted NameTaken PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
-        "TokenUsage TokensUsed ToolFinished ToolStarted TurnDone TurnEvent TurnFailed TurnInput TurnStarted"
+        "TokenUsage TokensUsed ToolFinished ToolProgress ToolStarted TurnDone TurnFailed TurnStarted WatchChanged "
+        "ConversationEvent"
     ),
+    "core.conversation.turn": "TurnInput",
     "auth.login": "LoginResult LogoutResult",
-    "core.conversation.call": (
-        "CallChanged CallDone CallFailed CallPending CallProcessing CallState ConversationEvent ToolCall "
-        "ToolDefinition WatchNews WatchUpdate"
-    ),
+    "core.conversation.call": "ToolCall ToolDefinition",
     "core.definitions.config": "Broken Http Origin ServerConfig Stdio",
     "core.protocol.content": "Audio Block Embedded Image Other ResourceContents ResourceLink Text",
-    "core.conversation.event": "Event ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
+    "core.conversation.host_event": "HostEvent ListChanged Logged Reloaded StatusChanged ToolsChanged Troubled Updated",
     "core.protocol.limits": "Limits Timeout",
     "core.conversation.outcome": "Excerpt Outcome Part CallRefusal",
     "core.definitions.problem": "Problem",
@@ -549,18 +531,37 @@ _OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Server": "KnownServ
 
 _RENAMED = {
     "Definition": "ToolDefinition",
+    "Event": "HostEvent",
     "Hello": "ServerInfo",
     "Invocation": "ToolCall",
     "Registry": "Conversation",
+    "TurnEvent": "ConversationEvent",
     "Viewpoint": "Workspace",
     "Where": "Paths",
 }
 """Old names, each with its new one: they work for one release, with a warning."""
+_REPLACED = {
+    "CallChanged": "ToolStarted, ToolProgress and ToolFinished",
+    "CallDone": "ToolFinished",
+    "CallFailed": "ToolFinished",
+    "CallPending": "ToolStarted",
+    "CallProcessing": "ToolProgress",
+    "CallState": "ToolStarted, ToolProgress and ToolFinished",
+    "WatchNews": "WatchChanged",
+    "WatchUpdate": "WatchChanged",
+}
+"""Old events, each with what says the same now: `tell` is told these for one release."""
 
 
 def __getattr__(name: str) -> "Any":
+    if name in _REPLACED:
+        from mooring.conversation import old_events
+
+        _warn_of_change(name, _REPLACED[name])
+        return getattr(old_events, name)
     if name in _RENAMED:
-        name = _warn_of_rename(name)
+        _warn_of_change(name, _RENAMED[name])
+        name = _RENAMED[name]
     if name not in __all__:
         raise AttributeError(f"module 'mooring' has no attribute {name!r}")
     from importlib import import_module
@@ -569,11 +570,10 @@ def __getattr__(name: str) -> "Any":
     return getattr(module, _OWN_NAMES.get(name, name))
 
 
-def _warn_of_rename(name: str) -> str:
+def _warn_of_change(name: str, now: str) -> None:
     from warnings import warn
 
-    warn(f"mooring.{name} is now mooring.{_RENAMED[name]}", DeprecationWarning, stacklevel=3)
-    return _RENAMED[name]
+    warn(f"mooring.{name} is now mooring.{now}", DeprecationWarning, stacklevel=3)
 
 
 # Names that are not loaded yet are completed in a shell, too.

@@ -70,18 +70,17 @@ class Sink:
     """Everything that happens to calls."""
 
     def __init__(self) -> None:
-        self.states: list[tuple[str, mooring.CallState]] = []
+        self.finished: list[mooring.ToolFinished] = []
         self.began = asyncio.Event()
 
     def __call__(self, event: mooring.ConversationEvent) -> None:
-        if isinstance(event, mooring.CallChanged):
-            self.states.append((event.request.tool, event.state))
-            if isinstance(event.state, mooring.CallProcessing):
-                self.began.set()
+        if isinstance(event, mooring.ToolProgress):
+            self.began.set()
+        if isinstance(event, mooring.ToolFinished):
+            self.finished.append(event)
 
-    def ended(self, tool: str) -> list[mooring.CallState]:
-        ends = (mooring.CallDone, mooring.CallFailed)
-        return [state for name, state in self.states if name == tool and isinstance(state, ends)]
+    def ended(self, tool: str) -> list[mooring.ToolFinished]:
+        return [event for event in self.finished if event.tool == tool]
 
 
 class Behaviors:
@@ -169,7 +168,7 @@ class Behaviors:
     async def test_a_call_that_needs_a_person_interrupts_the_run_and_is_made_once_it_is_approved(self) -> None:
         sink = Sink()
         allowed = [mooring.Rule("demo.echo", "allow")]
-        async with self.host(rules=allowed) as host, host.conversation(ask=type(self).ask, tell=sink) as tools:
+        async with self.host(rules=allowed) as host, host.conversation(ask=type(self).ask, on_event=sink) as tools:
             run = self.make_interruptible(tools, [[ECHO, NOTE], "kept"])
             await run.start()
             assert run.waiting == ["mcp__demo__note"]
@@ -179,7 +178,7 @@ class Behaviors:
             assert await self.notes(host) == "kept"
         assert [reply.text for reply in run.replies] == ["ahoy", "Kept; demo://notes now holds 1."]
         assert run.answer == "kept"
-        assert [type(state) for state in sink.ended("echo")] == [mooring.CallDone]
+        assert [event.success for event in sink.ended("echo")] == [True]
 
     async def test_a_call_that_a_person_refuses_is_not_made_and_the_run_goes_on(self) -> None:
         async with self.host() as host, host.conversation(ask=type(self).ask) as tools:
@@ -234,7 +233,7 @@ class Behaviors:
 
     async def test_cancelling_the_run_cancels_the_call(self) -> None:
         sink = Sink()
-        async with self.host(policy="allow") as host, host.conversation(tell=sink) as tools:
+        async with self.host(policy="allow") as host, host.conversation(on_event=sink) as tools:
             slow: Call = ("mcp__demo__slow", {"seconds": 60})
             running = asyncio.create_task(self.run(tools, [[slow], "never"]).start())
             await sink.began.wait()
@@ -242,5 +241,5 @@ class Behaviors:
             with pytest.raises(asyncio.CancelledError):
                 await running
             [end] = sink.ended("slow")
-        assert isinstance(end, mooring.CallFailed)
-        assert end.aborted
+        assert not end.success
+        assert end.canceled

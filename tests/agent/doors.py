@@ -11,7 +11,7 @@ from tests.models import FakeModel
 
 import mooring
 from backends.asking import MODELS, variables
-from mooring.core.conversation.turn import TurnEvent
+from mooring.core.conversation.event import ConversationEvent
 from support import DEMO, Home, Result
 from warm import WATCHED, run_mooring
 
@@ -37,11 +37,11 @@ async def program(
         yield agent
 
 
-async def follow(agent: mooring.Agent, said: str) -> list[TurnEvent]:
+async def follow(agent: mooring.Agent, said: str) -> list[ConversationEvent]:
     return [event async for event in agent.turn(said)]
 
 
-def pick(events: list[TurnEvent], kind: type) -> list[Any]:
+def pick(events: list[ConversationEvent], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 

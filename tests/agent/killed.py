@@ -35,9 +35,11 @@ from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyF
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.sessions.store import ResumedSession, SessionStore
 from mooring.agents.thread import AgentThread
-from mooring.core.conversation.call import CallChanged, CallProcessing, ToolCall
+from mooring.conversation.events import EventStream
+from mooring.core.conversation.call import ToolCall
+from mooring.core.conversation.event import TokenUsage
 from mooring.core.conversation.outcome import Outcome
-from mooring.core.conversation.turn import TokenUsage, TurnInput
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Text
@@ -118,9 +120,8 @@ class Tools:
     ) -> Outcome:
         assert id is not None
         await asyncio.sleep(0)
-        self.thread.tell(
-            CallChanged(ToolCall(id=id, server=None, tool=name, name=name, arguments={}), CallProcessing())
-        )
+        call = ToolCall(id=id, server=None, tool=name, name=name, arguments={})
+        self.thread.reporter.stream.move_call(call, None, False)
         log(RAN, id)
         await asyncio.sleep(0)
         return Outcome((Text(f"result of {id}"),), tool=name)
@@ -133,7 +134,7 @@ def fail(problem: Problem) -> None:
 async def converse() -> None:
     """Two turns, with room made between them."""
     journal = SessionStore(WHERE, on_problem=fail).begin(FOLDER, model=Model.name)
-    thread = AgentThread(Model(REPLIES), TurnReporter(journal.id, "test"), journal=journal)
+    thread = AgentThread(Model(REPLIES), TurnReporter(EventStream(journal.id), "test"), journal=journal)
     thread.tools = Tools(thread)  # type: ignore[assignment]
     await take_turn(thread, "First thing")
     compacted = (SummaryMessage("It was looked at."), *thread.messages[-3:])
@@ -144,7 +145,7 @@ async def converse() -> None:
 
 
 async def take_turn(thread: AgentThread, words: str) -> None:
-    await run_turn(thread, TurnInput(words), lambda event: None)
+    await run_turn(thread, TurnInput(words))
     log(SAID, words)
 
 
@@ -158,14 +159,14 @@ async def go_on() -> None:
         del replies[0]
     thread = AgentThread(
         Model(replies),
-        TurnReporter(resumed.journal.id, "test"),
+        TurnReporter(EventStream(resumed.journal.id), "test"),
         journal=resumed.journal,
         messages=resumed.messages,
         ended=resumed.ended,
     )
     thread.tools = Tools(thread)  # type: ignore[assignment]
     if len(replies) == 2:
-        await run_turn(thread, None, lambda event: None)
+        await run_turn(thread, None)
     await take_turn(thread, "Third thing")
     resumed.journal.close()
     again = SessionStore(WHERE).resume(resumed.journal.id)

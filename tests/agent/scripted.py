@@ -8,7 +8,7 @@ from msgspec import json
 
 from mooring.agents.history import CallBlock, ModelMessage, ReplyBlock, ResultsMessage, TextBlock, ThinkingBlock
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 from mooring.errors import ModelError
 
 Step = str | CallBlock | ThinkingBlock | ModelError | asyncio.Event

@@ -14,8 +14,7 @@ from agent.doors import PROVIDERS, follow, open_host, pick, program
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring.agents.history import SummaryMessage
-from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
     HistoryCompacted,
     QuestionAnswered,
     TextPiece,
@@ -23,6 +22,7 @@ from mooring.core.conversation.turn import (
     ToolStarted,
     TurnFailed,
 )
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from support import Actor, Home
 
 every_provider = pytest.mark.parametrize("word", PROVIDERS)

@@ -16,7 +16,12 @@ from agent.doors import PROVIDERS, ask_command, follow, open_host, pick, program
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
 from chat.terminal import Person
-from mooring.core.conversation.turn import TokensUsed, ToolFinished, ToolStarted, TurnDone
+from mooring.core.conversation.event import (
+    TokensUsed,
+    ToolFinished,
+    ToolStarted,
+    TurnDone,
+)
 from support import DEMO, Home
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schema"

@@ -11,8 +11,8 @@ from scripted import ScriptedModel, call, results_of
 import mooring
 from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
 from mooring.agents.journal import NoJournal
-from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     HistoryCompacted,
     QuestionAnswered,
     QuestionAsked,
@@ -20,13 +20,14 @@ from mooring.core.conversation.turn import (
     ThinkingPiece,
     TokensUsed,
     ToolFinished,
+    ToolProgress,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnFailed,
     TurnStarted,
-    encode_turn_event,
+    encode_event,
 )
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 from mooring.verbs.agent.options import AgentOptions
@@ -46,15 +47,15 @@ async def agent_on(
             yield agent
 
 
-async def events_of(agent: mooring.Agent, said: str) -> list[TurnEvent]:
+async def events_of(agent: mooring.Agent, said: str) -> list[ConversationEvent]:
     return [event async for event in agent.turn(said)]
 
 
-def kinds(events: list[TurnEvent]) -> list[type]:
+def kinds(events: list[ConversationEvent]) -> list[type]:
     return [type(event) for event in events]
 
 
-def pick(events: list[TurnEvent], kind: type) -> list[Any]:
+def pick(events: list[ConversationEvent], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
@@ -66,7 +67,7 @@ async def test_a_turn_is_told_from_its_start_to_its_end(home: Home) -> None:
     async with agent_on(home, model) as agent:
         events = await events_of(agent, "What is 2 + 40?")
         assert kinds(events) == [
-            TurnStarted, ThinkingPiece, TextPiece, TextPiece, TokensUsed, ToolStarted, ToolFinished,
+            TurnStarted, ThinkingPiece, TextPiece, TextPiece, TokensUsed, ToolStarted, ToolProgress, ToolFinished,
             TextPiece, TextPiece, TokensUsed, TurnDone,
         ]  # fmt: skip
         started, finished = pick(events, ToolStarted)[0], pick(events, ToolFinished)[0]
@@ -82,7 +83,7 @@ async def test_a_turn_is_told_from_its_start_to_its_end(home: Home) -> None:
         ]  # fmt: skip
     assert model.closed == 0, "it is the program's own"
     for event in events:
-        assert encode_turn_event(event).startswith(b'{"type":"')
+        assert encode_event(event).startswith(b'{"type":"')
 
 
 async def test_what_the_model_is_sent_holds_the_tools_and_what_servers_say(home: Home) -> None:
@@ -227,7 +228,7 @@ async def test_an_interrupted_call_ends_the_call_and_never_the_server(home: Home
         await host.ready()
         before = host.servers["demo"].status
         async with open_agent(host, model, AgentOptions(policy="allow")) as agent:
-            seen: list[TurnEvent] = []
+            seen: list[ConversationEvent] = []
             async with aclosing(agent.turn("Go slowly")) as events:
                 async for event in events:
                     seen.append(event)

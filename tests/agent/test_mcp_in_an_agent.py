@@ -13,8 +13,8 @@ from agent.doors import follow, pick, program
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
 from chat.terminal import Person
+from mooring.core.conversation.event import QuestionAsked, ToolFinished
 from mooring.core.conversation.question import Allow, Answer, Permission, Question
-from mooring.core.conversation.turn import QuestionAsked, ToolFinished
 from support import DEMO, Actor, Cli, Home
 from wire.test_sse import Old
 

@@ -48,8 +48,8 @@ from mooring.agents.sessions.entry import (
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.store import DAY_SECONDS, SessionStore
+from mooring.core.conversation.event import TokenUsage, ToolStarted
 from mooring.core.conversation.question import Allow, Answer, No, Question, Yes
-from mooring.core.conversation.turn import TokenUsage, ToolStarted
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Image, Text
 from mooring.core.text.secret import list_secrets

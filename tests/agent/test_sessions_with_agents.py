@@ -10,8 +10,8 @@ from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage
 from mooring.agents.sessions.database import VERSION, find_database
 from mooring.agents.sessions.store import SessionStore
 from mooring.agents.sessions.turn_recorder import TurnRecorder
-from mooring.core.conversation.outcome import Outcome
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     TextPiece,
     ThinkingPiece,
     TokensUsed,
@@ -19,11 +19,11 @@ from mooring.core.conversation.turn import (
     ToolFinished,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnFailed,
-    TurnInput,
     TurnStarted,
 )
+from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Text
 from mooring.settings import load
 from mooring.verbs.agent.choose_backend import choose_backend
@@ -33,7 +33,7 @@ from support import Cli, Home, run_beside
 STAMP: dict[str, Any] = {"session": "s", "turn": 1}
 
 
-def make_call(id: str, text: str, *, parent: str | None = None) -> tuple[TurnEvent, TurnEvent]:
+def make_call(id: str, text: str, *, parent: str | None = None) -> tuple[ConversationEvent, ConversationEvent]:
     """The events of one call that answers with a text."""
     names: dict[str, Any] = {"id": id, "name": "mcp__tides__echo", "server": "tides", "tool": "echo"}
     arguments = {"text": text}
@@ -42,7 +42,7 @@ def make_call(id: str, text: str, *, parent: str | None = None) -> tuple[TurnEve
     return started, ToolFinished(**STAMP, **names, arguments=arguments, success=True, outcome=outcome, parent=parent)
 
 
-def keep_turn(home: Home, *events: TurnEvent, backend: str = "claude", said: str = "Do it.") -> str:
+def keep_turn(home: Home, *events: ConversationEvent, backend: str = "claude", said: str = "Do it.") -> str:
     """Keep one turn with a program; the id of its session."""
     journal = SessionStore(home.where).begin(str(home.cwd), model="", backend=backend)
     with closing(journal):

@@ -31,6 +31,7 @@ from mooring.backends.opencode.event_types import (
 from mooring.backends.opencode.reading import TurnParser
 from mooring.backends.opencode.shell import make_shell
 from mooring.backends.own_tools import OWN_TOOLS
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from mooring.core.conversation.verdict import Rule
@@ -59,12 +60,12 @@ async def _open_bridge(
     """A conversation with a program, in the middle of a turn, and a person who says no unless told otherwise."""
     where = Paths(str(victim.home), victim.env, "linux", str(victim.system))
     workspace = Workspace(where, str(victim.project))
-    reporter = AgentReporter("session", program)
+    reporter = AgentReporter(EventStream("session"), program)
     async with (
         mooring.open(request=workspace, servers=servers or {}) as host,
         open_bridge(host, reporter, ask=ask, rules=TRUSTING, program=OWN_TOOLS[program], **options) as bridge,
     ):
-        reporter.begin(lambda event: None)
+        reporter.begin()
         yield bridge
 
 

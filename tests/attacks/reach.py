@@ -14,7 +14,7 @@ from tests.support import live_server
 
 import mooring
 from mooring.conversation.conversation import Conversation
-from mooring.core.conversation.event import ToolsChanged
+from mooring.core.conversation.host_event import ToolsChanged
 from mooring.core.conversation.question import Allow, Answer, Question
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.host.host import Host

@@ -8,8 +8,9 @@ import mooring
 import mooring.testing
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
+from mooring.conversation.events import EventStream
+from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.question import Allow, Answer, Question
-from mooring.core.conversation.turn import TurnEvent
 from mooring.core.protocol.era import EraHint, EraName
 from mooring.errors import MooringError
 from mooring.host.host import Host
@@ -35,10 +36,11 @@ class Person:
 class Talk:
     """One conversation: its bridge, its person, and the events of the turn that is under way."""
 
-    def __init__(self, bridge: AgentBridge, person: Person, events: list[TurnEvent]) -> None:
+    def __init__(self, bridge: AgentBridge, person: Person, events: list[ConversationEvent]) -> None:
         self.bridge = bridge
         self.person = person
         self.events = events
+        bridge.reporter.stream.add_listener(events.append)
 
     def find(self, server: str) -> AgentEndpoint:
         [found] = [endpoint for endpoint in self.bridge.list_endpoints() if endpoint.server == server]
@@ -48,7 +50,7 @@ class Talk:
         return connect(self.find(server), **options)
 
     def begin_turn(self) -> None:
-        self.bridge.reporter.begin(self.events.append)
+        self.bridge.reporter.begin()
 
     def end_turn(self) -> None:
         self.bridge.reporter.end("finished")
@@ -81,7 +83,7 @@ def open_host(home: Home, servers: Any = None, **options: Any) -> Host:
 async def talking(host: Host, person: Person | None = None, **options: Any) -> AsyncIterator[Talk]:
     """A conversation on a host, in the middle of its first turn."""
     person, events = person or Person(), []
-    reporter = AgentReporter("session", "test")
+    reporter = AgentReporter(EventStream("session"), "test")
     async with open_bridge(host, reporter, ask=person.ask, **options) as bridge:
         talk = Talk(bridge, person, events)
         talk.begin_turn()

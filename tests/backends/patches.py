@@ -29,6 +29,7 @@ from mooring.backends.bridge.bridge import open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.own_tools import OWN_TOOLS
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName
 from mooring.core.conversation.question import Answer, No, Question
 from mooring.core.conversation.turn import TurnInput
@@ -137,7 +138,7 @@ async def play(program: str, patches: int, seed: int) -> Scratch:
             while scratch.tries < patches:
                 left[0] = min(IN_ONE_TURN, patches - scratch.tries)
                 async with asyncio.timeout(PATIENCE):
-                    await backend.turn(TurnInput(f"Go on from {scratch.tries}."), lambda event: None)
+                    await backend.turn(TurnInput(f"Go on from {scratch.tries}."))
                 if left[0]:
                     raise AssertionError(f"{program} stopped after {scratch.tries} calls")
         return scratch
@@ -164,7 +165,7 @@ class _Conversation:
         enter = self._stack.enter_async_context
         guard = await enter(Guard())
         host = await enter(mooring.open(request=self._home.request(), guard=guard))
-        reporter = AgentReporter("s1", self._program)
+        reporter = AgentReporter(EventStream("s1"), self._program)
         opening = open_bridge(host, reporter, ask=_say_no, rules=RULES, program=OWN_TOOLS[self._program], way="shared")
         bridge = await enter(opening)
         options = BackendOptions(cwd=str(self._home.project), env=self._env, guard=guard)

@@ -18,9 +18,11 @@ from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions, ServersWay
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.own_tools import OWN_TOOLS
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName
+from mooring.core.conversation.event import ConversationEvent, TextPiece, TurnDone
 from mooring.core.conversation.question import Answer, No, Permission, Question
-from mooring.core.conversation.turn import TextPiece, TurnDone, TurnEvent, TurnInput
+from mooring.core.conversation.turn import TurnInput
 from mooring.host.host import Host
 from mooring.process.programs import Guard
 from support import Home, running
@@ -31,7 +33,7 @@ PATIENCE = 150.0
 SETTLING = 15.0
 """Seconds until nothing may be left of a test."""
 UNEXPECTED = No("Nobody expected a question.")
-Event = TypeVar("Event", bound=TurnEvent)
+Event = TypeVar("Event", bound=ConversationEvent)
 
 
 def patient(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -69,16 +71,17 @@ class Talk:
 
     def __init__(self, host: Host, bridge: AgentBridge, backend: Any, sessions: list[str]) -> None:
         self.host, self.bridge, self.backend, self.sessions = host, bridge, backend, sessions
-        self.events: list[TurnEvent] = []
+        self.events: list[ConversationEvent] = []
         self._arrived = asyncio.Event()
+        bridge.reporter.stream.add_listener(self._note)
 
-    async def say(self, text: str, **more: Any) -> list[TurnEvent]:
+    async def say(self, text: str, **more: Any) -> list[ConversationEvent]:
         """Take a turn; everything that was told in it."""
         begun = len(self.events)
-        await self.backend.turn(TurnInput(text, **more), self._note)
+        await self.backend.turn(TurnInput(text, **more))
         return self.events[begun:]
 
-    def _note(self, event: TurnEvent) -> None:
+    def _note(self, event: ConversationEvent) -> None:
         self.events.append(event)
         self._arrived.set()
 
@@ -109,7 +112,7 @@ async def open_talk(
     ask = (person or Person()).ask
     sessions: list[str] = []
     async with Guard() as guard, mooring.open(request=home.request(), ask=ask, guard=guard) as host:
-        reporter = AgentReporter("s1", name)
+        reporter = AgentReporter(EventStream("s1"), name)
         tools = OWN_TOOLS[name]
         opening = open_bridge(host, reporter, ask=ask, rules=rules, policy=policy, way=servers, program=tools)
         async with opening as bridge:
@@ -123,17 +126,17 @@ async def open_talk(
                 await backend.close()
 
 
-def pick(events: Iterable[TurnEvent], kind: type[Event]) -> list[Event]:
+def pick(events: Iterable[ConversationEvent], kind: type[Event]) -> list[Event]:
     """The events of one kind."""
     return [event for event in events if isinstance(event, kind)]
 
 
-def text_of(events: Iterable[TurnEvent]) -> str:
+def text_of(events: Iterable[ConversationEvent]) -> str:
     """What the agent that the person talks to said."""
     return "".join(event.text for event in pick(events, TextPiece) if event.parent is None)
 
 
-def ending_of(events: list[TurnEvent]) -> TurnDone:
+def ending_of(events: list[ConversationEvent]) -> TurnDone:
     assert isinstance(events[-1], TurnDone)
     return events[-1]
 

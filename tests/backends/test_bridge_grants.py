@@ -9,8 +9,8 @@ import pytest
 from bridging import Person, Talk, make_server, open_host, read_history, talking, try_call
 
 from mooring.backends.bridge.bridge import McpTool
+from mooring.core.conversation.event import DeniedCall, ToolFinished, TurnDone
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question, RepeatedCall
-from mooring.core.conversation.turn import DeniedCall, ToolFinished, TurnDone
 from mooring.core.conversation.verdict import Rule
 from mooring.core.protocol.era import EraName
 from mooring.errors import Denied

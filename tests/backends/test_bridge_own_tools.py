@@ -12,8 +12,8 @@ from mooring.backends.bridge.bridge import OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.core.conversation.backend_name import ProgramName
+from mooring.core.conversation.event import TurnFailed
 from mooring.core.conversation.question import Allow, No, Permission
-from mooring.core.conversation.turn import TurnFailed
 from mooring.core.conversation.verdict import Rule
 from mooring.errors import Denied
 from mooring.host.host import Host

@@ -3,7 +3,9 @@
 import pytest
 
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.conversation.turn import (
+from mooring.conversation.events import EventStream
+from mooring.core.conversation.event import (
+    ConversationEvent,
     NameTaken,
     PlanChanged,
     TextPiece,
@@ -14,10 +16,9 @@ from mooring.core.conversation.turn import (
     ToolFinished,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnFailed,
     TurnStarted,
-    encode_turn_event,
+    encode_event,
 )
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
@@ -26,22 +27,23 @@ from mooring.errors import Denied
 
 
 @pytest.fixture
-def events() -> list[TurnEvent]:
+def events() -> list[ConversationEvent]:
     return []
 
 
 @pytest.fixture
-def reporter(events: list[TurnEvent]) -> AgentReporter:
-    reporter = AgentReporter("s", "claude", turn=4)
-    reporter.begin(events.append, model="m")
+def reporter(events: list[ConversationEvent]) -> AgentReporter:
+    reporter = AgentReporter(EventStream("s", turn=4), "claude")
+    reporter.stream.add_listener(events.append)
+    reporter.begin(model="m")
     return reporter
 
 
-def finished(events: list[TurnEvent]) -> list[ToolFinished]:
+def finished(events: list[ConversationEvent]) -> list[ToolFinished]:
     return [event for event in events if isinstance(event, ToolFinished)]
 
 
-def test_a_turn_is_told_from_its_start_to_its_end(reporter: AgentReporter, events: list[TurnEvent]) -> None:
+def test_a_turn_is_told_from_its_start_to_its_end(reporter: AgentReporter, events: list[ConversationEvent]) -> None:
     reporter.think("Hm.")
     reporter.start_tool("1", "mcp__box__add", "box", "add", {"a": 1})
     reporter.finish_tool("1", success=True, text="2", structured={"sum": 2})
@@ -60,10 +62,12 @@ def test_a_turn_is_told_from_its_start_to_its_end(reporter: AgentReporter, event
     assert isinstance(done, TurnDone)
     assert (done.text, done.usage, done.cost, done.replies) == ("It is 2.", TokenUsage(10, 5), 0.5, 1)
     for event in events:
-        assert encode_turn_event(event).startswith(b"{")
+        assert encode_event(event).startswith(b"{")
 
 
-def test_a_tool_that_is_told_twice_is_started_and_ended_once(reporter: AgentReporter, events: list[TurnEvent]) -> None:
+def test_a_tool_that_is_told_twice_is_started_and_ended_once(
+    reporter: AgentReporter, events: list[ConversationEvent]
+) -> None:
     for _ in range(2):
         reporter.start_tool("1", "add", "box", "add", {})
     for _ in range(2):
@@ -73,7 +77,7 @@ def test_a_tool_that_is_told_twice_is_started_and_ended_once(reporter: AgentRepo
 
 
 def test_tools_that_are_open_when_the_turn_ends_are_ended_with_it(
-    reporter: AgentReporter, events: list[TurnEvent]
+    reporter: AgentReporter, events: list[ConversationEvent]
 ) -> None:
     for number in range(10):
         parent = "0" if number > 4 else None
@@ -91,11 +95,12 @@ def test_tools_that_are_open_when_the_turn_ends_are_ended_with_it(
     assert len(events) == before
 
 
-def test_each_use_of_an_agent_under_a_name_that_the_project_took_is_told(events: list[TurnEvent]) -> None:
-    reporter = AgentReporter("s", "claude")
+def test_each_use_of_an_agent_under_a_name_that_the_project_took_is_told(events: list[ConversationEvent]) -> None:
+    reporter = AgentReporter(EventStream("s"), "claude")
     taken = TakenName("/p", "agent", "explore", "/p/.claude/agents/explore.md", "0", "builtin:explore")
     reporter.taken_names = {"explore": taken}
-    reporter.begin(events.append, agent="explore")
+    reporter.stream.add_listener(events.append)
+    reporter.begin(agent="explore")
     reporter.begin_agent("one", agent="explore")
     reporter.begin_agent("two", agent="plan")
     reporter.end("finished")
@@ -103,7 +108,9 @@ def test_each_use_of_an_agent_under_a_name_that_the_project_took_is_told(events:
     assert [(event.parent, event.taken) for event in told] == [(None, taken), ("one", taken)]
 
 
-def test_a_sub_agent_is_told_apart_and_ends_with_its_call(reporter: AgentReporter, events: list[TurnEvent]) -> None:
+def test_a_sub_agent_is_told_apart_and_ends_with_its_call(
+    reporter: AgentReporter, events: list[ConversationEvent]
+) -> None:
     reporter.start_tool("task", "Task", None, "Task", {})
     reporter.begin_agent("task", agent="explorer")
     reporter.say("Looking.", parent="task")
@@ -132,7 +139,7 @@ def test_a_sub_agent_is_told_apart_and_ends_with_its_call(reporter: AgentReporte
     assert done.cost == pytest.approx(0.3)
 
 
-def test_a_failure_names_its_cause(reporter: AgentReporter, events: list[TurnEvent]) -> None:
+def test_a_failure_names_its_cause(reporter: AgentReporter, events: list[ConversationEvent]) -> None:
     reporter.start_tool("1", "add", "box", "add", {})
     reporter.finish_tool("1", success=False, error="It is closed.\nTry later.")
     reporter.fail("The program ended with code 3.")
@@ -145,7 +152,7 @@ def test_a_failure_names_its_cause(reporter: AgentReporter, events: list[TurnEve
 
 
 def test_what_the_gate_refused_is_told_as_refused_whatever_the_agent_makes_of_it(
-    reporter: AgentReporter, events: list[TurnEvent]
+    reporter: AgentReporter, events: list[ConversationEvent]
 ) -> None:
     reporter.start_tool("1", "add", "box", "add", {})
     reporter.record_denied("1", Denied("Not called.", rule="allow box.add"))
@@ -162,13 +169,13 @@ def test_what_the_gate_refused_is_told_as_refused_whatever_the_agent_makes_of_it
     assert [(call.name, call.rule) for call in done.denied] == [("add", "allow box.add"), ("bash", "")]
 
 
-def test_the_next_turn_begins_anew(reporter: AgentReporter, events: list[TurnEvent]) -> None:
+def test_the_next_turn_begins_anew(reporter: AgentReporter, events: list[ConversationEvent]) -> None:
     reporter.start_tool("1", "add", "box", "add", {})
     reporter.record_denied("1", Denied("Not called."))
     reporter.use("m", TokenUsage(1, 1), 0.1)
     reporter.end("interrupted")
     events.clear()
-    reporter.begin(events.append)
+    reporter.begin()
     reporter.start_tool("1", "add", "box", "add", {})
     reporter.finish_tool("1", success=False)
     reporter.end("finished")
@@ -191,7 +198,7 @@ def test_the_next_turn_begins_anew(reporter: AgentReporter, events: list[TurnEve
     ],
 )
 def test_a_turn_that_goes_on_past_a_limit_is_ended_and_one_that_is_done_there_is_not(
-    limits: TurnLimits, reason: str, reporter: AgentReporter, events: list[TurnEvent]
+    limits: TurnLimits, reason: str, reporter: AgentReporter, events: list[ConversationEvent]
 ) -> None:
     stopped: list[str] = []
     reporter.limits, reporter.on_limit = limits, lambda: stopped.append("now")
@@ -199,7 +206,7 @@ def test_a_turn_that_goes_on_past_a_limit_is_ended_and_one_that_is_done_there_is
     reporter.use("m", TokenUsage(10, 5), 0.5)
     assert stopped == []
     reporter.end("finished", "Done.")
-    reporter.begin(events.append)
+    reporter.begin()
     reporter.use("m", TokenUsage(10, 5), 0.5, goes_on=True)
     reporter.use("m", TokenUsage(10, 5), 0.5)
     # Some agents say what a reply took before they say what it calls.
@@ -211,7 +218,7 @@ def test_a_turn_that_goes_on_past_a_limit_is_ended_and_one_that_is_done_there_is
 
 
 def test_what_sub_agents_take_counts_and_how_often_they_ask_does_not(
-    reporter: AgentReporter, events: list[TurnEvent]
+    reporter: AgentReporter, events: list[ConversationEvent]
 ) -> None:
     reporter.limits = TurnLimits(max_turns=2, token_budget=100)
     for _ in range(3):
@@ -225,7 +232,7 @@ def test_what_sub_agents_take_counts_and_how_often_they_ask_does_not(
 
 
 def test_a_limit_on_a_cost_that_nobody_knows_ends_the_turn_as_failed(
-    reporter: AgentReporter, events: list[TurnEvent]
+    reporter: AgentReporter, events: list[ConversationEvent]
 ) -> None:
     reporter.limits = TurnLimits(max_cost=1)
     reporter.use("m", TokenUsage(10, 5), None, goes_on=True)

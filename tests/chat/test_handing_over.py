@@ -17,7 +17,14 @@ from mooring.agents.sessions.handover import UNKNOWN_WINDOW_TOKENS, Handover, ma
 from mooring.agents.sessions.store import SessionStore, SessionSummary
 from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TextPiece, TurnDone, TurnInput, TurnStarted
+from mooring.conversation.events import EventStream
+from mooring.core.conversation.event import (
+    EndOfTurn,
+    TextPiece,
+    TurnDone,
+    TurnStarted,
+)
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.verbs.agent.program import KeptProgram
@@ -252,13 +259,14 @@ class Listening:
 
     name = "claude"
 
-    def __init__(self, *reasons: EndOfTurn) -> None:
+    def __init__(self, stream: EventStream, *reasons: EndOfTurn) -> None:
+        self.stream = stream
         self.heard: list[TurnInput] = []
         self._reasons = iter(reasons)
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput) -> None:
         self.heard.append(said)
-        emit(TurnDone(**STAMP, reason=next(self._reasons)))
+        self.stream.emit(TurnDone(**STAMP, reason=next(self._reasons)))
 
 
 async def test_a_program_is_given_the_transcript_until_it_has_taken_it_and_never_with_its_own_command(
@@ -266,11 +274,12 @@ async def test_a_program_is_given_the_transcript_until_it_has_taken_it_and_never
 ) -> None:
     handover = Handover("0123", PersonMessage((Text("<transcript>"),), synthetic=True))
     journal = SessionStore(home.where).begin(str(home.cwd), model="", backend="claude", handover=handover)
-    backend: Any = Listening("finished", "failed", "interrupted", "finished")
-    told, reporter = TurnRecorder(journal), AgentReporter(journal.id, "claude")
+    stream = EventStream(journal.id)
+    backend: Any = Listening(stream, "finished", "failed", "interrupted", "finished")
+    told, reporter = TurnRecorder(journal), AgentReporter(stream, "claude")
     program = KeptProgram(backend, told, "shared", journal.id, reporter, handover)
     for words in ("/help", "One.", "Two.", "Three."):
-        await program.turn(TurnInput(words), lambda event: None)
+        await program.turn(TurnInput(words))
     journal.close()
     given = [[part.text for part in said.attachments] for said in backend.heard]
     assert given == [[], ["<transcript>"], ["<transcript>"], []]

@@ -9,7 +9,8 @@ import pytest
 
 from mooring.chat import commands
 from mooring.chat.session import ChatSession
-from mooring.core.conversation.call import ConversationEvent, ToolDefinition
+from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, Permission, Question, Yes
 from mooring.core.conversation.verdict import CommandPermissions
@@ -59,7 +60,7 @@ class QuietFace:
     def show_outcome(self, outcome: Outcome) -> None:
         raise AssertionError("nothing is read here")
 
-    def show_call_event(self, event: ConversationEvent) -> None:
+    def show_event(self, event: ConversationEvent) -> None:
         pass
 
     async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:

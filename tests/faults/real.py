@@ -20,7 +20,7 @@ from tests.peers import install
 from tests.peers.wheel import FILE_NAME, make_wheel
 
 import mooring
-from mooring.core.conversation.event import Event, StatusChanged
+from mooring.core.conversation.host_event import HostEvent, StatusChanged
 from mooring.core.conversation.question import No
 from mooring.core.conversation.status import Connecting
 from mooring.core.definitions.paths import Workspace, here
@@ -266,7 +266,7 @@ async def cold_start(meter: Meter) -> str:
         return f"up after {meter.seconds:.1f} s instead of failing at {deadline:.0f} s, and shown as installing"
 
 
-async def _first_status(events: AsyncIterator[Event]) -> Connecting:
+async def _first_status(events: AsyncIterator[HostEvent]) -> Connecting:
     async for event in events:
         if isinstance(event, StatusChanged) and isinstance(event.status, Connecting):
             return event.status

@@ -16,7 +16,8 @@ from test_gatekeeping import Person, log, opened, settings
 from test_host import Actor
 
 import mooring
-from mooring.core.conversation.call import CallChanged, ToolName
+from mooring.core.conversation.call import ToolName
+from mooring.core.conversation.event import ToolFinished, ToolProgress, ToolStarted
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from mooring.core.conversation.verdict import Rule
 from mooring.core.protocol.content import Text
@@ -222,12 +223,12 @@ async def test_a_listener_that_raises_costs_no_call(home: Home, actor: Actor) ->
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
 
     def tell(event: object) -> None:
-        assert isinstance(event, CallChanged)
+        assert isinstance(event, ToolStarted | ToolProgress | ToolFinished)
         raise RuntimeError("the screen is gone")
 
     async with opened(home, policy="allow") as host:
         await host.ready()
-        async with host.conversation(tell=tell) as tools:
+        async with host.conversation(on_event=tell) as tools:
             assert not (await tools.call("mcp__actor__count")).is_error
     assert len(actor.done("counts")) == 1
     assert {str(context["exception"]) for context in complaints} == {"the screen is gone"}

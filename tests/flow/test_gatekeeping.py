@@ -11,7 +11,7 @@ import pytest
 from test_host import Actor, pid
 
 import mooring
-from mooring.core.conversation.event import Event, ToolsChanged, Troubled
+from mooring.core.conversation.host_event import HostEvent, ToolsChanged, Troubled
 from mooring.core.conversation.question import Allow, Answer, ChangedTools, No, Permission, Question
 from mooring.host.host import Host
 from mooring.inventory.approval import decide, list_questions
@@ -336,7 +336,7 @@ async def test_a_log_or_an_answer_that_cannot_be_kept_is_an_event_and_the_call_g
     assert set(heard) == set(host.troubles)
 
 
-async def _troubles(events: AsyncIterator[Event]) -> AsyncIterator[Troubled]:
+async def _troubles(events: AsyncIterator[HostEvent]) -> AsyncIterator[Troubled]:
     async for event in events:
         if isinstance(event, Troubled):
             yield event

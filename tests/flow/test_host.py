@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import mooring
-from mooring.core.conversation.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.conversation.host_event import HostEvent, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.conversation.status import Connected, Connecting, Disabled, Failed, Idle, Unapproved, status_word
 from mooring.core.protocol.limits import Limits
 from mooring.errors import Denied, NotApproved, ServerDied, Stale, Suspended, TimedOut, UnknownServer, UnknownTool
@@ -67,7 +67,7 @@ class Listener:
     """Everything that a host tells."""
 
     def __init__(self, host: Host) -> None:
-        self.events: list[Event] = []
+        self.events: list[HostEvent] = []
         self._task = asyncio.create_task(self._listen(host))
 
     async def _listen(self, host: Host) -> None:

@@ -12,9 +12,11 @@ from support import Home
     ("old", "new"),
     [
         ("Definition", "ToolDefinition"),
+        ("Event", "HostEvent"),
         ("Hello", "ServerInfo"),
         ("Invocation", "ToolCall"),
         ("Registry", "Conversation"),
+        ("TurnEvent", "ConversationEvent"),
         ("Viewpoint", "Workspace"),
         ("Where", "Paths"),
     ],

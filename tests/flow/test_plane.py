@@ -14,16 +14,7 @@ import pytest
 from test_host import until
 
 import mooring
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallDone,
-    CallFailed,
-    CallPending,
-    CallProcessing,
-    ConversationEvent,
-    WatchNews,
-    name_state,
-)
+from mooring.core.conversation.event import ConversationEvent, ToolFinished, ToolProgress, ToolStarted, WatchChanged
 from mooring.core.conversation.question import Allow, Answer, No, Question
 from mooring.core.protocol.content import Image, Text
 from mooring.host.host import Host
@@ -31,6 +22,18 @@ from support import Home
 
 DEMO = {"demo": {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}}
 TELLER = str(Path(__file__).parent / "teller.py")
+
+
+CALL_EVENTS = (ToolStarted, ToolProgress, ToolFinished)
+
+
+def name_state(event: ToolStarted | ToolProgress | ToolFinished) -> str:
+    """What became of a call, in a word."""
+    if isinstance(event, ToolStarted):
+        return "pending"
+    if isinstance(event, ToolProgress) or event.outcome.continues is not None:
+        return "processing"
+    return "done" if event.success else "error"
 
 
 class Conversation:
@@ -42,11 +45,11 @@ class Conversation:
         self.tools: mooring.Conversation
 
     def states(self, id: str | None = None) -> list[str]:
-        moved = [each for each in self.happened if isinstance(each, CallChanged) and id in (None, each.request.id)]
-        return [name_state(each.state) for each in moved]
+        moved = [each for each in self.happened if isinstance(each, CALL_EVENTS) and id in (None, each.id)]
+        return [name_state(each) for each in moved]
 
     def heard(self) -> list[Any]:
-        return [update for each in self.happened if isinstance(each, WatchNews) for update in each.updates]
+        return [each for each in self.happened if isinstance(each, WatchChanged)]
 
     async def call(self, name: str, **arguments: Any) -> Any:
         """What a tool that answers in JSON answered."""
@@ -62,7 +65,7 @@ async def conversation(
     async with mooring.open(request=home.request(), servers=servers, policy=policy, ask=ask, limits=limits) as host:
         assert await host.ready() == {}
         talk = Conversation(host)
-        async with host.conversation(tell=talk.happened.append, **options) as talk.tools:
+        async with host.conversation(on_event=talk.happened.append, **options) as talk.tools:
             yield talk
 
 
@@ -104,13 +107,13 @@ async def test_a_call_is_pending_then_processing_then_done(home: Home) -> None:
     assert (outcome.text, outcome.is_error) == ('{"sum": 42}', False)
     assert (outcome.server, outcome.tool, outcome.origin) == ("demo", "add", "mooring, cli")
     assert talk.states("toolu_1") == ["pending", "processing", "done"]
-    assert talk.happened[-1].state == CallDone(outcome)
+    assert talk.happened[-1].outcome == outcome
 
 
 async def test_progress_is_told_on_the_way(home: Home) -> None:
     async with conversation(home) as talk:
         await talk.tools.call("mcp__demo__slow", {"seconds": 0.5, "steps": 2})
-    steps = [each.state.progress for each in talk.happened if isinstance(each.state, CallProcessing)]
+    steps = [each.progress for each in talk.happened if isinstance(each, ToolProgress)]
     assert [step and step.progress for step in steps] == [None, 0, 1, 2]
 
 
@@ -160,8 +163,8 @@ async def test_an_abort_stays_an_abort_and_reaches_the_server(home: Home) -> Non
         with pytest.raises(asyncio.CancelledError):
             await call
         last = talk.happened[-1]
-        assert isinstance(last.state, CallFailed)
-        assert last.state.aborted
+        assert isinstance(last, ToolFinished)
+        assert last.canceled
         assert talk.host.servers["demo"].in_flight == 0
 
 
@@ -271,7 +274,7 @@ async def test_a_call_can_be_sent_to_the_background_and_ended_there(home: Home) 
         assert await talk.tools.cancel("x")
         assert not await talk.tools.cancel("x")
         assert talk.host.servers["demo"].in_flight == 0
-        assert isinstance(talk.happened[-1].state, CallFailed)
+        assert talk.states()[-1] == "error"
 
 
 async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: Home) -> None:
@@ -282,9 +285,9 @@ async def test_what_goes_on_in_the_background_ends_with_the_conversation(home: H
             assert (await tools.call("mcp__demo__slow", {"seconds": 60})).continues
         assert host.servers["demo"].in_flight == 0
         happened: list[Any] = []
-        forgotten = host.conversation(tell=happened.append)
+        forgotten = host.conversation(on_event=happened.append)
         assert (await forgotten.call("mcp__demo__slow", {"seconds": 60})).continues
-    assert happened[-1].state.aborted, "and with the host, at the latest"
+    assert happened[-1].canceled, "and with the host, at the latest"
 
 
 # --- Mooring's own tools ------------------------------------------------------------------------------------------
@@ -378,7 +381,7 @@ async def test_updates_of_a_resource_reach_the_conversation_merged(home: Home) -
     async with mooring.open(request=home.request(), servers=DEMO, policy="allow") as host:
         await host.ready()
         talk = Conversation(host)
-        async with host.conversation(tell=talk.happened.append) as talk.tools:
+        async with host.conversation(on_event=talk.happened.append) as talk.tools:
             answer = await talk.call("SubscribeMcpResource", server="demo", uri="demo://clock", reason="the time")
             assert answer.keys() == {"subscribed", "subscriptionId"}
             other = await host.subscribe("demo", "demo://notes")
@@ -520,7 +523,7 @@ async def test_a_tool_that_raises_what_none_should_ends_for_whoever_looks_on(hom
         async def odd() -> None:
             raise asyncio.CancelledError("as if the program itself ended")
 
-        async with talk.host.conversation(more=[odd], tell=talk.happened.append) as tools:
+        async with talk.host.conversation(more=[odd], on_event=talk.happened.append) as tools:
             with pytest.raises(asyncio.CancelledError):
                 await tools.call("odd")
     assert talk.states() == ["pending", "processing", "error"]
@@ -624,10 +627,5 @@ def test_only_a_conversation_makes_names() -> None:
     made = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "ToolName(" in path.read_text()}
     makers = {f"conversation/{name}.py" for name in ("conversation", "tool", "function", "local_tool")}
     # Another agent's program has its own names for tools, and this passes them on.
-    assert made <= makers | {"tools/provider.py", "backends/bridge/reporter.py"}
-
-
-def test_a_state_has_the_word_that_others_know_it_by() -> None:
-    outcome = mooring.conversation.conversation.Outcome()
-    words = [name_state(state) for state in (CallPending(), CallProcessing(), CallDone(outcome), CallFailed(outcome))]
-    assert words == ["pending", "processing", "done", "error"]
+    # So does what says events in the words of the last release.
+    assert made <= makers | {"tools/provider.py", "backends/bridge/reporter.py", "conversation/old_events.py"}

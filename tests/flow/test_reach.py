@@ -11,7 +11,7 @@ from test_gatekeeping import Person, opened
 from test_host import until
 
 import mooring
-from mooring.core.conversation.event import Updated
+from mooring.core.conversation.host_event import Updated
 from mooring.core.conversation.question import Allow, Answer, No, Question
 from mooring.host.host import Host
 from mooring.permissions.audit import read_log

@@ -9,7 +9,7 @@ from aiohttp import web
 from test_host import Listener, opened, until
 
 import mooring
-from mooring.core.conversation.event import ToolsChanged
+from mooring.core.conversation.host_event import ToolsChanged
 from mooring.core.conversation.status import Connected, Failed, NeedsAuth, status_word
 from mooring.errors import ConnectError, HttpError, NeedsLogin
 from mooring.testing.site import Site

@@ -11,7 +11,7 @@ import pytest
 from test_host import Actor, Listener, until
 
 import mooring
-from mooring.core.conversation.event import Updated
+from mooring.core.conversation.host_event import Updated
 from mooring.core.conversation.question import Answer, Form, No, Question, Yes
 from mooring.core.conversation.status import Idle
 from mooring.core.protocol.limits import Limits

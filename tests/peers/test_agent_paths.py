@@ -12,6 +12,7 @@ from install import python
 import mooring
 from mooring.backends.bridge.bridge import AgentEndpoint, McpTool, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.question import Allow, Answer, Question
 from mooring.testing import Server
 
@@ -46,12 +47,12 @@ async def use_path(mode: str) -> tuple[Any, int]:
         asked.append(question)
         return Allow("once")
 
-    reporter = AgentReporter("session", "test")
+    reporter = AgentReporter(EventStream("session"), "test")
     async with (
         mooring.open(servers={"my box": make_server()}, ask=ask) as host,
         open_bridge(host, reporter, ask=ask) as bridge,
     ):
-        reporter.begin(lambda event: None)
+        reporter.begin()
         [endpoint] = bridge.list_endpoints()
         await bridge.permit(McpTool("my box", "add"), {"a": 1, "b": 2}, call_id="1")
         seen = [await run_client(mode, endpoint) for _ in range(2)]

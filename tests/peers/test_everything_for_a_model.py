@@ -9,7 +9,7 @@ from pathlib import Path
 from fleet import EVERYTHING
 
 import mooring
-from mooring.core.conversation.call import CallDone, CallProcessing
+from mooring.core.conversation.event import ToolFinished, ToolProgress
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.protocol.content import Image, Text
 
@@ -87,10 +87,13 @@ def held(path):
 async def test_a_long_call_can_be_left_to_itself(tmp_path):
     begun, ended = asyncio.Event(), asyncio.Event()
 
-    def tell(moved):
-        {CallProcessing: begun, CallDone: ended}.get(type(moved.state), asyncio.Event()).set()
+    def follow(event):
+        if isinstance(event, ToolProgress):
+            begun.set()
+        if isinstance(event, ToolFinished) and event.success and event.outcome.continues is None:
+            ended.set()
 
-    async with conversation(tmp_path, tell=tell) as tools:
+    async with conversation(tmp_path, on_event=follow) as tools:
         work = asyncio.create_task(tools.call(f"mcp__everything__{LONG}", {"duration": 0.6, "steps": 3}, id="long"))
         await begun.wait()
         tools.leave("long")

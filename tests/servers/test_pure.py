@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mooring.core.conversation.event import Event, Logged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.conversation.host_event import HostEvent, Logged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.conversation.status import Failed, Idle
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
@@ -122,7 +122,7 @@ def test_a_person_can_close_the_breaker() -> None:
 # --- events ---------------------------------------------------------------------------------------------------
 
 
-async def heard(*events: Event) -> list[Event]:
+async def heard(*events: HostEvent) -> list[HostEvent]:
     feed = Feed()
     listener = feed.listen()
     for event in events:

@@ -24,7 +24,7 @@ from tests.soak.interrupts import interrupts
 
 import mooring
 from mooring.auth.store import SecretStore
-from mooring.core.conversation.event import ToolsChanged, Updated
+from mooring.core.conversation.host_event import ToolsChanged, Updated
 from mooring.core.definitions.paths import Paths, Workspace, here
 from mooring.core.protocol.failure import FAILURE_WINDOW, MAX_FAILURES
 from mooring.core.protocol.limits import Limits

@@ -22,8 +22,8 @@ from mooring.agents.history import (
 from mooring.agents.limits import check_limits
 from mooring.agents.model import ModelRequest, ReplyFinished
 from mooring.agents.thread import AgentThread
+from mooring.core.conversation.event import Todo
 from mooring.core.conversation.outcome import Part
-from mooring.core.conversation.turn import Todo
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import ContextOverflow, ModelError

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from mooring.agents.history import CallBlock, CallResult, Message, ReplyBlock
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 
 
 class Journal(Protocol):

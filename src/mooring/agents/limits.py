@@ -8,10 +8,10 @@ from msgspec import DecodeError, json
 from mooring.agents.history import CallBlock, CallResult
 from mooring.agents.streak import normalize_arguments
 from mooring.agents.thread import AgentThread
-from mooring.core.conversation.call import CallChanged, CallFailed, CallId, CallPending, ToolCall, ToolDefinition
+from mooring.core.conversation.call import CallId, ToolCall, ToolDefinition
+from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.outcome import CallRefusal, Outcome
 from mooring.core.conversation.question import Allow, ContinueTurn, No, RepeatedCall, Yes
-from mooring.core.conversation.turn import EndOfTurn
 from mooring.core.protocol.content import Text
 from mooring.errors import ModelError, MooringError
 
@@ -134,8 +134,8 @@ def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: ToolDefinition 
         refusal=CallRefusal(refusal),
     )
     invocation = ToolCall(CallId(call.id), tool.name, _read_arguments(call), tool.server, tool.tool)
-    thread.tell(CallChanged(invocation, CallPending()))
-    thread.tell(CallChanged(invocation, CallFailed(outcome)))
+    thread.reporter.stream.start_call(invocation)
+    thread.reporter.stream.finish_call(invocation, outcome)
 
 
 def _make_refused(call: CallBlock, words: str) -> CallResult:

@@ -26,7 +26,8 @@ from mooring.agents.limits import LimitReached, check_limits, end_unanswered, ma
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.agents.streak import mention_repetition
 from mooring.agents.thread import AgentThread
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput
+from mooring.core.conversation.event import EndOfTurn
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Text
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 
@@ -36,7 +37,7 @@ LONGEST_WAIT = 60.0
 """Seconds between two tries: doubled each time, or what the provider asks for."""
 
 
-async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEvent) -> None:
+async def run_turn(thread: AgentThread, said: TurnInput | None) -> None:
     """Take a conversation one turn further; without `said`, go on where it was interrupted.
 
     Cancelling this ends the turn and its calls, and leaves a history that the next turn can go on with. A model that
@@ -44,7 +45,7 @@ async def run_turn(thread: AgentThread, said: TurnInput | None, emit: EmitTurnEv
     """
     reporter = thread.reporter
     thread.begin_turn()
-    reporter.begin(emit, model=thread.model.name, agent=thread.agent)
+    reporter.begin(model=thread.model.name, agent=thread.agent)
     taken = thread.find_taken_name()
     if taken is not None:
         reporter.tell_taken_name(taken)
@@ -69,6 +70,7 @@ async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
         thread.add(PersonMessage((*texts, *said.attachments)))
     system = thread.system()
     while True:
+        await thread.reporter.stream.wait_for_room()
         thread.announce_news()
         if is_nearly_full(thread, system):
             await compact(thread, system)
@@ -168,6 +170,8 @@ async def _receive(thread: AgentThread, request: ModelRequest, partial: _Partial
     # Closed at once when this is cancelled, so that the provider stops writing, and charging.
     async with aclosing(thread.model.reply(request)) as events:
         async for event in events:
+            if reporter.stream.is_full:
+                await reporter.stream.wait_for_room()
             match event:
                 case ReplyText(text):
                     partial.pieces.append(text)

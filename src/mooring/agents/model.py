@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.agents.history import Message, ModelMessage, ReplyBlock
 from mooring.core.conversation.call import ToolDefinition
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 
 
 class ModelRequest(Struct, frozen=True):

@@ -14,7 +14,8 @@ from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
 from mooring.conversation.function import make_schema
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
-from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnInput
+from mooring.core.conversation.event import TurnDone
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
@@ -118,17 +119,15 @@ class AgentTool(LocalTool):
         self,
         known: KnownAgents,
         open_sub_agent: OpenSubAgent,
-        relay: EmitTurnEvent,
         *,
         depth: int,
         startable: frozenset[str] | None = None,
     ) -> None:
         """`depth` is how many agents are above the one that has this tool, `startable` the only ones that it may
-        start; `relay` takes what they tell."""
+        start."""
         self._known = known
         self._startable = startable
         self._open = open_sub_agent
-        self._relay = relay
         self.is_offered = depth < MOST_DEPTH
         # A sub-agent that waits for its own does nothing meanwhile: they take its place, one at a time. So it is never
         # more than the most that are at work, and none waits for a place that only its own end would free.
@@ -177,7 +176,7 @@ class AgentTool(LocalTool):
         definition = self._find(arguments)
         task = SubAgentTask(call.id, definition, arguments.prompt, arguments.model)
         async with self._places, self._open(task) as sub_agent:
-            result = await run_sub_agent(sub_agent.thread, task.prompt, self._relay)
+            result = await run_sub_agent(sub_agent.thread, task.prompt)
             return _add_notes(result, sub_agent.notes)
 
 
@@ -202,9 +201,9 @@ def _shorten(description: str) -> str:
 SAID_NOTHING = "(The sub-agent ended without an answer.)"
 
 
-async def run_sub_agent(thread: AgentThread, prompt: str, relay: EmitTurnEvent) -> Result:
+async def run_sub_agent(thread: AgentThread, prompt: str) -> Result:
     """Have a task done. What was said before it failed, or was stopped, is part of the result."""
-    await run_turn(thread, TurnInput(prompt), relay)
+    await run_turn(thread, TurnInput(prompt))
     done = thread.reporter.done
     assert done is not None  # a turn that isn't cancelled has an end
     return _make_result(done, thread.reporter.error)

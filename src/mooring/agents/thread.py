@@ -9,17 +9,9 @@ from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import CallStreak
 from mooring.conversation.conversation import Conversation
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallDone,
-    CallFailed,
-    CallProcessing,
-    ConversationEvent,
-    WatchNews,
-)
+from mooring.core.conversation.event import ConversationEvent, Todo, ToolFinished, ToolProgress, WatchChanged
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import Todo
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import Sleep, TurnLimits
@@ -32,7 +24,7 @@ class AgentThread:
     """The state of one conversation with a model. `run_turn` takes it one turn further."""
 
     tools: Conversation
-    """Set once: a conversation needs `tell` of this before it exists."""
+    """Set once: what a conversation tells has to be taken before it exists."""
 
     def __init__(
         self,
@@ -83,6 +75,7 @@ class AgentThread:
         """What became of those that have ended."""
         self._background: set[str] = set()
         self._news: list[str] = []
+        reporter.stream.add_listener(self.take)
 
     def begin_turn(self) -> None:
         """Forget what was counted in the turn before."""
@@ -115,33 +108,27 @@ class AgentThread:
         self.plan = steps
         self.reporter.change_plan(steps)
 
-    # --- what the tools tell --------------------------------------------------------------------------------------
+    # --- what the tools do ----------------------------------------------------------------------------------------
 
-    def tell(self, event: ConversationEvent) -> None:
-        """Take what the tools of this conversation report; give this to its `Conversation`."""
+    def take(self, event: ConversationEvent) -> None:
+        """Take what becomes of the calls and watches of this conversation; a listener of its stream."""
+        if event.parent != self.reporter.parent:
+            return  # a sub-agent's
         match event:
-            case CallChanged():
-                self._record_call(event)
-                self.reporter.tell_call(event)
-            case WatchNews(updates):
-                for update in updates:
-                    words = update.outcome.text or "(no text)"
-                    self._news.append(f"{update.target} of {update.server}, which you watch, is now:\n{words}")
-
-    def _record_call(self, event: CallChanged) -> None:
-        id = event.request.id
-        match event.state:
-            case CallProcessing(background=True):
-                self._background.add(id)
-            case CallProcessing() if id in self.calls and id not in self.started:
+            case ToolProgress(id=id) if id in self.calls and id not in self.started:
                 # Before the call is sent: whatever ends this process now, nobody takes it for one that never ran.
                 self.journal.record_call_started(self.calls[id])
                 self.started.add(id)
-            case CallDone(outcome) | CallFailed(outcome) if id in self._background:
+            case ToolFinished(id=id, outcome=outcome) if outcome.continues is not None:
+                self._background.add(id)
+            case ToolFinished(id=id, outcome=outcome) if id in self._background:
                 self._background.discard(id)
-                self._news.append(_describe_background(event.request.name, id, outcome))
-            case CallDone(outcome) | CallFailed(outcome, aborted=False):
+                self._news.append(_describe_background(event.name, id, outcome))
+            case ToolFinished(id=id, outcome=outcome, canceled=False):
                 self.record_result(id, outcome)
+            case WatchChanged(outcome=outcome):
+                words = outcome.text or "(no text)"
+                self._news.append(f"{event.target} of {event.server}, which you watch, is now:\n{words}")
             case _:
                 pass
 

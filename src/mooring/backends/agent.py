@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
 from mooring.backends.host_servers import HostServers
-from mooring.core.conversation.turn import EmitTurnEvent, TurnInput
+from mooring.core.conversation.turn import TurnInput
 
 
 class AgentBackend:
@@ -23,18 +23,18 @@ class AgentBackend:
         self.switch = servers.switch
         self.reconnect = servers.reconnect
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput) -> None:
         """See `Backend.turn`."""
-        await self._run(said, emit)
+        await self._run(said)
 
-    async def resume(self, emit: EmitTurnEvent) -> None:
+    async def resume(self) -> None:
         """Go on with a turn that was interrupted, where it was interrupted."""
-        await self._run(None, emit)
+        await self._run(None)
 
-    async def _run(self, said: TurnInput | None, emit: EmitTurnEvent) -> None:
+    async def _run(self, said: TurnInput | None) -> None:
         if self._prepare is not None:
             await self._prepare()
-        await run_turn(self.thread, said, emit)
+        await run_turn(self.thread, said)
 
     async def close(self) -> None:
         """Close the connection to the model."""

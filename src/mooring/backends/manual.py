@@ -8,7 +8,8 @@ from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.call import ToolDefinition
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, TurnInput
+from mooring.core.conversation.event import EndOfTurn
+from mooring.core.conversation.turn import TurnInput
 
 MAX_CHOICES = 8
 """How many tools a person chooses from at once."""
@@ -34,7 +35,7 @@ class ManualBackend:
     name = "manual"
 
     def __init__(self, person: Person, tools: Conversation, reporter: TurnReporter, servers: HostServers) -> None:
-        """`reporter` has to be told what the tools do: their calls are part of the turn."""
+        """`reporter` tells the turns into the stream of `tools`: their calls are part of them."""
         self.status = servers.status
         self.switch = servers.switch
         self.reconnect = servers.reconnect
@@ -42,10 +43,10 @@ class ManualBackend:
         self._tools = tools
         self._reporter = reporter
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput) -> None:
         """See `Backend.turn`. Raises: MooringError; whatever the person's answers raise."""
         reporter = self._reporter
-        reporter.begin(emit)
+        reporter.begin()
         reason: EndOfTurn = "failed"
         try:
             await self._answer(said.text)

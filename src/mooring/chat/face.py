@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mooring.core.conversation.call import ConversationEvent, ToolDefinition
+from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import TurnEvent
 
 
 class Face(Protocol):
@@ -21,11 +21,8 @@ class Face(Protocol):
     def show_waiting(self, servers: Sequence[str]) -> None:
         """Show which servers are waited for; none if that is over."""
 
-    def show_call_event(self, event: ConversationEvent) -> None:
-        """Show what became of a call, or of something that is watched."""
-
-    def show_turn_event(self, event: TurnEvent) -> None:
-        """Show what happens in a turn."""
+    def show_event(self, event: ConversationEvent) -> None:
+        """Show what happens in the conversation."""
 
     async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None: ...
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from mooring.core.conversation.event import (
-    Event,
+from mooring.core.conversation.host_event import (
+    HostEvent,
     ListChanged,
     Logged,
     Reloaded,
@@ -75,7 +75,7 @@ class ServerNews:
         else:
             self.missing.pop(server, None)
 
-    def _report(self, event: Event) -> None:
+    def _report(self, event: HostEvent) -> None:
         """Announce what changed about servers, if a person wants to know."""
         match event:
             case StatusChanged(server, Connected()):

@@ -132,6 +132,7 @@ class ChatSession:
             for lack in () if chosen.defined is None else chosen.defined.describe_missing(self.host):
                 self._face.notice(lack)
             async with open_responder(self._make_setup(permissions.mode), chosen) as self.responder:
+                self.responder.stream.add_listener(self._face.show_event)
                 listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
@@ -186,7 +187,7 @@ class ChatSession:
             on_problem=lambda problem: face.notice(safe(f"{problem.message}; {problem.hint}")),
             mode=mode,
             switch=self.switch,
-            person=PersonSetup(person=face, tell=face.show_call_event, tokens=self.tokens, lines=self.lines),
+            person=PersonSetup(person=face, tokens=self.tokens, lines=self.lines),
         )
 
     @property
@@ -200,7 +201,7 @@ class ChatSession:
         """Go on with the turn that a session was cut off in, if it was. Raises: as `turn`."""
         agent = self.responder.agent
         if agent is not None and self.is_interrupted:
-            await agent.run_turn(None, self._face.show_turn_event)
+            await agent.run_turn(None)
 
     @property
     def is_interrupted(self) -> bool:
@@ -217,7 +218,7 @@ class ChatSession:
 
     async def send(self, said: TurnInput) -> None:
         """Have something answered as it is. Raises: as `turn`."""
-        await self.responder.backend.turn(said, self._face.show_turn_event)
+        await self.responder.backend.turn(said)
 
     async def expand(self, request: str) -> TurnInput:
         """A request with what it names attached, if a model answers. Raises: as `expand_mentions`."""

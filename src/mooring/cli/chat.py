@@ -12,7 +12,7 @@ from mooring.verbs.agent.session_start import SessionStart
 if TYPE_CHECKING:
     from mooring.verbs.agent.responder import ConversationOptions
 
-FORMATS = ("text", "json", "stream-json")
+FORMATS = ("text", "json", "stream-json", "stream-json-1")
 
 
 def run(

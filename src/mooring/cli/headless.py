@@ -16,14 +16,15 @@ from mooring.cli.base import UNHEALTHY, Globals, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import STARTUP_ERROR, print_warnings, warn
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     NameTaken,
     ToolFinished,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnFailed,
-    encode_turn_event,
+    encode_event,
+    encode_first_version,
 )
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.protocol.units import MIB
@@ -45,6 +46,7 @@ from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import Setup, open_for_clients
 
 LARGEST_CONTEXT = 10 * MIB
+STREAMS = ("stream-json", "stream-json-1")
 PATIENCE = 3.0
 """Seconds to wait for the first byte on stdin: some programs leave it open and never write anything."""
 
@@ -91,7 +93,7 @@ def _run(
     with Ticker(options, "the model") as ticker:
         listen = _choose_listener(ticker, output)
 
-        def listen_for_end(event: TurnEvent) -> None:
+        def listen_for_end(event: ConversationEvent) -> None:
             if isinstance(event, TurnDone) and event.parent is None:
                 ends.append(event)
             listen(event)
@@ -118,7 +120,7 @@ async def _run_turn(
     setup: Setup,
     chosen: ConversationOptions,
     prompt: TypedPrompt,
-    listener: Callable[[TurnEvent], None],
+    listener: Callable[[ConversationEvent], None],
     warn_of_mode: Callable[[Mode], None],
     show_answer: Callable[[HeadlessAnswer], None],
     ticker: Ticker,
@@ -142,12 +144,14 @@ async def _run_turn(
         )
 
 
-def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEvent], None]:
-    def print_event(event: TurnEvent) -> None:
-        sys.stdout.buffer.write(encode_turn_event(event) + b"\n")
-        sys.stdout.buffer.flush()
+def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[ConversationEvent], None]:
+    def print_event(event: ConversationEvent) -> None:
+        line = encode_event(event) if output == "stream-json" else encode_first_version(event)
+        if line is not None:
+            sys.stdout.buffer.write(line + b"\n")
+            sys.stdout.buffer.flush()
 
-    def show_progress(event: TurnEvent) -> None:
+    def show_progress(event: ConversationEvent) -> None:
         match event:
             case NameTaken(taken=taken):
                 ticker.warn(describe_taken_name(taken))
@@ -160,7 +164,7 @@ def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[TurnEven
             case _:
                 pass
 
-    return print_event if output == "stream-json" else show_progress
+    return print_event if output in STREAMS else show_progress
 
 
 def _name_tool(event: ToolStarted) -> str:
@@ -174,12 +178,12 @@ def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat)
         case "text" if answer.text:
             # What the model says may repeat what servers said: in a terminal it could move the cursor, or worse.
             click.echo(safe_text(answer.text) if sys.stdout.isatty() else answer.text.encode())
-        case "text" | "stream-json":
+        case "text" | "stream-json" | "stream-json-1":
             pass
     if output == "text" and not options.quiet:
         for denied in answer.denied:
             say(f"Denied: {safe(denied.reason)}", err=True)
-    if answer.error is not None and output != "stream-json":
+    if answer.error is not None and output not in STREAMS:
         say(f"mooring: {safe(answer.error)}", err=True)
 
 

@@ -9,7 +9,7 @@ import click
 from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host
 from mooring.cli.base import Globals
 from mooring.cli.ticker import Ticker
-from mooring.core.conversation.event import Updated
+from mooring.core.conversation.host_event import Updated
 from mooring.core.protocol.result import Reading
 from mooring.display.results import as_data, as_text, reading_as_bytes, reading_as_data
 from mooring.display.text import safe

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.conversation.deferral import DEFAULT_LIMIT, Selections
+from mooring.conversation.events import EventReader, EventStream
 from mooring.conversation.local_tool import LocalCall, LocalTool
 from mooring.conversation.lookup import Lookup
 from mooring.conversation.news import WatchReporter
@@ -26,20 +27,8 @@ from mooring.conversation.scope import ToolScope
 from mooring.conversation.skills import ServerSkills
 from mooring.conversation.tool import Arguments, BuiltinTool, ModelTool, ServerTool
 from mooring.conversation.toolbox import ListEntries, Toolbox
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallDone,
-    CallFailed,
-    CallId,
-    CallPending,
-    CallProcessing,
-    CallState,
-    ConversationEvent,
-    ToolCall,
-    ToolDefinition,
-    ToolName,
-)
-from mooring.core.conversation.event import Event
+from mooring.core.conversation.call import CallId, ToolCall, ToolDefinition, ToolName
+from mooring.core.conversation.host_event import HostEvent
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, Verdict
 from mooring.core.protocol.content import Text
@@ -53,7 +42,6 @@ from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.results.deliver import Delivery, ResultStore
 from mooring.tools.results.outcome import find_budget
 
-EventListener: TypeAlias = Callable[[ConversationEvent], None]
 CANCELED = Text("The call was canceled; it may have run.")
 CLOSED = Text("The conversation was closed before the call was answered; it may have run.")
 CLOSED_UNSENT = Text("The conversation was closed, so the call was not made.")
@@ -67,23 +55,24 @@ class Conversation:
     its tools          definitions, find(), search(), call(), may()
     its calls          leave(), cancel(), outcome()
     its requests       requests: resources, prompts, completions, watches; skills
+    what happens       events()
     """
 
     def __init__(
         self,
         requests: Requests,
         lookup: Lookup,
-        listen: Callable[[], AsyncIterator[Event]],
+        listen: Callable[[], AsyncIterator[HostEvent]],
         list_entries: ListEntries,
         store: ResultStore,
         options: ToolOptions | None = None,
         *,
         more: Iterable[ModelTool] = (),
-        tell: EventListener = lambda event: None,
+        stream: EventStream,
         selections: Selections | None = None,
         is_hidden: Callable[[str], bool] = lambda server: False,
     ) -> None:
-        """`more` are an agent's own tools. `tell` is called for each event, in order, and must not block.
+        """`more` are an agent's own tools. `stream` is told everything that happens.
         `selections` are those of other conversations with the same host, to share. `is_hidden` says whether a server
         is there for another agent alone.
 
@@ -95,7 +84,8 @@ class Conversation:
         self._store = store
         self._list_entries = list_entries
         self._is_hidden = is_hidden
-        self._tell = tell = _guard_listener(tell)
+        self.stream = stream
+        """Everything that happens in it."""
         self._has_reader = options.has_builtin("ToolResult")
         self._delivery = Delivery(store, options.takes, options.tokens, options.lines, self._has_reader)
         self._resources = ResourceTools(requests, store, self._has_resources, self._find_entry, options.takes)
@@ -104,7 +94,7 @@ class Conversation:
             calls.find_origin,
             self._resources.watched,
             self._delivery,
-            tell,
+            stream,
             options.news_interval,
             on_result=self._resources.links.note,
         )
@@ -167,6 +157,15 @@ class Conversation:
             await tool.close()
         await self._news.close()
         await self._resources.close()
+        self.stream.close()
+
+    def events(self) -> EventReader:
+        """Everything that happens from now on, in order, with `async for`; it ends with the conversation.
+
+        Nothing is left out for a slow reader: when 1,000 events are unread, the conversation waits before its next call
+        and its next step. So read in a task of its own.
+        """
+        return self.stream.read()
 
     # --- which tools there are ------------------------------------------------------------------------------------
 
@@ -298,13 +297,15 @@ class Conversation:
         """
         if self._closed:
             raise ConfigError(f"{name} was not called: the conversation is closed. Call tools inside its `async with`.")
+        if self.stream.is_full:
+            await self.stream.wait_for_room()
         terms = _CallTerms(approved, make_extras(meta, headers))
         tool = self._tools.find(name)
         # What is wrong with the name or the arguments is raised inside `_run`: such a call is pending and fails like
         # any other, so that a log or a screen shows it.
         parsed = _parse(arguments)
         request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
-        self._report(request, CallPending())
+        self.stream.start_call(request)
         running = RunningCall(lambda running: self._run(request, tool, parsed, running, terms), self._find_wait(tool))
         self._running[request.id] = running
         try:
@@ -353,9 +354,6 @@ class Conversation:
         """How a call in the background ended; `None` if it hasn't, or ended too long ago."""
         return self._background.outcome(id)
 
-    def _report(self, request: ToolCall, state: CallState) -> None:
-        self._tell(CallChanged(request, state))
-
     async def _run(
         self,
         request: ToolCall,
@@ -379,7 +377,7 @@ class Conversation:
             raise
         if running.background:
             self._background.finish(request.id, outcome)
-        self._report(request, CallFailed(outcome) if outcome.is_error else CallDone(outcome))
+        self.stream.finish_call(request, outcome)
         return outcome
 
     async def _call_tool(
@@ -387,7 +385,7 @@ class Conversation:
     ) -> Outcome:
         self._tools.refuse_hidden(tool)
         arguments, notes = self._tools.fit_arguments(tool, request.arguments)
-        progress = ProgressReporter(lambda state: self._report(request, state), running)
+        progress = ProgressReporter(partial(self.stream.move_call, request), running)
         start, report, approved = progress.start, progress.progress, terms.approved
         if isinstance(tool, ServerTool):
             timeout = self.calls.timeout
@@ -448,15 +446,16 @@ class Conversation:
         words = "The call was aborted." if aborted else f"Error: {request.name} failed: {type(error).__name__}"
         self._background.calls.pop(request.id, None)
         outcome = replace(blank, parts=(Text(words),), is_error=True)
-        self._report(request, CallFailed(outcome, aborted))
+        self.stream.finish_call(request, outcome, canceled=aborted)
 
     def _leave_to_background(self, request: ToolCall, running: RunningCall) -> Outcome:
         self._background.calls[request.id] = running
-        self._report(request, CallProcessing(background=True))
         words = "It goes on in the background. You will hear when it has ended"
         words += f'; ToolResult with {{"id": "{request.id}"}} gives its result then.' if self._has_reader else "."
         blank = _blank_outcome(request, self._tools.find(request.name))
-        return replace(blank, parts=(Text(words),), continues=request.id)
+        outcome = replace(blank, parts=(Text(words),), continues=request.id)
+        self.stream.finish_call(request, outcome)
+        return outcome
 
     async def _find_ended(self, id: str) -> Result | None:
         """The result of a call in the background, for `ToolResult`; `None` for an id that isn't one."""
@@ -492,19 +491,6 @@ async def _report_failure(tool: ModelTool, work: Callable[[], Awaitable[Result]]
     except Exception as error:  # noqa: BLE001 - no failure of the agent's own code may end a conversation
         words = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
         return Result((Text(words),), is_error=True)
-
-
-def _guard_listener(tell: EventListener) -> EventListener:
-    """The same listener; what it raises goes to the loop's handler, because the call has to end all the same."""
-
-    def tell_safely(event: ConversationEvent) -> None:
-        try:
-            tell(event)
-        except Exception as error:  # noqa: BLE001 - the program's own code
-            context = {"message": f"tell failed for {type(event).__name__}", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(context)
-
-    return tell_safely
 
 
 def _blank_outcome(request: ToolCall, tool: ModelTool | None) -> Outcome:

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from typing import Any
 
-from mooring.core.conversation.call import WatchNews, WatchUpdate
-from mooring.core.conversation.event import Event, Updated
+from mooring.conversation.events import EventStream
+from mooring.core.conversation.event import WatchChanged
+from mooring.core.conversation.host_event import HostEvent, Updated
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Reading, Result
@@ -21,11 +22,11 @@ class WatchReporter:
 
     def __init__(
         self,
-        listen: Callable[[], AsyncIterator[Event]],
+        listen: Callable[[], AsyncIterator[HostEvent]],
         find_origin: Callable[[str], str],
         watched: MutableMapping[str, Any],
         delivery: Delivery,
-        report: Callable[[WatchNews], None],
+        stream: EventStream,
         interval: float = INTERVAL,
         on_result: Callable[[str, Result], None] = lambda server, result: None,
     ) -> None:
@@ -36,7 +37,7 @@ class WatchReporter:
         self._find_origin = find_origin
         self._watched = watched
         self._delivery = delivery
-        self._report = report
+        self._stream = stream
         self._interval = interval
         self._on_result = on_result
         self._waiting: dict[str, Updated] = {}
@@ -57,7 +58,7 @@ class WatchReporter:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _follow(self, events: AsyncIterator[Event]) -> None:
+    async def _follow(self, events: AsyncIterator[HostEvent]) -> None:
         async for event in events:
             if isinstance(event, Updated) and event.watch in self._watched:
                 self._add(event)
@@ -75,16 +76,24 @@ class WatchReporter:
         # time would otherwise fill the conversation.
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            updates = [await self._update(event) for event in waiting.values()]
-            self._report(WatchNews(tuple(updates)))
+            for event in waiting.values():
+                await self._stream.wait_for_room()
+                self._stream.emit_safely(await self._make_change(event))
             await asyncio.sleep(self._interval)
 
-    async def _update(self, event: Updated) -> WatchUpdate:
+    async def _make_change(self, event: Updated) -> WatchChanged:
         if isinstance(event.content, Result):
             self._on_result(event.server, event.content)
         blank = Outcome(server=event.server, tool=event.target, origin=self._find_origin(event.server))
         outcome = await self._delivery.deliver(_result_of(event), blank)
-        return WatchUpdate(event.watch, event.server, event.target, outcome, event.ended)
+        return WatchChanged(
+            **self._stream.stamp,
+            watch=event.watch,
+            server=event.server,
+            target=event.target,
+            outcome=outcome,
+            ended=event.ended,
+        )
 
 
 def _result_of(event: Updated) -> Result:

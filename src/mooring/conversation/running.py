@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from mooring.core.conversation.call import CallId, CallProcessing, CallState
+from mooring.core.conversation.call import CallId
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.protocol.result import Progress
 
@@ -73,7 +73,7 @@ class RunningCall:
 class ProgressReporter:
     """Reports that a call started and how far it is, but not too often."""
 
-    def __init__(self, report: Callable[[CallState], None], running: RunningCall) -> None:
+    def __init__(self, report: Callable[[Progress | None, bool], None], running: RunningCall) -> None:
         self._report = report
         self._running = running
         self._loop = asyncio.get_running_loop()
@@ -81,13 +81,13 @@ class ProgressReporter:
 
     def start(self) -> None:
         self._running.start()
-        self._report(CallProcessing(background=self._running.background))
+        self._report(None, self._running.background)
 
     def progress(self, progress: Progress) -> None:
         now = self._loop.time()
         if now - self._last >= PROGRESS_INTERVAL:
             self._last = now
-            self._report(CallProcessing(progress, self._running.background))
+            self._report(progress, self._running.background)
 
 
 class BackgroundCalls:

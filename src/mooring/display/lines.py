@@ -8,18 +8,9 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallProcessing,
-    CallState,
-    ConversationEvent,
-    ToolCall,
-    WatchNews,
-    WatchUpdate,
-    name_state,
-)
-from mooring.core.conversation.event import (
-    Event,
+from mooring.core.conversation.event import ToolFinished, ToolProgress, TurnDone, WatchChanged
+from mooring.core.conversation.host_event import (
+    HostEvent,
     ListChanged,
     Logged,
     Reloaded,
@@ -50,7 +41,6 @@ from mooring.core.conversation.question import (
     WriteServer,
 )
 from mooring.core.conversation.status import status_error, status_word
-from mooring.core.conversation.turn import ToolFinished, TurnDone
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import is_below
 from mooring.core.definitions.problem import Problem
@@ -173,7 +163,7 @@ def name_tool(name: str, known: Known) -> str:
     return safe(" / ".join(pair) if pair else name)
 
 
-def include_invocation(known: Known, invocation: ToolCall | ToolFinished) -> Known:
+def include_invocation(known: Known, invocation: ToolProgress | ToolFinished) -> Known:
     """The known names with that of an invocation, which holds its server and raw name itself."""
     if invocation.server is None:
         return known
@@ -183,27 +173,13 @@ def include_invocation(known: Known, invocation: ToolCall | ToolFinished) -> Kno
 # --- what happens --------------------------------------------------------------------------------------------------
 
 
-def describe_conversation_event(event: ConversationEvent, known: Known) -> tuple[str, ...]:
-    """What happened to the tools of a conversation."""
-    match event:
-        case CallChanged(invocation, state):
-            return (_describe_call(invocation, state, known),)
-        case WatchNews(updates):
-            return tuple(map(_describe_update, updates))
-
-
-def _describe_call(invocation: ToolCall, state: CallState, known: Known) -> str:
-    renderer = find_renderer(invocation.name, known)
-    name = name_tool(invocation.name, include_invocation(known, invocation))
-    title = renderer.title(invocation.arguments)
-    return f"{renderer.icon} {name} · {title} · {name_state(state)}{_describe_processing(state)}"
-
-
-def _describe_processing(state: CallState) -> str:
-    if not isinstance(state, CallProcessing):
-        return ""
-    progress = "" if state.progress is None else _describe_progress(state.progress)
-    return f"{progress} in the background" if state.background else progress
+def describe_tool_progress(event: ToolProgress, arguments: Arguments, known: Known) -> str:
+    """How far a call is that was made with these arguments."""
+    renderer = find_renderer(event.name, known)
+    name = name_tool(event.name, include_invocation(known, event))
+    progress = "" if event.progress is None else _describe_progress(event.progress)
+    background = " in the background" if event.background else ""
+    return f"{renderer.icon} {name} · {renderer.title(arguments)} · processing{progress}{background}"
 
 
 def _describe_progress(progress: Progress) -> str:
@@ -212,13 +188,14 @@ def _describe_progress(progress: Progress) -> str:
     return f" {progress.progress:g}{total}{message}"
 
 
-def _describe_update(update: WatchUpdate) -> str:
-    first_line = update.outcome.text[:LONGEST_TITLE].partition("\n")[0]
-    ended = " is no longer watched" if update.ended else ""
-    return f"{safe(update.server)}: {safe(update.target)}{ended} · {safe(first_line)}"
+def describe_watch(event: WatchChanged) -> str:
+    """What something that is watched has become."""
+    first_line = event.outcome.text[:LONGEST_TITLE].partition("\n")[0]
+    ended = " is no longer watched" if event.ended else ""
+    return f"{safe(event.server)}: {safe(event.target)}{ended} · {safe(first_line)}"
 
 
-def describe_event(event: Event) -> str:
+def describe_event(event: HostEvent) -> str:
     """What changed about servers, in a line."""
     match event:
         case StatusChanged(server, status):

@@ -7,8 +7,8 @@ from itertools import count
 from typing import Self
 from weakref import WeakSet
 
-from mooring.core.conversation.event import (
-    Event,
+from mooring.core.conversation.host_event import (
+    HostEvent,
     ListChanged,
     Logged,
     Reloaded,
@@ -29,7 +29,7 @@ class Feed:
         self._listeners: WeakSet[Listener] = WeakSet()  # a listener that is dropped needs no unsubscribing
         self._closed = False
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: HostEvent) -> None:
         for listener in self._listeners:
             listener.add(event)
 
@@ -53,7 +53,7 @@ class Listener:
     def __init__(self) -> None:
         # One event for each thing that can change, in the order of the first: however slow the listener, this is
         # bounded by the number of servers and watches. Only log lines pile up, and they are counted.
-        self._pending: dict[Hashable, Event] = {}
+        self._pending: dict[Hashable, HostEvent] = {}
         self._lines: deque[Hashable] = deque()
         self._numbers = count()
         self._has_news = asyncio.Event()
@@ -62,7 +62,7 @@ class Listener:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> HostEvent:
         while not self._pending:
             if self._ended:
                 raise StopAsyncIteration
@@ -73,7 +73,7 @@ class Listener:
             self._lines.popleft()
         return self._pending.pop(key)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: HostEvent) -> None:
         """Queue an event, merged with one of its kind that still waits."""
         key = self._key(event)
         earlier = self._pending.get(key)
@@ -84,7 +84,7 @@ class Listener:
         self._ended = True
         self._has_news.set()
 
-    def _key(self, event: Event) -> Hashable:
+    def _key(self, event: HostEvent) -> Hashable:
         """Events of equal keys are merged."""
         match event:
             case StatusChanged(server) | ToolsChanged(server):
@@ -108,7 +108,7 @@ class Listener:
         return key
 
 
-def _merge(earlier: Event, later: Event) -> Event:
+def _merge(earlier: HostEvent, later: HostEvent) -> HostEvent:
     match earlier, later:
         case ToolsChanged(), ToolsChanged():
             return _merge_tools(earlier, later)

@@ -13,7 +13,7 @@ from msgspec import Raw, UnsetType, json
 from msgspec.structs import replace
 
 from mooring.conversation.requests import Requests
-from mooring.core.conversation.event import Event, ListChanged, Reloaded, StatusChanged, ToolsChanged
+from mooring.core.conversation.host_event import HostEvent, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Connected, NeedsAuth
 from mooring.core.conversation.verdict import Rule
@@ -437,7 +437,7 @@ class GatewayClient:
                 with suppress(MooringError):
                     await _set_level(self._runtime.lookup.server(event.server))
 
-    def _concerns(self, event: Event) -> bool:
+    def _concerns(self, event: HostEvent) -> bool:
         """Whether an event is about anything that this client is shown."""
         return True
 
@@ -504,7 +504,7 @@ def _require_one(servers: Sequence[str], uri: str) -> str:
     raise RpcError("mooring", INVALID_PARAMS, message, {"uri": uri, "addresses": addresses})
 
 
-def _find_changed_lists(event: Event) -> tuple[ListName, ...]:
+def _find_changed_lists(event: HostEvent) -> tuple[ListName, ...]:
     match event:
         case ToolsChanged():
             return ("tools",)

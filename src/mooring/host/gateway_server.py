@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from mooring.conversation.requests import Requests
-from mooring.core.conversation.event import Event, Reloaded
+from mooring.core.conversation.host_event import HostEvent, Reloaded
 from mooring.core.conversation.question import Answer, Ask, Question
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Timeout
@@ -91,7 +91,7 @@ class GatewayServer(GatewayClient):
         # The person logs in where they talk to the agent.
         return {}
 
-    def _concerns(self, event: Event) -> bool:
+    def _concerns(self, event: HostEvent) -> bool:
         if isinstance(event, Reloaded):
             return True
         return getattr(event, "server", None) == self._server

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
 from msgspec import UNSET, UnsetType
 
 from mooring import files
-from mooring.core.conversation.event import Event
+from mooring.core.conversation.host_event import HostEvent
 from mooring.core.conversation.question import Ask, check_ask
 from mooring.core.conversation.status import KnownServer as Server
 from mooring.core.conversation.status import Status
@@ -43,9 +43,10 @@ from mooring.tools.catalog.catalog import CatalogEntry as Tool
 if TYPE_CHECKING:
     from mooring.auth.login import LoginResult, LogoutResult
     from mooring.conversation.conversation import Conversation
+    from mooring.conversation.events import EventStream
     from mooring.conversation.scope import ToolScope
     from mooring.conversation.tool import ModelTool
-    from mooring.core.conversation.call import ConversationEvent
+    from mooring.core.conversation.event import ConversationEvent
     from mooring.process.programs import Guard
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
@@ -210,7 +211,7 @@ class Host:
             permissions = self._runtime.conversations[conversation]()
         return (permissions or self._runtime.permissions.own).gate.policy
 
-    def events(self) -> AsyncIterator[Event]:
+    def events(self) -> AsyncIterator[HostEvent]:
         """What changes from now on, until the host closes; the host itself always has the current state."""
         return self._runtime.feed.listen()
 
@@ -433,7 +434,9 @@ class Host:
         lines: int | None = None,
         background_after: float | UnsetType | None = UNSET,
         more: Iterable[ModelTool] = (),
-        tell: Callable[[ConversationEvent], None] | None = None,
+        on_event: Callable[[ConversationEvent], None] | None = None,
+        stream: EventStream | None = None,
+        tell: Callable[[Any], None] | None = None,
     ) -> Conversation:
         """Everything that a model can call in one conversation, used with `async with`.
 
@@ -460,12 +463,28 @@ class Host:
             background_after: after how many seconds a call continues in the background; None waits for its end. By
                 default, as `backgroundAfter` in the settings says.
             more: an agent's own tools; `mooring.tool` makes one.
-            tell: called with everything that happens, in order.
+            on_event: called with everything that happens, in order; it must not block. `Conversation.events` is for
+                those who take their time.
+            stream: the events that those of this conversation are to be part of. The questions of `ask` are told there
+                by whoever made it.
+            tell: the old `on_event`, for one more release.
 
         Raises: ConfigError if an option is invalid, or a name is taken.
         """
-        from mooring.host.toolset import make_conversation  # lazy: a program without a model needs none of it
+        # lazy: a program without a model needs none of it
+        from mooring.conversation.events import EventStream, guard_listener
+        from mooring.host.toolset import make_conversation
 
+        if stream is None:
+            stream = EventStream()
+            ask = ask and stream.wrap_ask(check_ask(ask))
+        if on_event is not None:
+            stream.add_listener(guard_listener(on_event))
+        if tell is not None:
+            from mooring.conversation.old_events import make_old_listener
+
+            warnings.warn("tell= is now on_event=, with other events", DeprecationWarning, stacklevel=2)
+            stream.add_listener(guard_listener(make_old_listener(tell)))
         return make_conversation(
             self._runtime,
             ask=ask and check_ask(ask),
@@ -487,7 +506,7 @@ class Host:
             lines=lines,
             background_after=background_after,
             more=more,
-            tell=tell,
+            stream=stream,
         )
 
     def registry(self, **options: Any) -> Conversation:

@@ -13,7 +13,7 @@ from mooring.conversation.calls import Calls
 from mooring.conversation.consent import Consent
 from mooring.conversation.lookup import Lookup
 from mooring.conversation.requests import Requests
-from mooring.core.conversation.event import Event, Reloaded, StatusChanged, ToolsChanged, Troubled
+from mooring.core.conversation.host_event import HostEvent, Reloaded, StatusChanged, ToolsChanged, Troubled
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Failed
 from mooring.core.definitions.approved import Approved
@@ -318,7 +318,7 @@ class HostRuntime:
 
     # --- for the servers (ServerOwner) ----------------------------------------------------------------------------
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: HostEvent) -> None:
         # A listener that learns of changed tools looks them up at once, so the lookup must know first.
         if isinstance(event, ToolsChanged):
             self.lookup.invalidate(event.server)

@@ -1,19 +1,22 @@
 """One conversation, made from the host's servers, settings and results."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import ref
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from mooring.conversation.conversation import Conversation, EventListener
+from mooring.conversation.conversation import Conversation
 from mooring.conversation.deferral import DEFAULT_CONTEXT, glob_for_server
+from mooring.conversation.events import EventStream
 from mooring.conversation.options import ToolOptions
 from mooring.conversation.scope import ToolScope
 from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Mode, Rule
+from mooring.core.definitions.config import Origin
 from mooring.core.protocol.limits import UNHURRIED
 from mooring.errors import ConfigError
 from mooring.host.runtime import HostRuntime
@@ -48,7 +51,7 @@ def make_conversation(
     lines: int | None,
     background_after: float | UnsetType | None,
     more: Iterable[ModelTool],
-    tell: EventListener | None,
+    stream: EventStream,
 ) -> Conversation:
     """See `Host.conversation`. Raises: ConfigError if an option is invalid, or a name is taken."""
     settings = runtime.settings
@@ -68,8 +71,11 @@ def make_conversation(
         background_after=None,
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
+    if ask is None and runtime.shared.ask is not None:
+        ask = stream.wrap_ask(runtime.shared.ask)
+    stream.find_origin = partial(_find_origin, runtime)
     permissions = _share_permissions(runtime, part_of, ask, rules) or runtime.permissions.begin(ask, mode, rules)
-    return _open_conversation(runtime, permissions, ask, options, frozenset(guests), more, tell)
+    return _open_conversation(runtime, permissions, ask, options, frozenset(guests), more, stream)
 
 
 def _share_permissions(
@@ -87,20 +93,20 @@ def _open_conversation(
     options: ToolOptions,
     guests: frozenset[str],
     more: Iterable[ModelTool],
-    tell: EventListener | None,
+    stream: EventStream,
 ) -> Conversation:
     # A call that may go on in the background is not ended by silence.
     timeout = None if options.background_after is None else UNHURRIED
     lookup = runtime.lookup
     conversation = Conversation(
-        runtime.make_requests(permissions, ask or runtime.shared.ask, timeout),
+        runtime.make_requests(permissions, ask, timeout),
         lookup,
         runtime.feed.listen,
         runtime.guests.list_visible(lambda: lookup.tools, guests),
         ResultStore(runtime.results),
         options,
         more=more,
-        tell=tell or _tell_nobody,
+        stream=stream,
         selections=runtime.selections,
         is_hidden=lambda server: runtime.guests.is_hidden(server, guests),
     )
@@ -150,5 +156,6 @@ def _find_background_after(seconds: float | UnsetType | None, settings: Settings
     return (settings["backgroundAfter"] or None) if options.has_builtin("ToolResult") else None
 
 
-def _tell_nobody(_: object) -> None:
-    return
+def _find_origin(runtime: HostRuntime, server: str) -> Origin | None:
+    found = runtime.lookup.servers.get(server)
+    return None if found is None else found.config.origin

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from mooring.core.conversation.event import Event, ListChanged, ToolsChanged
+from mooring.core.conversation.host_event import HostEvent, ListChanged, ToolsChanged
 from mooring.core.protocol.era import EraHint, EraName
 from mooring.core.protocol.skill import EXTENSION, ServerSkill
 from mooring.core.protocol.tool import Listing, Offer, Resource, Tool, means_the_same
@@ -28,7 +28,7 @@ class OfferTracker:
         self,
         server: str,
         offer: Offer | None,
-        emit: Callable[[Event], None],
+        emit: Callable[[HostEvent], None],
         remember: Callable[[Offer], None],
         redact: Callable[[str], str],
     ) -> None:

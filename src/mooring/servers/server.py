@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from mooring.core.conversation.event import StatusChanged
+from mooring.core.conversation.host_event import StatusChanged
 from mooring.core.conversation.status import Idle, KnownServer, NeedsInput, Status, status_word
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Http, ServerConfig

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from msgspec import Struct
 
 from mooring.auth.store import SecretStore
-from mooring.core.conversation.event import Event, Logged
+from mooring.core.conversation.host_event import HostEvent, Logged
 from mooring.core.conversation.question import Ask, Question
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.paths import Paths
@@ -36,7 +36,7 @@ With 32, fifty small servers took a sixth longer: nothing was being started whil
 class ServerOwner(Protocol):
     """What servers tell the host that runs them, and what they ask of it."""
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: HostEvent) -> None:
         """Pass on a change to all listeners."""
 
     def log(self, server: str, level: str, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.conversation.event import Event, Updated
+from mooring.core.conversation.host_event import HostEvent, Updated
 from mooring.core.protocol.limits import Sleep
 from mooring.core.protocol.result import Reading, Result
 from mooring.errors import ConfigError, Denied, MooringError, RpcError
@@ -88,7 +88,7 @@ class _Pace:
 class Watches:
     """Everything that one host watches."""
 
-    def __init__(self, emit: Callable[[Event], None], sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(self, emit: Callable[[HostEvent], None], sleep: Sleep = asyncio.sleep) -> None:
         self._emit = emit
         self._sleep = sleep
         self._numbers = count(1)

@@ -41,7 +41,7 @@ ROWS: tuple[Row, ...] = (
                 "--output-format",
                 "What -p prints; text by default.",
                 key="output",
-                choices=("text", "json", "stream-json"),
+                choices=("text", "json", "stream-json", "stream-json-1"),
             ),
             Option(
                 "--max-turns", "Ask the model at most N times in a turn (100).", metavar="N", kind="integer", least=1

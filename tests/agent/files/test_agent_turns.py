@@ -18,8 +18,8 @@ from chat.terminal import Person
 from mooring import settings
 from mooring.agents.files.find import find_agents
 from mooring.backends.api.choice import CLAUDE_MODELS, find_choice
+from mooring.core.conversation.event import ToolFinished
 from mooring.core.conversation.question import Allow, Answer, Question
-from mooring.core.conversation.turn import ToolFinished
 from support import DEMO, MOORING, Actor, Home
 
 ODD = "my server.x"

@@ -15,8 +15,8 @@ from backends.api.conftest import libraries  # noqa: F401 - loaded before the cl
 from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
 from mooring.agents.files.read import read_agent
 from mooring.agents.files.walk import MOST_FILES, AgentPath, list_agent_files, list_agent_folders
+from mooring.core.conversation.event import ToolFinished
 from mooring.core.conversation.question import Answer, Approval, No, Permission, Question
-from mooring.core.conversation.turn import ToolFinished
 from support import Cli, Home
 
 BOMB = "".join(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12))

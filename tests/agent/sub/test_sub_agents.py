@@ -17,16 +17,16 @@ from backends.api.conftest import libraries  # noqa: F401 - loaded before the cl
 from backends.asking import MODELS, until
 from mooring import AgentDefinition, ToolSelection
 from mooring.agents.thread import AgentThread
-from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     QuestionAsked,
     TokensUsed,
     ToolFinished,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnStarted,
 )
+from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from support import Actor, Home
 
 WORKER = AgentDefinition(name="worker", description="Does anything.", prompt="You are the worker.")
@@ -39,7 +39,7 @@ def start(prompt: str, agent: str = "worker", **more: Any) -> Call:
     return Call("Agent", {"prompt": prompt, "description": f"task of {agent}", "subagent_type": agent, **more})
 
 
-def of_call(events: list[TurnEvent], call: str | None) -> list[TurnEvent]:
+def of_call(events: list[ConversationEvent], call: str | None) -> list[ConversationEvent]:
     return [event for event in events if event.parent == call]
 
 
@@ -266,8 +266,9 @@ async def test_one_of_three_sub_agents_can_be_canceled_and_the_others_go_on(home
     }
     options: dict[str, Any] = {"servers": {"actor": actor.entry}, "policy": "allow", "agents": [WORKER]}
     async with FakeModel(script) as fake, program(home, fake, **options) as agent:
-        events: list[TurnEvent] = []
-        turn = asyncio.create_task(agent.run_turn("Delegate", events.append))
+        events: list[ConversationEvent] = []
+        agent.conversation.stream.add_listener(events.append)
+        turn = asyncio.create_task(agent.run_turn("Delegate"))
         await until(lambda: actor.done("naps"))
         by_prompt = {event.arguments.get("prompt"): event.id for event in pick(events, ToolStarted)}
         assert await agent.cancel(by_prompt["Second"])
@@ -332,7 +333,7 @@ async def test_eight_sub_agents_work_at_once_a_ninth_waits_and_nothing_crosses_b
 
     async with FakeModel(respond) as fake, open_host(home, fake) as host:
 
-        async def converse(name: str) -> tuple[str, list[TurnEvent]]:
+        async def converse(name: str) -> tuple[str, list[ConversationEvent]]:
             async with mooring.agent(host, MODELS["anthropic"], policy="allow", agents=[WORKER]) as agent:
                 events = await follow(agent, f"Delegate {name}")
                 return events[-1].text, events  # type: ignore[union-attr]

@@ -14,8 +14,8 @@ from agent.sub.test_sub_agents import WORKER, start
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring import AgentDefinition, AgentOrigin
+from mooring.core.conversation.event import QuestionAsked
 from mooring.core.conversation.question import Answer, ApplyRules, Approval, No, Permission, Question, Yes
-from mooring.core.conversation.turn import QuestionAsked
 from support import DEMO, Actor, Home, run_beside
 
 COUNT = Call("mcp__own__count")

@@ -19,7 +19,7 @@ from backends.asking import MODELS, variables
 from mooring.agents.history import PersonMessage
 from mooring.agents.sessions.database import find_database
 from mooring.agents.sessions.store import SessionStore
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Text
 from support import WATCHED, Actor, Cli, Home, running
 from warm import start_mooring

@@ -31,7 +31,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import BlockFinished, ReplyFinished, ReplyText, ReplyThinking
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Audio, Image, Text
 from support import Home
 

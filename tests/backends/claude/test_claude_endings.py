@@ -14,8 +14,14 @@ from claude_talk import MarkedHome, last_words, talk
 from tests.backends.program_talk import KEY, Person, Talk, ending_of, make_model, patient, pick, text_of, wait_for_end
 from tests.models import Call, Hold, ModelRequest, Reply, Say
 
+from mooring.core.conversation.event import (
+    QuestionAsked,
+    TextPiece,
+    ToolFinished,
+    TurnDone,
+    TurnFailed,
+)
 from mooring.core.conversation.question import Allow
-from mooring.core.conversation.turn import QuestionAsked, TextPiece, ToolFinished, TurnDone, TurnFailed
 from mooring.testing.site import ReceivedRequest, Site
 from support import DEMO, Home, running
 

@@ -7,8 +7,8 @@ from claude_talk import talk
 from tests.backends.program_talk import Person, ending_of, make_model, patient, pick, text_of
 from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 
+from mooring.core.conversation.event import QuestionAsked, ToolFinished, ToolStarted
 from mooring.core.conversation.question import Allow, Answer, Form, No, Permission, Question, Yes
-from mooring.core.conversation.turn import QuestionAsked, ToolFinished, ToolStarted
 from mooring.core.conversation.verdict import Rule
 from support import DEMO, Home
 

@@ -12,8 +12,8 @@ from tests.backends.program_talk import Person, Talk, make_model, patient, pick
 from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 from tests.wire.test_sse import Old
 
+from mooring.core.conversation.event import ToolFinished
 from mooring.core.conversation.question import Allow
-from mooring.core.conversation.turn import ToolFinished
 from mooring.errors import MooringError
 from mooring.testing.site import ReceivedRequest, Site, event
 from support import DEMO, Home

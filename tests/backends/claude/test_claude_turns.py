@@ -6,18 +6,18 @@ from tests.backends.program_talk import KEY, Person, ending_of, make_model, pati
 from tests.models import Call, Fail, ModelRequest, Reply, Say, Think, Usage
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.core.conversation.question import Allow
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     PlanChanged,
     ThinkingPiece,
     Todo,
     TokensUsed,
     ToolFinished,
     ToolStarted,
-    TurnEvent,
     TurnFailed,
     TurnStarted,
 )
+from mooring.core.conversation.question import Allow
 from mooring.core.protocol.content import Image
 from support import DEMO, Home
 
@@ -31,7 +31,7 @@ def call_tool(request: ModelRequest) -> Reply:
     return [Think("I should add."), Say("Adding. "), Call("mcp__demo__add", {"a": 40, "b": 2}), Usage(100, 10)]
 
 
-def check_shape(events: list[TurnEvent]) -> None:
+def check_shape(events: list[ConversationEvent]) -> None:
     """What holds for every turn: it begins and ends, and each call is started and finished once."""
     assert isinstance(events[0], TurnStarted)
     ending_of(events)

@@ -25,8 +25,14 @@ from tests.backends.program_talk import (
 )
 from tests.models import Call, Hold, ModelRequest, Reply, Say
 
+from mooring.core.conversation.event import (
+    QuestionAsked,
+    TextPiece,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+)
 from mooring.core.conversation.question import Allow, Answer, Question
-from mooring.core.conversation.turn import QuestionAsked, TextPiece, ToolFinished, ToolStarted, TurnFailed
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(200)
@@ -215,7 +221,7 @@ from pathlib import Path
 from copilot_talk import talk
 from tests.backends.program_talk import Person
 from mooring.core.conversation.question import Allow
-from mooring.core.conversation.turn import ToolStarted
+from mooring.core.conversation.event import ToolStarted
 from support import Home
 
 class Fake:

@@ -5,8 +5,8 @@ from copilot_talk import make_caller, talk
 from tests.backends.program_talk import Person, make_model, patient, pick
 from tests.models import Call, ModelRequest, Reply, Say
 
+from mooring.core.conversation.event import ToolFinished
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
-from mooring.core.conversation.turn import ToolFinished
 from mooring.core.conversation.verdict import Rule
 from support import Home
 

@@ -7,8 +7,8 @@ import pytest
 from copilot_talk import make_caller, talk
 from tests.backends.program_talk import Person, ending_of, patient, pick, text_of
 
+from mooring.core.conversation.event import QuestionAsked, ToolFinished
 from mooring.core.conversation.question import Allow, No, Permission
-from mooring.core.conversation.turn import QuestionAsked, ToolFinished
 from mooring.core.conversation.verdict import Rule
 from support import DEMO, Home
 

@@ -8,8 +8,7 @@ from tests.backends.program_talk import Person, ending_of, make_model, patient, 
 from tests.models import Call, Fail, ModelRequest, Reply, Say, Think
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.core.conversation.question import Allow
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
     PlanChanged,
     QuestionAsked,
     TextPiece,
@@ -22,6 +21,7 @@ from mooring.core.conversation.turn import (
     TurnFailed,
     TurnStarted,
 )
+from mooring.core.conversation.question import Allow
 from mooring.core.protocol.content import Image, Text
 from support import DEMO, Home
 

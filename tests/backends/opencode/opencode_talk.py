@@ -22,16 +22,17 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode import OpenCodeBackend, open_opencode
 from mooring.backends.own_tools import OWN_TOOLS
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ServersWay
-from mooring.core.conversation.question import Allow, Answer, Question
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     TextPiece,
     ToolFinished,
     TurnDone,
-    TurnEvent,
     TurnFailed,
-    TurnInput,
 )
+from mooring.core.conversation.question import Allow, Answer, Question
+from mooring.core.conversation.turn import TurnInput
 from mooring.process.programs import Guard
 from support import Home
 
@@ -40,7 +41,7 @@ PATIENCE = 90.0
 MARK = "Do: "
 DEMO = {"command": sys.executable, "args": ["-m", "mooring.demo"]}
 T = TypeVar("T")
-Event = TypeVar("Event", bound=TurnEvent)
+Event = TypeVar("Event", bound=ConversationEvent)
 
 
 # --- what the model does ----------------------------------------------------------------------------------------------
@@ -102,10 +103,10 @@ class Turn:
     """What a turn told."""
 
     def __init__(self) -> None:
-        self.events: list[TurnEvent] = []
+        self.events: list[ConversationEvent] = []
         self._heard = asyncio.Event()
 
-    def take(self, event: TurnEvent) -> None:
+    def take(self, event: ConversationEvent) -> None:
         self.events.append(event)
         self._heard.set()
 
@@ -154,12 +155,20 @@ class Talk:
     async def say(self, text: str) -> Turn:
         turn = Turn()
         async with asyncio.timeout(PATIENCE):
-            await self.backend.turn(TurnInput(text), turn.take)
+            await self._take(text, turn)
         return turn
+
+    async def _take(self, text: str, turn: Turn) -> None:
+        stream = self.bridge.reporter.stream
+        stream.add_listener(turn.take)
+        try:
+            await self.backend.turn(TurnInput(text))
+        finally:
+            stream.remove_listener(turn.take)
 
     def begin(self, text: str) -> tuple[Turn, asyncio.Task[None]]:
         turn = Turn()
-        return turn, asyncio.get_running_loop().create_task(self.backend.turn(TurnInput(text), turn.take))
+        return turn, asyncio.get_running_loop().create_task(self._take(text, turn))
 
     @property
     def pid(self) -> int:
@@ -179,7 +188,7 @@ async def talk_on(
     """A conversation on an open host."""
     person = person or Person()
     sessions: list[str] = []
-    reporter = AgentReporter(session, "opencode")
+    reporter = AgentReporter(EventStream(session), "opencode")
     async with (
         Guard() as guard,
         open_bridge(

@@ -13,7 +13,7 @@ from opencode_talk import DEMO, PATIENCE, OpenCodeHome, Talk, Turn, do, play, ta
 from tests.models import Call, FakeModel, Hold, Say
 from tests.peers.processes import marked
 
-from mooring.core.conversation.turn import TextPiece, ToolFinished
+from mooring.core.conversation.event import TextPiece, ToolFinished
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -11,8 +11,8 @@ from opencode_talk import DEMO, OpenCodeHome, Person, do, open_host, play, talk_
 from tests.models import Call, FakeModel, Say
 
 from mooring.agents.definition import AgentDefinition, ToolSelection
+from mooring.core.conversation.event import ToolStarted
 from mooring.core.conversation.question import No
-from mooring.core.conversation.turn import ToolStarted
 from mooring.errors import ConfigError
 
 pytestmark = pytest.mark.timeout(400)

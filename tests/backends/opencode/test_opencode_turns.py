@@ -9,8 +9,7 @@ from opencode_talk import Stage, do
 from tests.models import Call, Fail, Hold, Say, Think, Usage
 from tests.peers.processes import marked
 
-from mooring.core.conversation.question import Allow, Answer, Form, No, Permission, Question, Yes
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
     PlanChanged,
     QuestionAnswered,
     QuestionAsked,
@@ -21,6 +20,7 @@ from mooring.core.conversation.turn import (
     ToolFinished,
     ToolStarted,
 )
+from mooring.core.conversation.question import Allow, Answer, Form, No, Permission, Question, Yes
 
 pytestmark = pytest.mark.timeout(400)  # a busy machine takes its time to start the program
 

@@ -18,8 +18,13 @@ from tests.support import Actor
 from mooring.agents.files.find import BUILTIN_AGENTS
 from mooring.agents.history import ModelMessage, PersonMessage, TextBlock
 from mooring.agents.sessions.store import SessionStore
+from mooring.core.conversation.event import (
+    TextPiece,
+    TokensUsed,
+    TurnFailed,
+    TurnStarted,
+)
 from mooring.core.conversation.question import Permission
-from mooring.core.conversation.turn import TextPiece, TokensUsed, TurnFailed, TurnStarted
 from mooring.core.protocol.content import Text
 from mooring.verbs.agent.session_start import SessionStart
 

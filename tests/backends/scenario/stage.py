@@ -24,9 +24,14 @@ from tests.support import Home
 
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import PROGRAMS, ProgramName, ServersWay
-from mooring.core.conversation.call import ConversationEvent, ToolDefinition
+from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.event import (
+    ConversationEvent,
+    ToolFinished,
+    ToolStarted,
+    TurnDone,
+)
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Permission, Question
-from mooring.core.conversation.turn import ToolFinished, ToolStarted, TurnDone, TurnEvent
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.verbs.agent.responder import ConversationOptions
 from mooring.verbs.agent.session_start import SessionStart
@@ -51,7 +56,7 @@ class Person:
     """Whoever sits in front of the chat: sees everything, and answers as they are told to."""
 
     def __init__(self) -> None:
-        self.events: list[TurnEvent] = []
+        self.events: list[ConversationEvent] = []
         self.questions: list[Question] = []
         self.notices: list[str] = []
         self.says_yes = True
@@ -71,9 +76,7 @@ class Person:
 
     def show_waiting(self, servers: Sequence[str]) -> None: ...
 
-    def show_call_event(self, event: ConversationEvent) -> None: ...
-
-    def show_turn_event(self, event: TurnEvent) -> None:
+    def show_event(self, event: ConversationEvent) -> None:
         self.events.append(event)
 
     async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None:
@@ -86,7 +89,7 @@ class Person:
 class Turn:
     """What happened in one turn."""
 
-    def __init__(self, events: Sequence[TurnEvent], questions: Sequence[Question]) -> None:
+    def __init__(self, events: Sequence[ConversationEvent], questions: Sequence[Question]) -> None:
         self.events = events
         self.questions = questions
 

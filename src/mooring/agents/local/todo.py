@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
-from mooring.core.conversation.turn import Todo
+from mooring.core.conversation.event import Todo
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.display.text import count_noun

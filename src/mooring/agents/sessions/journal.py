@@ -35,7 +35,7 @@ from mooring.agents.sessions.entry import (
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.owner import identify_this_process
 from mooring.agents.sessions.writer import SessionDatabase
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Text
 from mooring.core.text.secret import redact
 from mooring.permissions.audit import new_session_id

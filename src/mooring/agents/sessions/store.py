@@ -32,7 +32,7 @@ from mooring.agents.sessions.owner import SessionOwner, identify_this_process
 from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.transcript import TranscriptEntry, make_transcript
 from mooring.agents.sessions.writer import SessionDatabase
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.suggestions import nearest

@@ -16,7 +16,8 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.sessions.journal import SessionJournal
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     TextPiece,
     ThinkingPiece,
     TokensUsed,
@@ -24,11 +25,10 @@ from mooring.core.conversation.turn import (
     ToolFinished,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnFailed,
-    TurnInput,
     TurnStarted,
 )
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Text
 
 
@@ -54,7 +54,7 @@ class TurnRecorder:
         """Wait until all of it is written. See `Journal.settle`."""
         await self._journal.settle()
 
-    def take(self, event: TurnEvent) -> None:
+    def take(self, event: ConversationEvent) -> None:
         """Write down what an event tells."""
         if isinstance(event, TokensUsed):
             self._record_usage(event)

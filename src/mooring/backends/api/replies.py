@@ -11,7 +11,7 @@ from pydantic_ai.usage import RequestUsage
 
 from mooring.agents.history import CallBlock, ModelMessage, ReplyBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import BlockFinished, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
-from mooring.core.conversation.turn import TokenUsage
+from mooring.core.conversation.event import TokenUsage
 from mooring.errors import ModelOverloaded
 
 

@@ -20,7 +20,7 @@ from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.backends.own_tools.schema import NO_PROGRAM, ProgramSchema
 from mooring.conversation.permits import permit_own_tool
 from mooring.core.conversation.backend_name import ServersWay
-from mooring.core.conversation.event import Reloaded
+from mooring.core.conversation.host_event import Reloaded
 from mooring.core.conversation.question import Ask, No, RepeatedCall
 from mooring.core.conversation.turn import ServerStatus
 from mooring.core.conversation.verdict import Rule
@@ -314,6 +314,7 @@ class AgentBridge:
 
         Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
         """
+        await self.reporter.stream.wait_for_room()
         decision = self._decisions.find(call_id, tool, arguments)
         async with decision.lock:
             try:

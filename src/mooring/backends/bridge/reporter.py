@@ -4,19 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.agents.reporter import TurnReporter
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallDone,
-    CallFailed,
-    CallId,
-    CallPending,
-    CallState,
-    ToolCall,
-    ToolName,
-)
+from mooring.conversation.events import EventStream
+from mooring.core.conversation.call import CallId, ToolCall, ToolName
+from mooring.core.conversation.event import EndOfTurn, Todo, TokenUsage
 from mooring.core.conversation.outcome import CallRefusal, Outcome, Part
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, Todo, TokenUsage
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import TurnLimits
@@ -30,9 +22,9 @@ class AgentReporter:
     tool twice, or of one that it never started, is told once.
     """
 
-    def __init__(self, session: str, backend: str, *, turn: int = 0) -> None:
-        """`turn` is the number of turns that the conversation had before."""
-        self.session = session
+    def __init__(self, stream: EventStream, backend: str) -> None:
+        self.stream = stream
+        self.session = stream.session
         self.backend = backend
         self.on_end: Callable[[], None] = lambda: None
         """Called when a turn ends."""
@@ -47,35 +39,35 @@ class AgentReporter:
         self.stopped_by: EndOfTurn | None = None
         """Why the turn under way, or the last one, was canceled before its end; `None` if it wasn't."""
         self._reached: EndOfTurn | None = None
-        self._main = TurnReporter(session, backend, turn=turn)
+        self._main = TurnReporter(stream, backend)
         self._subs: dict[str, TurnReporter] = {}
-        self._emit: EmitTurnEvent | None = None
+        self._in_turn = False
         self._started: dict[str, tuple[TurnReporter, ToolCall]] = {}
         self._denied: dict[str, Denied] = {}
 
     @property
     def turn(self) -> int:
         """How many turns there were, with the one under way."""
-        return self._main.turn
+        return self.stream.turn
 
     # --- the turn itself ------------------------------------------------------------------------------------------
 
-    def begin(self, emit: EmitTurnEvent, *, model: str | None = None, agent: str | None = None) -> None:
-        """Begin a turn: until it ends, `emit` receives everything."""
-        self._emit = emit
+    def begin(self, *, model: str | None = None, agent: str | None = None) -> None:
+        """Begin a turn."""
+        self._in_turn = True
         self._reached = self.stopped_by = None
-        self._main.begin(emit, model=model, agent=agent)
+        self._main.begin(model=model, agent=agent)
         self._tell_whose(self._main, agent)
 
     def end(self, reason: EndOfTurn, text: str = "") -> None:
         """End the turn, with the sub-agents and the calls that are still open. Without a turn, nothing happens."""
-        if self._emit is None:
+        if not self._in_turn:
             return
         reason = self.stopped_by or reason
         for parent in tuple(self._subs):
             self.end_agent(parent, reason)
         self._main.end(reason, text)
-        self._emit = None
+        self._in_turn = False
         self._started.clear()
         self._denied.clear()
         self.on_end()
@@ -88,11 +80,11 @@ class AgentReporter:
 
     def begin_agent(self, parent: str, *, model: str | None = None, agent: str | None = None) -> None:
         """Say that a sub-agent works for a call from now on. Whatever is told with that `parent` begins one too."""
-        if self._emit is None or parent in self._subs:
+        if not self._in_turn or parent in self._subs:
             return
         sub = self._main.begin_sub_agent(parent)
         self._subs[parent] = sub
-        sub.begin(self._emit, model=model, agent=agent)
+        sub.begin(model=model, agent=agent)
         self._tell_whose(sub, agent)
 
     def _tell_whose(self, reporter: TurnReporter, agent: str | None) -> None:
@@ -109,7 +101,7 @@ class AgentReporter:
         self._started = {id: found for id, found in self._started.items() if found[0] is not sub}
 
     def _find(self, parent: str | None) -> TurnReporter:
-        if parent is None or self._emit is None:
+        if parent is None or not self._in_turn:
             return self._main
         self.begin_agent(parent)
         return self._subs[parent]
@@ -165,7 +157,7 @@ class AgentReporter:
 
     def stop(self, reason: EndOfTurn) -> None:
         """End the turn under way, for this reason."""
-        if self._emit is None or self.stopped_by is not None:
+        if not self._in_turn or self.stopped_by is not None:
             return
         self.stopped_by = reason
         self.on_limit()
@@ -193,7 +185,7 @@ class AgentReporter:
 
         Told again, as by an agent that first says which tool and then with what, it is started once.
         """
-        if self._emit is None:
+        if not self._in_turn:
             return
         # A call means that the model will be asked again, with its result.
         self._stop_if_reached()
@@ -202,7 +194,7 @@ class AgentReporter:
         reporter = self._find(parent)
         invocation = ToolCall(CallId(id), ToolName(name), arguments, server, tool)
         self._started[id] = (reporter, invocation)
-        reporter.tell_call(CallChanged(invocation, CallPending()))
+        reporter.stream.start_call(invocation)
 
     def finish_tool(
         self,
@@ -241,8 +233,7 @@ class AgentReporter:
             refusal=refusal,
             structured=structured,
         )
-        state: CallState = CallDone(outcome) if success else CallFailed(outcome, canceled)
-        reporter.tell_call(CallChanged(invocation, state))
+        reporter.stream.finish_call(invocation, outcome, canceled=canceled)
 
     def record_denied(self, id: str, denied: Denied) -> None:
         """Note that the gate refused a call: its end is told with the rule that would allow it."""
@@ -252,7 +243,7 @@ class AgentReporter:
 
     def wrap_ask(self, ask: Ask) -> Ask:
         """The same `ask`, with every question and answer told."""
-        return self._main.wrap_ask(ask)
+        return self.stream.wrap_ask(ask)
 
 
 def _make_refusal(refused: Denied | None, denied: bool, reason: str) -> CallRefusal | None:

@@ -22,7 +22,7 @@ from mooring.backends.claude.command import build_environment
 from mooring.backends.claude.events import TurnResult
 from mooring.backends.claude.program import NAME
 from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
-from mooring.core.conversation.turn import EmitTurnEvent, ServerStatus, ServerStatusWord, TurnInput
+from mooring.core.conversation.turn import ServerStatus, ServerStatusWord, TurnInput
 from mooring.display.text import safe
 from mooring.errors import MooringError, ServerDied
 
@@ -50,10 +50,10 @@ class ClaudeBackend:
 
     # --- a turn ---------------------------------------------------------------------------------------------------
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput) -> None:
         """See `Backend.turn`."""
         reporter = self._bridge.reporter
-        reporter.begin(emit, model=find_model(self._options), agent=self._options.agent)
+        reporter.begin(model=find_model(self._options), agent=self._options.agent)
         result = TurnResult("failed")
         try:
             result = await self._run_turn(said)

@@ -19,7 +19,8 @@ from mooring.backends.copilot.program import NAME, RunningCopilot, start_program
 from mooring.backends.copilot.servers import BLANKS, SessionServers, list_servers, read_status
 from mooring.backends.copilot.session import SessionHandlers, open_session
 from mooring.backends.programs import require_program
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.core.conversation.event import EndOfTurn
+from mooring.core.conversation.turn import ServerStatus, TurnInput
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.display.text import safe
 from mooring.errors import ConnectError, ModelError, MooringError, UnknownServer
@@ -70,11 +71,11 @@ class CopilotBackend:
 
     # --- turns ----------------------------------------------------------------------------------------------------
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput) -> None:
         """See `Backend.turn`. A program that dies ends the turn, and the next one starts it again."""
         reporter = self._bridge.reporter
         self._events.begin_turn()
-        reporter.begin(emit, model=find_model(self._options, self._variables), agent=self._options.agent)
+        reporter.begin(model=find_model(self._options, self._variables), agent=self._options.agent)
         reason: EndOfTurn = "failed"
         try:
             reason = await self._run_turn(said)

@@ -25,7 +25,7 @@ from mooring.backends.copilot.event_types import (
     TokensSpent,
     WindowMeasured,
 )
-from mooring.core.conversation.turn import Todo, TokenUsage
+from mooring.core.conversation.event import Todo, TokenUsage
 
 NAME_MARK: Final = "-"
 """What is between a server and its tool in the names that Copilot's model uses: `deepwiki-ask_question`."""

@@ -17,8 +17,9 @@ from mooring.backends.opencode.own_config import read_own_names
 from mooring.backends.opencode.program import NAME
 from mooring.backends.opencode.reading import TurnParser
 from mooring.backends.programs import require_program
+from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.outcome import Part
-from mooring.core.conversation.turn import EmitTurnEvent, EndOfTurn, ServerStatus, TurnInput
+from mooring.core.conversation.turn import ServerStatus, TurnInput
 from mooring.core.protocol.content import Text
 from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
@@ -125,10 +126,10 @@ class OpenCodeBackend:
 
     # --- a turn -------------------------------------------------------------------------------------------------------
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
+    async def turn(self, said: TurnInput) -> None:
         """See `Backend.turn`."""
         reporter = self._bridge.reporter
-        reporter.begin(emit, model=find_model(self._options), agent=self._options.agent)
+        reporter.begin(model=find_model(self._options), agent=self._options.agent)
         reason: EndOfTurn = "failed"
         text = ""
         try:

@@ -28,8 +28,8 @@ from mooring.backends.opencode.event_types import (
 )
 from mooring.backends.opencode.models import ModelWindows
 from mooring.backends.opencode.shell import PermittedShell
+from mooring.core.conversation.event import Todo, TokenUsage
 from mooring.core.conversation.outcome import Part as ResultPart
-from mooring.core.conversation.turn import Todo, TokenUsage
 from mooring.core.protocol.content import Image, Text
 from mooring.discovery.values import as_mapping
 

@@ -17,26 +17,19 @@ from mooring.chat.plain.terminal import Terminal
 from mooring.chat.plain.turn_view import TurnView, describe_exchange
 from mooring.chat.servers import describe_status
 from mooring.chat.session import ChatSession
-from mooring.core.conversation.call import (
-    CallChanged,
-    CallDone,
-    CallFailed,
-    CallProcessing,
-    ConversationEvent,
-    ToolCall,
-    ToolDefinition,
-    WatchNews,
-)
+from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.event import ConversationEvent, ToolFinished, ToolProgress, ToolStarted, WatchChanged
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import NeedsAuth, NeedsInput, Unapproved
-from mooring.core.conversation.turn import ToolFinished, TurnEvent, TurnInput
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.display.lines import (
-    describe_conversation_event,
     describe_outcome,
+    describe_tool_progress,
+    describe_watch,
     find_renderer,
     include_invocation,
     name_tool,
@@ -104,6 +97,8 @@ class Chat:
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""
         self._in_background: set[str] = set()
+        self._arguments: dict[str, Mapping[str, Any]] = {}
+        """What the calls under way were made with."""
         self._leaving = False
         self._is_opened = False
 
@@ -388,17 +383,43 @@ class Chat:
     def warn(self, *lines: str) -> None:
         self.say(*(self._terminal.style(safe(line), "yellow") for line in lines))
 
-    def show_turn_event(self, event: TurnEvent) -> None:
-        """Show what happens in a turn."""
-        self._turn_view.show(event)
+    def show_event(self, event: ConversationEvent) -> None:
+        """Show what happens in the conversation."""
+        match event:
+            case ToolStarted(parent=None):
+                self._arguments[event.id] = event.arguments
+                self._turn_view.show(event)
+            case ToolProgress(parent=None):
+                self._show_progress_of_call(event)
+            case WatchChanged(parent=None):
+                self.say(describe_watch(event))
+            case ToolFinished(parent=None, turn=0):
+                # What a command calls while it makes a turn is for that turn.
+                if not self._in_turn or event.id in self._in_background:
+                    self._show_finished(event, "")
+            case _:
+                self._turn_view.show(event)
+
+    def _show_progress_of_call(self, event: ToolProgress) -> None:
+        if event.background or self._terminal.is_reading:  # a question about another call is open
+            return
+        line = describe_tool_progress(event, self._arguments.get(event.id, {}), self.session.conversation.pairs)
+        self._terminal.show_progress(f"{line} · Ctrl+C ends it")
 
     def _show_finished(self, event: ToolFinished, lead: str) -> None:
-        if event.canceled or event.outcome.continues is not None:
-            return  # whoever stopped it says so, and what continues is announced
+        self._arguments.pop(event.id, None)
+        self._in_background.discard(event.id)
+        if event.canceled:
+            return  # whoever stopped it says so
         if lead:
-            self._show_sub_call(event, lead)
+            if event.outcome.continues is None:
+                self._show_sub_call(event, lead)
+        elif event.outcome.continues is not None:
+            self._in_background.add(event.id)
+            name = name_tool(event.name, self.session.conversation.pairs)
+            self.notice(f"{name} goes on in the background; its result will be shown.")
         else:
-            self._show_call(event, event.outcome)
+            self._show_call(event)
 
     def _show_sub_call(self, event: ToolFinished, lead: str) -> None:
         """One line for a sub-agent's call: all of the result is for the sub-agent alone."""
@@ -411,37 +432,17 @@ class Chat:
         styled = self._terminal.style(title, "red" if event.outcome.is_error else "green")
         self.say(f"{lead}{renderer.icon} {name_tool(event.name, known)} · {styled}")
 
-    def show_call_event(self, event: ConversationEvent) -> None:
-        """Show how far calls have come, and what became of those that belong to no turn."""
-        pairs = self.session.conversation.pairs
-        match event:
-            case CallChanged(state=CallProcessing(background=False)):
-                if not self._terminal.is_reading:  # a question about another call is open
-                    (line,) = describe_conversation_event(event, pairs)
-                    self._terminal.show_progress(f"{line} · Ctrl+C ends it")
-            case CallChanged(invocation, CallProcessing(background=True)):
-                self._in_background.add(invocation.id)
-                self.notice(f"{name_tool(invocation.name, pairs)} goes on in the background; its result will be shown.")
-            case CallChanged(state=CallFailed(aborted=True)):
-                pass  # whoever stopped it says so
-            case CallChanged(invocation, CallDone(outcome) | CallFailed(outcome)):
-                if not self._in_turn or invocation.id in self._in_background:
-                    self._show_call(invocation, outcome)
-            case WatchNews():
-                self.say(*describe_conversation_event(event, pairs))
-            case CallChanged():
-                pass
-
-    def _show_call(self, invocation: ToolCall | ToolFinished, outcome: Outcome) -> None:
+    def _show_call(self, event: ToolFinished) -> None:
+        outcome = event.outcome
         if outcome.for_person:
             self.warn(outcome.for_person)  # it was not called: nothing came back
             return
-        known = include_invocation(self.session.conversation.pairs, invocation)
-        renderer = find_renderer(invocation.name, known)
+        known = include_invocation(self.session.conversation.pairs, event)
+        renderer = find_renderer(event.name, known)
         # Only now that the call is over: the person who allowed it saw all of what it was called with.
-        arguments = {key: _shorten(value) for key, value in invocation.arguments.items()}
+        arguments = {key: _shorten(value) for key, value in event.arguments.items()}
         panel = renderer.render(arguments, outcome)
-        self.say("", self._terminal.style(f"{renderer.icon} {name_tool(invocation.name, known)}", "bold"))
+        self.say("", self._terminal.style(f"{renderer.icon} {name_tool(event.name, known)}", "bold"))
         self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
         for note in outcome.notes:
             self.notice(safe(note))

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mooring.chat.plain.terminal import Terminal
-from mooring.core.conversation.turn import (
+from mooring.core.conversation.event import (
+    ConversationEvent,
     HistoryCompacted,
     NameTaken,
     PlanChanged,
@@ -15,11 +16,12 @@ from mooring.core.conversation.turn import (
     Todo,
     TokensUsed,
     ToolFinished,
+    ToolProgress,
     ToolStarted,
     TurnDone,
-    TurnEvent,
     TurnFailed,
     TurnStarted,
+    WatchChanged,
 )
 from mooring.display.lines import describe_end, describe_taken_name
 from mooring.display.text import count_noun, safe, safe_text
@@ -45,7 +47,7 @@ class TurnView:
         self._line = ""
         """The beginning of a line whose end has not come yet."""
 
-    def show(self, event: TurnEvent) -> None:
+    def show(self, event: ConversationEvent) -> None:
         """Show what happened."""
         self._sub_agents.note(event)
         if event.parent is not None:
@@ -58,7 +60,7 @@ class TurnView:
             case ThinkingPiece():
                 self._show_progress("thinking …")
                 return
-            case TurnStarted() | QuestionAnswered():
+            case TurnStarted() | QuestionAnswered() | ToolProgress() | WatchChanged():
                 pass
             case TokensUsed() | ToolStarted() | QuestionAsked():
                 # What was said so far is said, whether or not it ended with a line.
@@ -81,7 +83,7 @@ class TurnView:
                 self._end_line()
                 self._show_end(event)
 
-    def _show_sub_agent(self, event: TurnEvent, call: str) -> None:
+    def _show_sub_agent(self, event: ConversationEvent, call: str) -> None:
         """A sub-agent's own words are for the agent that started it; what it does is worth seeing."""
         lead = self._sub_agents.find_lead(call)
         match event:
@@ -156,7 +158,7 @@ class SubAgentLeads:
         self._names: dict[str, str] = {}
         """The name of the agent that works for each call."""
 
-    def note(self, event: TurnEvent) -> None:
+    def note(self, event: ConversationEvent) -> None:
         """Take what says who works for whom."""
         match event:
             case TurnStarted(parent=None):

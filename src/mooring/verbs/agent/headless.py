@@ -7,20 +7,18 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from mooring.agents.commands.find import UsedCommand, find_used_command
-from mooring.core.conversation.status import Unapproved
-from mooring.core.conversation.turn import (
-    Backend,
+from mooring.core.conversation.event import (
+    ConversationEvent,
     DeniedCall,
     EndOfTurn,
     NameTaken,
-    ServerStatus,
     TokenUsage,
     TurnDone,
-    TurnEvent,
     TurnFailed,
-    TurnInput,
     TurnStarted,
 )
+from mooring.core.conversation.status import Unapproved
+from mooring.core.conversation.turn import Backend, ServerStatus, TurnInput
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.config import ServerConfig
 from mooring.core.definitions.problem import Problem
@@ -46,7 +44,8 @@ from mooring.verbs.use.opening import connect_servers, find_config_errors, find_
 
 STATUS_TIMEOUT: Final = 5.0
 """Seconds in which another agent's program says which servers it lacks, after the answer."""
-OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "stream-json-1"]
+"""`stream-json-1` is the shape of the last release, for one more."""
 
 
 class TypedPrompt(Struct, frozen=True):
@@ -95,7 +94,7 @@ async def run_headless(
     deadline: Deadline,
     options: ConversationOptions,
     prompt: TypedPrompt,
-    on_event: Callable[[TurnEvent], None],
+    on_event: Callable[[ConversationEvent], None],
     on_problem: Callable[[Problem], None],
     on_missing: Callable[[MissingServers], None],
     on_waiting: Callable[[Sequence[str]], None],
@@ -124,7 +123,11 @@ async def run_headless(
     async with open_responder(setup, chosen) as responder:
         said = await _make_input(host, responder.agent, read, prompt, deadline, on_problem)
         backend = responder.backend
-        await backend.turn(said, outcome.take)
+        responder.stream.add_listener(outcome.take)
+        try:
+            await backend.turn(said)
+        finally:
+            responder.stream.remove_listener(outcome.take)
         answer = _make_answer(outcome.ends[-1], outcome.errors)
         on_answer(answer)
         await starts.finish()
@@ -191,14 +194,14 @@ async def _make_input(
 class _Outcome:
     """How a turn ended, read off what it told; everything is passed on."""
 
-    def __init__(self, pass_on: Callable[[TurnEvent], None], taken: TakenName | None) -> None:
+    def __init__(self, pass_on: Callable[[ConversationEvent], None], taken: TakenName | None) -> None:
         """`taken` is what the use of a command has to say: the turn tells it, though the command began before it."""
         self.errors: list[str] = []
         self._taken = taken
         self.ends: list[TurnDone] = []
         self._pass_on = pass_on
 
-    def take(self, event: TurnEvent) -> None:
+    def take(self, event: ConversationEvent) -> None:
         self._pass_on(event)
         match event:
             case TurnStarted(parent=None) if self._taken is not None:

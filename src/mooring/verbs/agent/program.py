@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -20,10 +21,13 @@ from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import SwitchServer
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.backends.programs import PROGRAM_FACTS
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName, ServersWay
+from mooring.core.conversation.event import ConversationEvent, TurnDone
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import Backend, EmitTurnEvent, ServerStatus, TurnDone, TurnEvent, TurnInput
+from mooring.core.conversation.turn import Backend, ServerStatus, TurnInput
 from mooring.core.definitions.approved import TakenName
+from mooring.core.definitions.config import Origin
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import TurnLimits
@@ -86,22 +90,26 @@ class KeptProgram:
     def name(self) -> str:
         return self._backend.name
 
-    async def turn(self, said: TurnInput, emit: EmitTurnEvent) -> None:
-        """See `Backend.turn`."""
+    @property
+    def stream(self) -> EventStream:
+        """Everything that happens in the conversation."""
+        return self._reporter.stream
 
+    async def turn(self, said: TurnInput) -> None:
+        """See `Backend.turn`."""
         sent = self._add_handover(said)
 
-        def keep_and_emit(event: TurnEvent) -> None:
+        def record(event: ConversationEvent) -> None:
             self._told.take(event)
             if isinstance(event, TurnDone) and event.parent is None and event.reason != "failed" and sent is not said:
                 self._handover = None
-            emit(event)
 
         self._told.begin_turn(said)
         await self._told.settle()
         # A task of its own: a limit cancels it, and not what waits for it.
-        working = asyncio.ensure_future(self._backend.turn(sent, keep_and_emit))
+        working = asyncio.ensure_future(self._backend.turn(sent))
         self._reporter.on_limit = working.cancel
+        self.stream.add_listener(record)
         try:
             await working
         except asyncio.CancelledError:
@@ -109,6 +117,8 @@ class KeptProgram:
             is_canceled = task is not None and task.cancelling() > 0
             if self._reporter.stopped_by is None or is_canceled:
                 raise
+        finally:
+            self.stream.remove_listener(record)
 
     def _add_handover(self, said: TurnInput) -> TurnInput:
         """What is said, with the transcript of an earlier conversation unless the program has it already."""
@@ -185,7 +195,9 @@ def _settle_limits(host: Host, options: ProgramOptions, on_problem: Callable[[Pr
 @asynccontextmanager
 async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSession) -> AsyncIterator[AgentBridge]:
     turns = 0 if opened.resumed is None else opened.resumed.session.turns
-    reporter = AgentReporter(opened.journal.id, options.name, turn=turns)
+    stream = EventStream(opened.journal.id, turn=turns)
+    stream.find_origin = partial(_find_origin, host)
+    reporter = AgentReporter(stream, options.name)
     opening = open_bridge(
         host,
         reporter,
@@ -199,6 +211,11 @@ async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSessio
     )
     async with opening as bridge:
         yield bridge
+
+
+def _find_origin(host: Host, server: str) -> Origin | None:
+    found = host.servers.get(server)
+    return None if found is None else found.config.origin
 
 
 def _find_taken_names(workspace: Workspace, found: FoundAgents) -> dict[str, TakenName]:

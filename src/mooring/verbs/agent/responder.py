@@ -8,7 +8,6 @@ stay.
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,8 +16,8 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.reporter import TurnReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.backends.manual import ManualBackend, Person
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import BackendName, ProgramName, is_program
-from mooring.core.conversation.call import CallChanged, ConversationEvent
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Backend
 from mooring.core.conversation.verdict import Mode
@@ -162,8 +161,6 @@ class PersonSetup(Struct, frozen=True, kw_only=True):
     """The person at a face, who picks tools when nobody else answers, and by commands."""
 
     person: Person
-    tell: Callable[[ConversationEvent], None]
-    """Called with what becomes of calls."""
     tokens: int
     lines: int
     """How much of a result the person is shown at once."""
@@ -173,6 +170,8 @@ class Responder(Struct, frozen=True, kw_only=True):
     """Whoever answers, and the tools that they have."""
 
     backend: Backend
+    stream: EventStream
+    """Everything that happens in the conversation."""
     conversation: "Conversation | None"
     """Its tools, or those that the person picks by commands; `None` for a program without a person."""
     model: str | None = None
@@ -221,17 +220,11 @@ def open_responder(setup: ResponderSetup, chosen: ChosenResponder) -> AbstractAs
 
 @asynccontextmanager
 async def _open_manual(setup: ResponderSetup, person: PersonSetup) -> AsyncIterator[Responder]:
-    reporter = TurnReporter(uuid4().hex, ManualBackend.name)
-
-    def tell(event: ConversationEvent) -> None:
-        if isinstance(event, CallChanged):
-            reporter.tell_call(event)
-        person.tell(event)
-
-    async with _converse_with_person(setup, person, tell) as conversation:
+    stream = EventStream()
+    async with _converse_with_person(setup, person, stream) as conversation:
         servers = HostServers(setup.host, setup.switch)
-        backend = ManualBackend(person.person, conversation, reporter, servers)
-        yield Responder(backend=backend, conversation=conversation)
+        backend = ManualBackend(person.person, conversation, TurnReporter(stream, ManualBackend.name), servers)
+        yield Responder(backend=backend, stream=stream, conversation=conversation)
 
 
 @asynccontextmanager
@@ -245,11 +238,10 @@ async def _open_model(setup: ResponderSetup, chosen: ChosenResponder, model: "Mo
     )
     if chosen.defined is not None:
         options = add_definition(options, chosen.defined)
-    tell = None if setup.person is None else setup.person.tell
-    kept = open_kept_agent(setup.host, model, options, chosen.session, on_problem=setup.on_problem, tell=tell)
-    async with kept as agent:
+    async with open_kept_agent(setup.host, model, options, chosen.session, on_problem=setup.on_problem) as agent:
         yield Responder(
             backend=agent.backend,
+            stream=agent.conversation.stream,
             conversation=agent.conversation,
             model=agent.model,
             agent=agent,
@@ -277,6 +269,7 @@ async def _open_program(setup: ResponderSetup, chosen: ChosenResponder, name: Pr
     async with open_program(setup.host, options, chosen.session, on_problem=setup.on_problem) as program:
         opened = Responder(
             backend=program,
+            stream=program.stream,
             conversation=None,
             model=name if model is None else f"{name} ({model})",
             program=program,
@@ -287,14 +280,12 @@ async def _open_program(setup: ResponderSetup, chosen: ChosenResponder, name: Pr
             yield opened
             return
         # What the person calls by a command goes past the program, and is shown as it is without one.
-        async with _converse_with_person(setup, setup.person, setup.person.tell) as conversation:
+        async with _converse_with_person(setup, setup.person, program.stream) as conversation:
             yield replace(opened, conversation=conversation)
 
 
-def _converse_with_person(
-    setup: ResponderSetup, person: PersonSetup, tell: Callable[[ConversationEvent], None]
-) -> "Conversation":
+def _converse_with_person(setup: ResponderSetup, person: PersonSetup, stream: EventStream) -> "Conversation":
     """The tools for a person, who picks them and reads no schemas."""
     return setup.host.conversation(
-        budget=None, follow=True, takes=(), tokens=person.tokens, lines=person.lines, tell=tell
+        budget=None, follow=True, takes=(), tokens=person.tokens, lines=person.lines, stream=stream
     )

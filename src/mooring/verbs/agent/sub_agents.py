@@ -71,7 +71,6 @@ class SubAgents:
         return AgentTool(
             self._place.known,
             self.open,
-            self._thread.reporter.relay,
             depth=self._place.depth,
             startable=self._options.startable,
         )

@@ -1,6 +1,6 @@
 """The conversation of one agent, or of a sub-agent: its thread, its tools and its servers put together."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from mooring.agents.thread import AgentThread
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.scope import ToolScope
 from mooring.conversation.tool import ModelTool
-from mooring.core.conversation.call import ConversationEvent
 from mooring.core.conversation.question import Answer, No, Question, check_ask
 from mooring.host.host import Host
 from mooring.verbs.agent.options import AgentOptions, AgentPast
@@ -33,9 +32,8 @@ async def open_thread(
     options: AgentOptions,
     reporter: TurnReporter,
     place: AgentPlace,
-    tell: Callable[[ConversationEvent], None] | None = None,
 ) -> AsyncIterator[OpenedThread]:
-    """The conversation of an agent, with its tools. `tell` receives what happens to these.
+    """The conversation of an agent, with its tools. What happens goes into the stream of `reporter`.
 
     Raises: ConfigError if an option is invalid, or its own servers can't be understood.
     """
@@ -45,13 +43,7 @@ async def open_thread(
         sub_agents = SubAgents(host, options, thread, place, open_thread)
         starting = (sub_agents.make_tool(),) if options.local or options.agents is not None else ()
         local = _make_local_tools(host, options, thread) if options.local else ()
-
-        def tell_both(event: ConversationEvent) -> None:
-            thread.tell(event)
-            if tell is not None:
-                tell(event)
-
-        conversation = _make_conversation(host, options, thread, place, (*options.tools, *local, *starting), tell_both)
+        conversation = _make_conversation(host, options, thread, place, (*options.tools, *local, *starting))
         sub_agents.conversation = conversation
         async with conversation:
             thread.tools = conversation
@@ -82,7 +74,7 @@ def _make_thread(
         agent=options.agent,
         find_taken_name=options.find_taken_name,
         limits=options.limits,
-        ask=None if options.ask is None else reporter.wrap_ask(check_ask(options.ask)),
+        ask=None if options.ask is None else reporter.stream.wrap_ask(check_ask(options.ask)),
     )
 
 
@@ -92,10 +84,9 @@ def _make_conversation(
     thread: AgentThread,
     place: AgentPlace,
     more: tuple[ModelTool, ...],
-    tell: Callable[[ConversationEvent], None],
 ) -> Conversation:
     model = thread.model
-    ask = ask_once(thread.reporter.wrap_ask(options.ask or refuse_unasked))
+    ask = ask_once(thread.reporter.stream.wrap_ask(options.ask or refuse_unasked))
     return host.conversation(
         ask=name_asker(ask, options.agent or "") if place.depth else ask,
         policy=options.policy,
@@ -110,7 +101,7 @@ def _make_conversation(
         follow=True,
         takes=model.takes,
         more=more,
-        tell=tell,
+        stream=thread.reporter.stream,
     )
 
 

@@ -21,10 +21,14 @@ from mooring.agents.sub_agent import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation
+from mooring.conversation.events import EventStream
 from mooring.conversation.tool import ModelTool
-from mooring.core.conversation.call import ConversationEvent
+from mooring.core.conversation.event import (
+    ConversationEvent,
+    TurnDone,
+)
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import EmitTurnEvent, TurnDone, TurnEvent, TurnFailed, TurnInput
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import TurnLimits
@@ -80,7 +84,7 @@ class Agent:
         """What was said and done so far, as the model is sent it."""
         return tuple(self.backend.thread.messages)
 
-    async def turn(self, said: str | TurnInput) -> AsyncGenerator[TurnEvent, None]:
+    async def turn(self, said: str | TurnInput) -> AsyncGenerator[ConversationEvent, None]:
         """Say something, and follow what happens: from `TurnStarted` to `TurnDone`.
 
         Leaving the iteration early, as with `break` inside `contextlib.aclosing`, ends the turn and its calls; servers
@@ -88,14 +92,15 @@ class Agent:
 
         Raises: ConfigError if another turn is under way; what `ask` raises.
         """
-        events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-        working = asyncio.create_task(self.run_turn(said, events.put_nowait))
-        working.add_done_callback(lambda _: events.put_nowait(None))
+        events = self.conversation.events()
+        working = asyncio.create_task(self.run_turn(said))
+        working.add_done_callback(lambda _: events.end())
         try:
-            while (event := await events.get()) is not None:
+            async for event in events:
                 yield event
             await working
         finally:
+            events.end()
             working.cancel()
             await asyncio.wait({working})
 
@@ -104,24 +109,16 @@ class Agent:
 
         Raises: ModelError if the model failed; ConfigError if another turn is under way; what `ask` raises.
         """
-        errors: list[str] = []
-        done: list[TurnDone] = []
+        await self.run_turn(said)
+        reporter = self.backend.thread.reporter
+        done = reporter.done
+        assert done is not None  # a turn that isn't cancelled has an end
+        if done.reason == "failed":
+            raise ModelError(self.model, reporter.error.removeprefix(f"{self.model}: "))
+        return done
 
-        def note(event: TurnEvent) -> None:
-            if event.parent is not None:
-                return
-            if isinstance(event, TurnDone):
-                done.append(event)
-            elif isinstance(event, TurnFailed) and event.retry_in is None:
-                errors.append(event.error)
-
-        await self.run_turn(said, note)
-        if done[-1].reason == "failed":
-            raise ModelError(self.model, errors[-1].removeprefix(f"{self.model}: "))
-        return done[-1]
-
-    async def run_turn(self, said: str | TurnInput | None, emit: EmitTurnEvent) -> None:
-        """The same with a function that receives the events; it must not block.
+    async def run_turn(self, said: str | TurnInput | None) -> None:
+        """The same for those who follow the conversation's events anyway.
 
         Without anything said, a turn that was interrupted goes on where it was: see `is_interrupted`.
 
@@ -132,7 +129,7 @@ class Agent:
         if self._working is not None:
             raise ConfigError("This agent is working on a turn. Wait for its end, or open another agent.")
         # A task of its own, so that closing ends the turn and not whoever waits for it.
-        self._working = asyncio.create_task(self._work(said, emit))
+        self._working = asyncio.create_task(self._work(said))
         try:
             await self._working
         except asyncio.CancelledError:
@@ -143,11 +140,11 @@ class Agent:
         finally:
             self._working = None
 
-    async def _work(self, said: str | TurnInput | None, emit: EmitTurnEvent) -> None:
+    async def _work(self, said: str | TurnInput | None) -> None:
         if said is None:
-            await self.backend.resume(emit)
+            await self.backend.resume()
         else:
-            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said, emit)
+            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said)
 
     @property
     def registry(self) -> Conversation:
@@ -173,23 +170,21 @@ class Agent:
 
 
 @asynccontextmanager
-async def open_agent(
-    host: Host, model: Model, options: AgentOptions, *, tell: Callable[[ConversationEvent], None] | None = None
-) -> AsyncIterator[Agent]:
-    """An agent on an open host. `tell` receives what happens to its tools, as `Host.conversation` has it.
+async def open_agent(host: Host, model: Model, options: AgentOptions) -> AsyncIterator[Agent]:
+    """An agent on an open host.
 
     The model is closed by whoever made it: a program may use one for several agents.
 
     Raises: ConfigError if an option is invalid.
     """
     past = options.past or AgentPast(uuid4().hex)
-    reporter = TurnReporter(past.session, AgentBackend.name, turn=past.turn)
-    ask = options.ask and reporter.wrap_ask(options.ask)
+    reporter = TurnReporter(EventStream(past.session, turn=past.turn), AgentBackend.name)
+    ask = options.ask and reporter.stream.wrap_ask(options.ask)
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
     starts = options.starts or follow_first_starts(host)
     limits, idle = settle_limits(options, host.settings, model)
     options = replace(options, limits=limits)
-    async with open_thread(host, model, options, reporter, place, tell) as opened:
+    async with open_thread(host, model, options, reporter, place) as opened:
         prepare = partial(_prepare_turn, starts, options, opened.conversation)
         backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
         made = Agent(backend, opened.conversation, (*opened.brought.lacks, *idle))
@@ -233,7 +228,6 @@ async def open_kept_agent(
     start: SessionStart,
     *,
     on_problem: Callable[[Problem], None],
-    tell: Callable[[ConversationEvent], None] | None = None,
 ) -> AsyncIterator[Agent]:
     """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept, and
     which servers of its own the agent goes without. The model is closed at the end.
@@ -254,7 +248,7 @@ async def open_kept_agent(
     )
     async with _closing_model(model), session as opened:
         kept = replace(options, journal=opened.journal, past=_make_past(opened))
-        async with open_agent(host, model, kept, tell=tell) as agent:
+        async with open_agent(host, model, kept) as agent:
             opened.journal.list_loaded = lambda: agent.conversation.loaded
             for lack in agent.lacks:
                 on_problem(lack)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from mooring.core.conversation.event import StatusChanged
+from mooring.core.conversation.host_event import StatusChanged
 from mooring.core.conversation.status import Connecting, KnownServer, status_error, status_word
 from mooring.errors import MooringError
 from mooring.host.host import Host

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from math import inf
 from typing import Final
 
-from mooring.core.conversation.event import Updated
+from mooring.core.conversation.host_event import Updated
 from mooring.errors import ConfigError, RpcError, ServerError, TimedOut
 from mooring.host.host import Host
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
