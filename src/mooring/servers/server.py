@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mooring.core.conversation.host_event import StatusChanged
 from mooring.core.conversation.status import Idle, KnownServer, NeedsInput, Status, status_word
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.config import Http, ServerConfig
+from mooring.core.definitions.config import Http, ServerConfig, list_inputs
 from mooring.core.protocol.era import NO_HINT, EraHint, EraName
 from mooring.core.protocol.failure import make_failure
 from mooring.core.protocol.limits import UNHURRIED, Limits, Timeout
@@ -99,6 +99,14 @@ class Server:
         """Where its definition comes from, in words."""
         self.limits: Limits = resolve_limits(approved.config, self._shared.defaults.limits)
         self._uses_installer = may_install(approved.config)
+        self._asks_for_inputs: bool | None = None
+
+    @property
+    def _has_inputs(self) -> bool:
+        """Whether its definition asks for values; found out once, because a list of servers wants it of each."""
+        if self._asks_for_inputs is None:
+            self._asks_for_inputs = bool(list_inputs(self.config.connection, self.config.oauth))
+        return self._asks_for_inputs
 
     def __repr__(self) -> str:
         return f"<Server {self.name!r}, {status_word(self.status)}>"
@@ -154,13 +162,13 @@ class Server:
     @property
     def pending_inputs(self) -> tuple[str, ...]:
         """What its use would ask the person for; if nobody can be asked, what it cannot be started without."""
-        if self.is_connected:
+        if self.is_connected or not self._has_inputs:
             return ()
         find = find_missing_inputs if self._shared.ask is None else find_unanswered_inputs
         return tuple(part.id for part in find(self.approved, self._shared.secrets))
 
     def _refine_status(self, status: Status) -> Status:
-        if not isinstance(status, Idle):
+        if not isinstance(status, Idle) or not self._has_inputs:
             return status
         missing = find_missing_inputs(self.approved, self._shared.secrets)
         return NeedsInput(tuple(part.id for part in missing)) if missing else status

@@ -68,13 +68,14 @@ async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *,
     budget = round(DEFAULT_CONTEXT * host.settings["toolBudget"] / 100)
     # Whether tools are deferred depends on all servers, also when the person asked about one.
     all_tools = {(entry.server, entry.tool): entry.definition for entry in host.tools}
+    servers = host.servers
     return Cost(
         servers=shares,
         own=own,
         budget=budget,
         context=DEFAULT_CONTEXT,
         defers=estimate_tools(all_tools) > budget,
-        failed={server: str(error) for server, error in errors.items() if server in host.servers},
+        failed={server: str(error) for server, error in errors.items() if server in servers},
     )
 
 
