@@ -1,6 +1,6 @@
 """Builds the commands of the shell from the rows of verbs; an action is loaded when its command is called."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -79,47 +79,31 @@ def _complete(kind: str, ctx: click.Context, parameter: click.Parameter, incompl
     return complete_word(kind, ctx, parameter, incomplete)
 
 
-def _store(key: str, convert: Callable[[Any], Any] = lambda given: given) -> Callable[..., None]:
-    """A callback that puts the value of an option into the globals."""
-
-    def store(ctx: click.Context, _: click.Parameter, given: Any) -> None:
-        # An option that is not given after a command must not undo what was given before it.
-        if given not in (None, False, ()):
-            setattr(ctx.ensure_object(Globals), key, convert(given))
-
-    return store
-
-
-def _flag(*names: str, key: str, help: str, convert: Callable[[Any], Any] = bool) -> dict[str, Any]:
-    return {
-        "param_decls": [*names, f"_{key}"],
-        "is_flag": True,
-        "expose_value": False,
-        "callback": _store(key, convert),
-        "help": help,
-    }
-
-
-def _option(*names: str, key: str, help: str, metavar: str, many: bool = False) -> dict[str, Any]:
-    return {
-        "param_decls": [*names, f"_{key}"],
-        "metavar": metavar,
-        "multiple": many,
-        "expose_value": False,
-        "callback": _store(key),
-        "help": help,
-    }
-
-
-_GLOBALS = (
-    _option("--cwd", key="cwd", help="Look from this folder instead of the current one.", metavar="DIR"),
-    _flag("--no-project", key="project", help="Leave the project's files out.", convert=lambda _: False),
-    _option("--config", key="configs", help="Also read this file, before all others.", metavar="FILE", many=True),
-    _flag("--demo", key="demo", help="Use the bundled demo server alone."),
-    _flag("--json", key="json", help="Print data instead of text."),
-    _flag("-q", "--quiet", key="quiet", help="Print less."),
-    _flag("-v", "--verbose", key="verbose", help="Print more."),
+GLOBALS: tuple[Option | Flag, ...] = (
+    Option("--cwd", "Look from this folder instead of the current one.", metavar="DIR"),
+    Flag("--no-project", "Leave the project's files out.", key="project"),
+    Option("--config", "Also read this file, before all others.", key="configs", metavar="FILE", many=True),
+    Flag("--demo", "Use the bundled demo server alone."),
+    Flag("--json", "Print data instead of text."),
+    Flag("-q --quiet", "Print less."),
+    Flag("-v --verbose", "Print more."),
 )
+
+
+def _make_global(given: Option | Flag, *, hidden: bool = False) -> click.Option:
+    """An option that every command takes; its value goes into the globals."""
+    made = _make_option(given)
+    key = find_key(given)
+    # Not the name of its value: a command may have one of that name itself.
+    made.name, made.expose_value, made.hidden = f"_{key}", False, hidden
+
+    def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        # An option that is not given after a command must not undo what was given before it.
+        if value not in (None, False, ()):
+            setattr(ctx.ensure_object(Globals), key, value if key != "project" else False)
+
+    made.callback = store
+    return made
 
 
 class Seconds(click.FloatRange):
@@ -179,8 +163,7 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         # Hidden from click's own list of options, because they get a section of their own below.
-        shared = [click.Option(**given, hidden=True) for given in _GLOBALS]
-        return [*super().get_params(ctx), *shared]
+        return [*super().get_params(ctx), *(_make_global(given, hidden=True) for given in GLOBALS)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # The words that are left are looked at here: click's own sentence about them says nothing about what to do.
@@ -211,7 +194,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
-        records = [click.Option(**given).get_help_record(ctx) for given in _GLOBALS]
+        records = [_make_global(given).get_help_record(ctx) for given in GLOBALS]
         with formatter.section("Everywhere"):
             formatter.write_dl([record or ("", "") for record in records])
 
@@ -262,25 +245,24 @@ def _make_help(verb: Verb) -> str:
 
 
 def _make_parameter(given: Parameter) -> click.Parameter:
-    match given:
-        case VerbArgument():
-            return _make_argument(given)
-        case Flag():
-            names = f"{given.spelling}/{given.off}" if given.off else given.spelling
-            *short, last = names.split()
-            default = None if given.off else False
-            return click.Option([*short, last, find_key(given)], is_flag=True, default=default, help=given.help)
-        case Option():
-            return click.Option(
-                [*list_names(given), find_key(given)],
-                type=_choose_type(given),
-                metavar=given.metavar,
-                multiple=given.many,
-                required=given.required,
-                help=given.help,
-                **_choose_default(given),
-                **_choose_completion(given),
-            )
+    return _make_argument(given) if isinstance(given, VerbArgument) else _make_option(given)
+
+
+def _make_option(given: Option | Flag) -> click.Option:
+    if isinstance(given, Flag):
+        names = f"{given.spelling}/{given.off}" if given.off else given.spelling
+        default = None if given.off else False
+        return click.Option([*names.split(), find_key(given)], is_flag=True, default=default, help=given.help)
+    return click.Option(
+        [*list_names(given), find_key(given)],
+        type=_choose_type(given),
+        metavar=given.metavar,
+        multiple=given.many,
+        required=given.required,
+        help=given.help,
+        **_choose_default(given),
+        **_choose_completion(given),
+    )
 
 
 def _make_argument(given: VerbArgument) -> click.Argument:
@@ -297,11 +279,15 @@ def _make_argument(given: VerbArgument) -> click.Argument:
 
 
 def _spell_argument(given: VerbArgument) -> str | None:
-    # Several words are a usage of their own.
-    if not given.metavar or (" " in given.metavar and not given.raw):
+    """How help shows it; `None` leaves that to click, which makes it of the key."""
+    is_usage = given.metavar is not None and " " in given.metavar
+    if given.raw and given.metavar:
+        return given.metavar if given.required else f"[{given.metavar}]"
+    # Several words say themselves which of them can be left out.
+    if not given.metavar or is_usage:
         return given.metavar
     text = given.metavar if given.required else f"[{given.metavar}]"
-    return f"{text}..." if given.many and not given.raw else text
+    return f"{text}..." if given.many else text
 
 
 def _choose_default(given: VerbArgument | Option) -> dict[str, Any]:

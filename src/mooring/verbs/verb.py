@@ -139,10 +139,10 @@ def load_action(verb: Verb) -> Any:
     return getattr(import_module(f"mooring.verbs.{module}"), function)
 
 
-def show_notes(texts: Iterable[str]) -> Iterator[ShownLine]:
-    """What was done, and then what a person should know about it."""
+def show_notes(texts: Iterable[str], *, is_done: bool = True) -> Iterator[ShownLine]:
+    """What was done, and then what a person should know about it; if nothing was done, that is no result, either."""
     for index, text in enumerate(texts):
-        yield ShownLine(text, is_note=index > 0)
+        yield ShownLine(text, is_note=index > 0 or not is_done)
 
 
 def list_names(option: Option | Flag) -> list[str]:

@@ -26,7 +26,7 @@ from mooring.verbs.use.evidence import describe_failed_connection, describe_with
 from mooring.verbs.use.login import LoginUnused, describe_login, describe_logout, explain_logout
 from mooring.verbs.use.login import login as log_in
 from mooring.verbs.use.login import logout as log_out
-from mooring.verbs.use.test import TrialStep, describe_step
+from mooring.verbs.use.test import TrialStep, show_step
 from mooring.verbs.use.test import test as try_server
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ async def test(chat: CommandFace, name: str) -> None:
     where = session.workspace.where
 
     def show(step: TrialStep) -> None:
-        chat.say("".join(describe_step(step)))
+        chat.say(*list_texts([show_step(step)]))
         # What is said clears the progress, and the next step may take a while.
         if step.step != "close":
             chat.show_progress(f"testing {safe(server)} …")

@@ -4,7 +4,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from mooring.auth.store import StoredSecret
-from mooring.cli.base import OK, Globals, HintedUsageError, is_on_terminal, print_json, say, tell
+from mooring.cli.base import OK, Globals, HintedUsageError, is_on_terminal, print_json, print_lines, say, tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
@@ -18,6 +18,7 @@ from mooring.verbs.config.describe import ServerDescription, describe_entry, des
 from mooring.verbs.config.references import suggest_references
 from mooring.verbs.config.secrets import describe_stored, remove_secret
 from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_references
+from mooring.verbs.verb import show_notes
 
 _EXAMPLE = "mooring mcp add docs https://example.com/mcp"
 _NOTHING_ADDED = "Nothing was added."
@@ -85,9 +86,10 @@ def _add(options: Globals, new: NewServer | None, no_test: bool) -> int:
         return OK
     addition = add(options.workspace(), new.name, new.raw, new.scope, new.tool)
     if not options.json:
+        where = options.workspace().where
         for stored in new.stored:
-            say(describe_stored(stored, options.workspace().where))
-        _report(options, addition)
+            say(describe_stored(stored, where))
+        print_lines(options, show_notes(describe_addition(addition, where.home)))
     # Who could be asked has decided.
     if new.tool == OWN.tool and _find_asker(options) is None:
         for advice in suggest_references(new.name, new.raw):
@@ -97,11 +99,20 @@ def _add(options: Globals, new: NewServer | None, no_test: bool) -> int:
 
 def _finish(options: Globals, addition: Addition, stored: Sequence[StoredSecret], no_test: bool) -> int:
     # Another tool's file is not tried if another definition of that name would be the one that answers.
-    trial = None if no_test or addition.behind else _try(options, addition)
-    kept = trial is None or not _is_undone(options, addition, stored, trial)
+    if no_test or addition.behind:
+        _report(options, addition, kept=True, test=None)
+        return OK
+    trial = _try(options, addition)
+    if _is_undone(options, addition, stored, trial):
+        _report(options, addition, kept=False, test=trial.data)
+        return OK
+    _report(options, addition, kept=True, test=trial.data)
+    return trial.code
+
+
+def _report(options: Globals, addition: Addition, *, kept: bool, test: object) -> None:
     if options.json:
-        print_json({"added": addition, "kept": kept, "test": trial and trial.data})
-    return trial.code if trial and kept else OK
+        print_json({"added": addition, "kept": kept, "test": test})
 
 
 def _try(options: Globals, addition: Addition) -> Trial:
@@ -117,13 +128,6 @@ def _try(options: Globals, addition: Addition) -> Trial:
 def _spell_removal(addition: Addition) -> str:
     command = f"mooring mcp remove {quote_argument(addition.name)}"
     return command if addition.tool == OWN.tool else f"{command} --from {addition.tool}"
-
-
-def _report(options: Globals, addition: Addition) -> None:
-    done, *notes = describe_addition(addition, options.workspace().where.home)
-    say(done)
-    for note in notes:
-        tell(note)
 
 
 def _is_undone(options: Globals, addition: Addition, stored: Sequence[StoredSecret], trial: Trial) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mooring.cli.base import DENIED, OK, UNHEALTHY, USAGE, Globals, is_on_terminal, print_json, say, tell
+from mooring.cli.base import DENIED, OK, UNHEALTHY, USAGE, Globals, is_on_terminal, print_json, print_lines, tell
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import find_asker
@@ -17,6 +17,7 @@ from mooring.errors import ConfigError
 from mooring.verbs.config.copy_servers import Copied, CopyOptions, SkipKind, SkippedServer, describe_copied
 from mooring.verbs.config.export_servers import export_servers
 from mooring.verbs.config.import_servers import STDIN, ImportSource, import_servers, list_tools
+from mooring.verbs.verb import show_notes
 
 _CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken": UNHEALTHY}
 """The exit code if a named server was skipped for this reason; the first of these wins, the other reasons are none."""
@@ -105,12 +106,7 @@ def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
 
 
 def _report(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
-    first, *rest = describe_copied(copied, options.workspace().where.home)
     if chosen.dry_run and copied.diff:
         click.echo(safe_text(copied.diff))
-    if copied.written:
-        say(first)
-    else:
-        tell(first)
-    for line in rest:
-        tell(line)
+    lines = describe_copied(copied, options.workspace().where.home)
+    print_lines(options, show_notes(lines, is_done=bool(copied.written)))

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from mooring import files
-from mooring.cli.base import DENIED, OK, Globals, HintedUsageError, is_on_terminal, print_json, say, tell
+from mooring.cli.base import DENIED, OK, Globals, HintedUsageError, is_on_terminal, print_json, print_lines, tell
 from mooring.cli.editor import EditorSession
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.test import try_configured
@@ -27,6 +27,7 @@ from mooring.verbs.config.edit import (
     write_entry_text,
 )
 from mooring.verbs.config.fields import FieldChanges
+from mooring.verbs.verb import show_notes
 
 _NOTHING_CHANGED = "Nothing changed."
 _AGAIN, _GIVE_UP = "edit again", "give up"
@@ -54,10 +55,8 @@ def run(options: Globals, name: str, tool: str | None, scope: Any, no_test: bool
 
 def _finish(options: Globals, done: Edit, no_test: bool) -> int:
     if not options.json:
-        first, *rest = describe_edit(done, options.workspace().where.home)
-        say(first, err=done.declined)
-        for line in rest:
-            tell(line)
+        lines = describe_edit(done, options.workspace().where.home)
+        print_lines(options, show_notes(lines, is_done=not done.declined))
     # Another definition of that name, or nobody's approval, would be what is tried.
     is_tried = done.changed and done.approved and not done.behind and not no_test
     trial = try_configured(options, done.name) if is_tried else None

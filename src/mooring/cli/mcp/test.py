@@ -3,11 +3,10 @@
 from time import perf_counter
 from typing import Any
 
-import click
 from msgspec import Struct
 
 from mooring.cli.adhoc import label_server, make_configured_setup, make_setup, require_words, run_with_host
-from mooring.cli.base import OK, Globals, print_json, say, tell
+from mooring.cli.base import OK, Globals, print_json, print_lines, tell
 from mooring.cli.failure import exit_code, explain
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
@@ -15,7 +14,7 @@ from mooring.errors import ConfigError, MooringError, ServerError, TimedOut
 from mooring.verbs.use.advice import advise_on_failure, lacks_token
 from mooring.verbs.use.evidence import describe_failed_connection
 from mooring.verbs.use.opening import Setup
-from mooring.verbs.use.test import Found, TrialStep, describe_step, test
+from mooring.verbs.use.test import Found, TrialStep, show_step, test
 
 
 def run(options: Globals, words: tuple[str, ...], **server: Any) -> int:
@@ -47,7 +46,7 @@ def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
         ticker.clear()
         steps.append(step)
         if not options.json:
-            _print(step)
+            print_lines(options, [show_step(step)])
         # The definition is read at once; what takes a minute is a program that is installed first.
         ticker.wait_on()
 
@@ -76,17 +75,6 @@ def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerErr
     advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, setup, name, error)
     if advice:
         tell(advice)
-
-
-def _print(step: TrialStep) -> None:
-    headline, detail = describe_step(step)
-    say(click.style(headline, fg=_choose_color(step)) + detail)
-
-
-def _choose_color(step: TrialStep) -> str:
-    if step.partial:
-        return "yellow"
-    return "green" if step.ok else "red"
 
 
 def _make_data(name: str, steps: list[TrialStep], found: Found | None, error: MooringError | None) -> dict[str, Any]:

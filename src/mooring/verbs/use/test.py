@@ -22,6 +22,7 @@ from mooring.servers.launch.environment import OmittedEntry
 from mooring.verbs.config.get import KEPT, find_missing_variables
 from mooring.verbs.config.known import count_offered, describe_approval, describe_definition
 from mooring.verbs.use.deadline import CONNECTING, Deadline
+from mooring.verbs.verb import ShownLine
 
 StepName: TypeAlias = Literal[
     "definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"
@@ -53,13 +54,13 @@ class Found(Struct, frozen=True, kw_only=True, rename="camel"):
     """Which transport its address speaks; `None` for a program."""
 
 
-def describe_step(step: TrialStep) -> tuple[str, str]:
-    """How a step went, and what to add to that; the reason for a failure is told below all steps, as an error."""
+def show_step(step: TrialStep) -> ShownLine:
+    """How a step went; the reason for a failure is told below all steps, as an error."""
     line = f"{step.step:10} {step.seconds * 1000:7.0f} ms"
     detail = f"  {safe(step.detail)}" if step.detail else ""
     if step.partial:
-        return f"! {line}", detail
-    return (f"✓ {line}", detail) if step.ok else (f"✗ {line}", "")
+        return ShownLine(f"! {line}", "doubtful", detail)
+    return ShownLine(f"✓ {line}", "good", detail) if step.ok else ShownLine(f"✗ {line}", "bad")
 
 
 async def test(
