@@ -207,12 +207,12 @@ def test_after_an_input_that_is_hidden_the_terminal_shows_what_is_typed(home: Ho
 UNHEARD = """
 import signal, threading, time
 from mooring.cli.interrupts import InterruptHandler, run_until_interrupted
-from mooring.cli.question import _read_line
+from mooring.chat.plain.dialog import wait_for_line
 signal.signal(signal.SIGINT, InterruptHandler())
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 print("ready", flush=True)
-run_until_interrupted(_read_line())
+run_until_interrupted(wait_for_line())
 """
 """Waits for a line, and has signals come to another thread: they don't end the wait of this one by themselves."""
 

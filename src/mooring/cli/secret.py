@@ -35,8 +35,7 @@ async def _read_and_store(where: Paths, name: str) -> StoredSecret:
 
 
 async def _ask_for_value(name: str) -> str:
-    from mooring.chat.plain.dialog import Ended
-    from mooring.cli.question import CommandTerminal
+    from mooring.chat.plain.dialog import CommandTerminal, Ended
 
     if not are_terminals(sys.stderr):
         raise ConfigError("Nobody would see the question for the value: pipe it in, or let stderr be the terminal.")

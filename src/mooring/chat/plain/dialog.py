@@ -1,12 +1,28 @@
-"""What questions and forms need of a terminal: the chat's, or that of a single command."""
+"""What questions and forms need of a terminal: the chat's, or that of a single command.
+
+The two wait for a line in different ways. The chat has an editor of lines, with history and completion, which blocks a
+thread (`terminal.py`). A command waits in its event loop, so that Ctrl+C ends the wait.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, TypeAlias
+import os
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Literal, TextIO, TypeAlias
+
+from msgspec import Struct
+
+from mooring.display.text import wrap_words
 
 Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 Completions: TypeAlias = Sequence[str] | Callable[[str], list[str]]
 """Whole lines that Tab can complete to, or what finds them for a line that was begun."""
+
+_CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
+_MOST = 65536
+"""Bytes of an answer that are read; a terminal gives whole lines."""
 
 
 class Interrupted(Exception):
@@ -17,16 +33,31 @@ class Ended(Exception):
     """Ctrl+D instead of a line: there will be no more."""
 
 
-class DialogTerminal(Protocol):
+class LineRequest(Struct, frozen=True):
+    """A line that is asked for; see `DialogTerminal.read_line`."""
+
+    prompt: str
+    secret: bool
+    complete: Completions
+    keep: bool
+    fresh: bool
+
+
+class DialogTerminal:
     """Reads lines that a person types, and shows them some."""
 
-    @property
-    def dialog(self) -> asyncio.Lock:
+    def __init__(self, out: TextIO, env: Mapping[str, str]) -> None:
+        self.dialog = asyncio.Lock()
         """Held by whoever talks with the person: two questions at once would mix."""
+        self.is_live = env.get("TERM", "dumb") != "dumb"
+        """Whether a line can be drawn anew."""
+        self._color = self.is_live and not env.get("NO_COLOR")
+        self._out = out
 
     @property
     def is_reading(self) -> bool:
-        """Whether somebody may be typing just now."""
+        """Whether somebody may be typing just now, while others have something to show."""
+        return False
 
     async def read_line(
         self,
@@ -43,9 +74,122 @@ class DialogTerminal(Protocol):
 
         Raises: Interrupted, Ended.
         """
+        self._begin_line()
+        # The editor of lines draws its prompt again and again, and would break a long one anywhere.
+        *above, last = self._wrap(prompt).split("\n")
+        for line in above:
+            self.say(line)
+        return await self._read(LineRequest(last, secret, complete, keep, fresh))
+
+    def _begin_line(self) -> None:
+        """Make room for a prompt. Raises: Interrupted if there is to be none."""
+        return
+
+    @abstractmethod
+    async def _read(self, request: LineRequest) -> str: ...
 
     def say(self, text: str = "") -> None:
         """Show some lines."""
+        self._write(self._wrap(text) + "\n")
 
     def style(self, text: str, *styles: Style) -> str:
         """The text in a color or weight, if the terminal has them."""
+        if not self._color or not text:
+            return text
+        codes = ";".join(str(_CODES[style]) for style in styles)
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    def _wrap(self, text: str) -> str:
+        """The text with its lines broken between words; where the width is unknown, the terminal breaks them."""
+        cells = self._measure_width()
+        return "\n".join(part for line in text.split("\n") for part in wrap_words(line, cells))
+
+    def _measure_width(self) -> int | None:
+        try:
+            return os.get_terminal_size(self._out.fileno())[0] or None
+        except (OSError, ValueError):
+            return None
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that is gone ends the next line, and with it whoever asked for it
+            self._out.write(text)
+            self._out.flush()
+
+
+class CommandTerminal(DialogTerminal):
+    """The terminal of one command: questions go to stderr, answers come from stdin.
+
+    It keeps no history, and completes nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr, os.environ)
+
+    async def _read(self, request: LineRequest) -> str:
+        with self._hide_typing() if request.secret else nullcontext():
+            if request.fresh:
+                discard_typed_ahead()
+            self._write(request.prompt)
+            try:
+                typed = await wait_for_line()
+            except asyncio.CancelledError:
+                # What comes next begins a line of its own, also where a browser has answered in place of the person.
+                self._write("\n")
+                raise
+        if not typed:
+            self._write("\n")
+            raise Ended
+        return typed.rstrip("\r\n")
+
+    @contextmanager
+    def _hide_typing(self) -> Iterator[None]:
+        """Show nothing of what is typed, and end the line that the terminal does not end by itself."""
+        import termios  # Windows has none, and nobody is asked there
+
+        descriptor = sys.stdin.fileno()
+        before = termios.tcgetattr(descriptor)
+        hidden = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, hidden)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+            self._write("\n")
+
+
+async def wait_for_line() -> str:
+    """A line from stdin with its end, empty at the end of all lines."""
+    # Not in a thread: Ctrl+C has to end the wait, and a thread that reads cannot be ended.
+    loop = asyncio.get_running_loop()
+    descriptor = sys.stdin.fileno()
+    readable = asyncio.Event()
+    loop.add_reader(descriptor, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, _MOST).decode(errors="replace")
+
+
+def discard_typed_ahead() -> None:
+    """Forget what was typed and not read yet: it was meant for something else than the question that comes now.
+
+    Without a terminal, nothing is typed ahead and nothing is lost.
+    """
+    if sys.stdin is None or not sys.stdin.isatty():
+        return
+    try:
+        import termios  # Windows has none
+    except ImportError:
+        _discard_on_windows()
+        return
+    # Lines are read one at a time, and what follows waits in the terminal's own buffer.
+    with suppress(termios.error):  # a terminal that is gone ends the next line by itself
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def _discard_on_windows() -> None:
+    import msvcrt
+
+    while msvcrt.kbhit():  # type: ignore[attr-defined, unused-ignore]
+        msvcrt.getwch()  # type: ignore[attr-defined, unused-ignore]

@@ -23,12 +23,17 @@ from typing import Any
 
 from mooring import _end_at_once as end_at_once
 from mooring.chat.plain.completion import complete_next_word
-from mooring.chat.plain.dialog import Completions, Ended, Interrupted, Style
-from mooring.chat.plain.typed_ahead import discard_typed_ahead
-from mooring.display.text import cut_end, wrap_words
+from mooring.chat.plain.dialog import (
+    Completions,
+    DialogTerminal,
+    Ended,
+    Interrupted,
+    LineRequest,
+    discard_typed_ahead,
+)
+from mooring.display.text import cut_end
 from mooring.verbs.use.deadline import StopAwareLoop
 
-_CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _WAKE = getattr(signal, "SIGUSR1", None)
 """Wakes the main thread from reading: there is something to show, or the line is to end. Windows has no such signal."""
 
@@ -36,17 +41,14 @@ _RETRY = 0.05
 """Seconds until the main thread is woken again, as long as it has not reacted."""
 
 _CLEAR_LINE = "\r\x1b[K"
+_USUAL_WIDTH = 80
 
 
-class _LineRequest:
+class _OpenLine:
     """A line that the event loop asked the main thread for."""
 
-    def __init__(self, prompt: str, secret: bool, complete: Completions, keep: bool, fresh: bool) -> None:
-        self.prompt = prompt
-        self.fresh = fresh
-        self.secret = secret
-        self.complete = complete
-        self.keep = keep
+    def __init__(self, request: LineRequest) -> None:
+        self.request = request
         self.withdrawn = False
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[str] = self.loop.create_future()
@@ -63,26 +65,23 @@ class _LineRequest:
             self.answer.set_exception(result)
 
 
-class Terminal:
+class Terminal(DialogTerminal):
     """One terminal. `run` belongs to the main thread, all else to the event loop that it runs."""
 
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
+        super().__init__(sys.stdout, env)
         self.on_interrupt: Callable[[], object] | None = None
         """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
-        self.dialog = asyncio.Lock()
-        """Held by whoever talks with the person: two questions at once would mix."""
-        self._live = env.get("TERM", "dumb") != "dumb"
-        self._color = self._live and not env.get("NO_COLOR")
         self._readline = _load_readline()
-        self._requests: SimpleQueue[_LineRequest | None] = SimpleQueue()
+        self._requests: SimpleQueue[_OpenLine | None] = SimpleQueue()
         # `_open` is the line that was asked for and not answered yet. `_reading` is the same line from when the main
         # thread begins to read it until it stops: the event loop sets the first, the main thread the second.
-        self._open: _LineRequest | None = None
-        self._reading: _LineRequest | None = None
+        self._open: _OpenLine | None = None
+        self._reading: _OpenLine | None = None
         # The line that Ctrl+C is to end: the main thread acts on the first, and the event loop keeps waking that thread
         # for the second. With one for both, a press just before a line was read could be forgotten.
-        self._interrupted: _LineRequest | None = None
-        self._interrupted_in_loop: _LineRequest | None = None
+        self._interrupted: _OpenLine | None = None
+        self._interrupted_in_loop: _OpenLine | None = None
         self._interrupted_early = False
         self._late_output: deque[str] = deque()
         self._has_progress = False
@@ -103,8 +102,8 @@ class Terminal:
         loop_thread = threading.Thread(target=self._run_loop, args=(work,), name="mooring-chat")
         with self._handle_signals():
             loop_thread.start()
-            while (request := self._requests.get()) is not None:
-                self._read(request)
+            while (line := self._requests.get()) is not None:
+                self._answer(line)
             loop_thread.join()
         if self._failure is not None:
             raise self._failure
@@ -142,24 +141,24 @@ class Terminal:
             self._loop = None
             self._requests.put(None)
 
-    def _read(self, request: _LineRequest) -> None:
-        self._set_completions(request)
-        result = self._read_or_fail(request)
-        if not isinstance(result, str) or request.withdrawn:
+    def _answer(self, line: _OpenLine) -> None:
+        self._set_completions(line)
+        result = self._read_or_fail(line)
+        if not isinstance(result, str) or line.withdrawn:
             print()  # noqa: T201 - the cursor is still behind the prompt
-        elif request.keep:
+        elif line.request.keep:
             self._remember(result)
-        request.resolve(result)
+        line.resolve(result)
 
-    def _remember(self, line: str) -> None:
-        if self._readline is not None and line.strip():
-            self._readline.add_history(line)
+    def _remember(self, typed: str) -> None:
+        if self._readline is not None and typed.strip():
+            self._readline.add_history(typed)
 
-    def _read_or_fail(self, request: _LineRequest) -> str | Interrupted | Ended:
+    def _read_or_fail(self, line: _OpenLine) -> str | Interrupted | Ended:
         try:
             # In this order: whoever withdraws it later sees that it is being read, and wakes this thread.
-            self._reading = request
-            typed = "" if request.withdrawn else _type_line(request)
+            self._reading = line
+            typed = "" if line.withdrawn else _type_line(line.request)
             self._reading = None  # inside the `try`, since a signal may come until this is done
             return typed
         except (KeyboardInterrupt, SystemError):  # the latter is what `input` makes of a signal at its very end
@@ -169,7 +168,7 @@ class Terminal:
         finally:
             self._reading = None
 
-    def _set_completions(self, request: _LineRequest) -> None:
+    def _set_completions(self, line: _OpenLine) -> None:
         if self._readline is None:
             return
         fits: list[str] = []
@@ -177,7 +176,7 @@ class Terminal:
         def complete(text: str, number: int) -> str | None:
             # The editor of lines asks for one after another; all of them are found the first time.
             if number == 0:
-                fits[:] = _find_completions(request.complete, text)
+                fits[:] = _find_completions(line.request.complete, text)
             return fits[number] if number < len(fits) else None
 
         self._readline.set_completer(complete)
@@ -185,14 +184,14 @@ class Terminal:
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         # Ctrl+C only takes a note, and `_WAKE` ends the line: if both are pending, Python runs their handlers one after
         # the other, and only the last may raise.
-        request = self._reading
+        line = self._reading
         if number != signal.SIGINT:
-            if request is not None:
-                self._on_wake(request)
-        elif request is None:
+            if line is not None:
+                self._on_wake(line)
+        elif line is None:
             self._interrupt_from_main_thread()
         else:
-            self._interrupted = request
+            self._interrupted = line
             self._wake()
 
     def _interrupt_from_main_thread(self) -> None:
@@ -203,48 +202,45 @@ class Terminal:
         with suppress(RuntimeError):  # it has just ended
             loop.call_soon_threadsafe(self._interrupt)
 
-    def _on_wake(self, request: _LineRequest) -> None:
-        if request is self._interrupted or request.withdrawn:
+    def _on_wake(self, line: _OpenLine) -> None:
+        if line is self._interrupted or line.withdrawn:
             self._reading = None  # once for a line: more signals may come while this one is dealt with
             raise KeyboardInterrupt
-        self._show_late_output(request)
+        self._show_late_output(line)
 
-    def _show_late_output(self, request: _LineRequest) -> None:
+    def _show_late_output(self, line: _OpenLine) -> None:
         """Show what came while a line was being typed, above it."""
         typed = ""
-        if self._readline is not None and not request.secret:
+        if self._readline is not None and not line.request.secret:
             typed = self._readline.get_line_buffer()
-        start = _CLEAR_LINE if self._live else "\n"
+        start = _CLEAR_LINE if self.is_live else "\n"
         while self._late_output:
-            _write_at_once(f"{start}{_wrap(self._late_output.popleft())}\n{request.prompt}{typed}")
+            self._write_at_once(f"{start}{self._wrap(self._late_output.popleft())}\n{line.request.prompt}{typed}")
+
+    def _write_at_once(self, text: str) -> None:
+        """Write past the buffer of stdout: a signal may come while this very thread is writing to that."""
+        data = text.encode(self._out.encoding, errors="replace")
+        with suppress(OSError):
+            while data:
+                written = os.write(self._out.fileno(), data)
+                data = data[written:]
 
     # --- the event loop -------------------------------------------------------------------------------------------
 
-    async def read_line(
-        self,
-        prompt: str,
-        *,
-        secret: bool = False,
-        complete: Completions = (),
-        keep: bool = False,
-        fresh: bool = False,
-    ) -> str:
-        """See `DialogTerminal`."""
+    def _begin_line(self) -> None:
         self.clear_progress()
         if self._interrupted_early:
             self._interrupted_early = False
             raise Interrupted
-        # The editor of lines draws its prompt again and again, and would break a long one anywhere.
-        *above, last = _wrap(prompt).split("\n")
-        for line in above:
-            self.say(line)
-        self._open = request = _LineRequest(last, secret, complete, keep, fresh)
-        self._requests.put(request)
+
+    async def _read(self, request: LineRequest) -> str:
+        self._open = line = _OpenLine(request)
+        self._requests.put(line)
         try:
-            return await request.answer
+            return await line.answer
         except asyncio.CancelledError:
             # Whoever asked gave up, so the main thread has to stop reading.
-            request.withdrawn = True
+            line.withdrawn = True
             self._nudge()
             raise
         finally:
@@ -265,38 +261,27 @@ class Terminal:
             self._nudge()
             return
         self.clear_progress()
-        _write(_wrap(text) + "\n")
+        super().say(text)
 
     def show_progress(self, text: str) -> None:
         """Show how far something has come: one line that changes, or one line after another."""
-        if self._open is not None or not self._live:
+        if self._open is not None or not self.is_live:
             self.say(text)
             return
         self._has_progress = True
         # One cell less than there are: a full line would wrap, and could not be cleared.
-        _write(_CLEAR_LINE + cut_end(text, self.width - 1))
+        self._write(_CLEAR_LINE + cut_end(text, self.width - 1))
 
     def clear_progress(self) -> None:
         """Take away the line that changes."""
         if self._has_progress:
             self._has_progress = False
-            _write(_CLEAR_LINE)
-
-    @property
-    def is_live(self) -> bool:
-        """Whether a line can be drawn anew."""
-        return self._live
+            self._write(_CLEAR_LINE)
 
     @property
     def width(self) -> int:
         """How many cells a line has now."""
-        return _measure_width() or _USUAL_WIDTH
-
-    def style(self, text: str, *styles: Style) -> str:
-        if not self._color or not text:
-            return text
-        codes = ";".join(str(_CODES[style]) for style in styles)
-        return f"\x1b[{codes}m{text}\x1b[0m"
+        return self._measure_width() or _USUAL_WIDTH
 
     # --- interruptions, in the event loop -------------------------------------------------------------------------
 
@@ -329,10 +314,10 @@ class Terminal:
         elif self._needs_attention(self._open):  # not read yet, so there is nothing to wake
             self._nudge_later()
 
-    def _needs_attention(self, request: _LineRequest | None) -> bool:
-        if request is None:
+    def _needs_attention(self, line: _OpenLine | None) -> bool:
+        if line is None:
             return False
-        return request is self._interrupted_in_loop or request.withdrawn or bool(self._late_output)
+        return line is self._interrupted_in_loop or line.withdrawn or bool(self._late_output)
 
     def _nudge_later(self) -> None:
         if self._retry is not None:
@@ -347,7 +332,7 @@ class Terminal:
             self._on_wake(self._interrupted)
 
 
-def _type_line(request: _LineRequest) -> str:
+def _type_line(request: LineRequest) -> str:
     if request.fresh:
         discard_typed_ahead()
     if request.secret:
@@ -374,34 +359,3 @@ def _load_readline() -> ModuleType | None:
 
 def _find_completions(offered: Completions, typed: str) -> list[str]:
     return offered(typed) if callable(offered) else complete_next_word(offered, typed)
-
-
-_USUAL_WIDTH = 80
-
-
-def _measure_width() -> int | None:
-    try:
-        return os.get_terminal_size(sys.stdout.fileno())[0] or None
-    except (OSError, ValueError):
-        return None
-
-
-def _wrap(text: str) -> str:
-    """The text with its lines broken between words; where the width is unknown, the terminal breaks them."""
-    cells = _measure_width()
-    return "\n".join(part for line in text.split("\n") for part in wrap_words(line, cells))
-
-
-def _write_at_once(text: str) -> None:
-    """Write past the buffer of stdout: a signal may come while this very thread is writing to that."""
-    data = text.encode(sys.stdout.encoding, errors="replace")
-    with suppress(OSError):
-        while data:
-            written = os.write(sys.stdout.fileno(), data)
-            data = data[written:]
-
-
-def _write(text: str) -> None:
-    with suppress(OSError):  # a terminal that is gone ends the next line, and with it the chat
-        sys.stdout.write(text)
-        sys.stdout.flush()
