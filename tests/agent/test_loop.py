@@ -9,8 +9,7 @@ import pytest
 from scripted import ScriptedModel, call, results_of
 
 import mooring
-from mooring.agents.history import ModelMessage, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
-from mooring.agents.journal import NoJournal
+from mooring.agents.history import ModelMessage, NoJournal, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
 from mooring.core.conversation.event import (
     ConversationEvent,
     HistoryCompacted,

@@ -17,7 +17,7 @@ from tests.models import FakeModel, Say
 import mooring
 from mooring.agents.commands.find import CommandFiles
 from mooring.agents.files.find import find_agents
-from mooring.agents.instructions.collect import collect_instructions
+from mooring.agents.instructions import collect_instructions
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.errors import MooringError

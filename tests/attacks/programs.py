@@ -20,15 +20,15 @@ from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool, open_b
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode.agents import ASK_ALWAYS, EXPLORE
 from mooring.backends.opencode.answers import TurnAnswers
-from mooring.backends.opencode.event_types import (
+from mooring.backends.opencode.reading import (
     MessageChanged,
     OpenCodeMessage,
     Part,
     PartChanged,
     ToolState,
+    TurnParser,
     read_event,
 )
-from mooring.backends.opencode.reading import TurnParser
 from mooring.backends.opencode.shell import make_shell
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.conversation.events import EventStream

@@ -11,7 +11,7 @@ from mooring.agents.definition import ToolSelection
 from mooring.agents.files.tool_words import read_tool_word
 from mooring.backends.bridge.bridge import AgentBridge, McpTool
 from mooring.backends.claude.agents import select_tools as select_for_claude
-from mooring.backends.copilot.agents import select_tools as select_for_copilot
+from mooring.backends.copilot.session import select_tools as select_for_copilot
 from mooring.backends.opencode.agents import write_permissions
 from mooring.backends.opencode.servers import list_known_tools
 from support import Home

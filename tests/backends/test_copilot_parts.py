@@ -3,8 +3,8 @@
 from math import inf
 
 from mooring.backends.bridge.native import NativeAddress, NativeProgram, NativeServer
-from mooring.backends.copilot.environment import CopilotVariables
-from mooring.backends.copilot.servers import BLANKS, read_status, write_native
+from mooring.backends.copilot.program import CopilotVariables
+from mooring.backends.copilot.session import BLANKS, read_status, write_native
 
 BYOK = {"COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:1/v1", "COPILOT_PROVIDER_API_KEY": "k"}
 

@@ -1,11 +1,13 @@
-"""A defined agent: who it is, what it may use, and where the definition was written."""
+"""A defined agent: who it is, what it may use, where the definition was written; and its tools as a scope."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.verdict import Rule
+from mooring.core.text.glob import literal
 
 AgentScope: TypeAlias = Literal["project", "user", "builtin"]
 AgentFormat: TypeAlias = Literal["mooring", "opencode", "copilot", "claude"]
@@ -61,3 +63,14 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     servers: Mapping[str, Mapping[str, Any]] = {}
     """Servers of its own, as they are written. Those of a project's file need the person's approval."""
     origin: AgentOrigin = AgentOrigin("builtin")
+
+
+def apply_selection(selection: ToolSelection, outer: ToolScope | None = None) -> ToolScope:
+    """The scope for `Host.conversation(within=…)`; `outer` is that of the agent that starts this one, if one does."""
+    return ToolScope(
+        allow=selection.servers,
+        deny=(*selection.denied_servers, *map(literal, sorted(selection.denied_own))),
+        own=selection.own,
+        outer=outer,
+        reads_everywhere=selection.servers == (),
+    )

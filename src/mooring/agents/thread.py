@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, PersonMessage
-from mooring.agents.journal import Journal, NoJournal
+from mooring.agents.history import CallBlock, CallResult, Journal, Message, ModelMessage, NoJournal, PersonMessage
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import CallStreak

@@ -56,8 +56,8 @@ from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import open_host
 
 if TYPE_CHECKING:
+    from mooring.agents.sessions.replay import LastExchange
     from mooring.agents.sessions.store import SessionSummary
-    from mooring.agents.sessions.transcript import LastExchange
     from mooring.conversation.conversation import Conversation
     from mooring.discovery.targets import WriteScope
     from mooring.verbs.agent.agents import AgentListing
@@ -145,8 +145,8 @@ class ChatSession:
         if found is None:
             return
         # Loaded here: most conversations are new.
+        from mooring.agents.sessions.replay import find_last_exchange
         from mooring.agents.sessions.store import SessionStore
-        from mooring.agents.sessions.transcript import find_last_exchange
 
         # From now on it is this one, whichever is the last of its folder by then.
         self._options = replace(self._options, session=SessionStart(found.id))

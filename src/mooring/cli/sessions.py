@@ -19,8 +19,8 @@ from mooring.agents.history import (
     TextBlock,
     ThinkingBlock,
 )
+from mooring.agents.sessions.replay import TranscriptEntry
 from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
-from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.core.conversation.outcome import Part
 from mooring.core.definitions.paths import Paths

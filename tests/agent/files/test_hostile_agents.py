@@ -13,8 +13,7 @@ from agent.doors import follow, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, list_agents, list_all, write_agent
 from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
-from mooring.agents.files.read import read_agent
-from mooring.agents.files.walk import MOST_FILES, AgentPath, list_agent_files, list_agent_folders
+from mooring.agents.files.read import MOST_FILES, AgentPath, list_agent_files, list_agent_folders, read_agent
 from mooring.core.conversation.event import ToolFinished
 from mooring.core.conversation.question import Answer, Approval, No, Permission, Question
 from support import Cli, Home

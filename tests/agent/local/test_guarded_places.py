@@ -7,8 +7,8 @@ import pytest
 from desk import Reader, allow, desk_with, host_in
 
 from mooring.agents.commands.command_file import list_folders
-from mooring.agents.files.walk import list_agent_folders
-from mooring.agents.instructions.collect import list_places
+from mooring.agents.files.read import list_agent_folders
+from mooring.agents.instructions import list_places
 from mooring.agents.local.guarded import GuardedFiles
 from mooring.core.definitions.paths import Workspace
 from mooring.discovery.format import Obeyed

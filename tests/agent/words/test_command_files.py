@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from words_door import CANARY, Asked
 
+from mooring.agents.commands.command_file import CommandArguments, split_pieces
 from mooring.agents.commands.find import BUILT_IN, MOST_FILES, CommandFiles
-from mooring.agents.commands.template import CommandArguments, split_pieces
 from mooring.chat.commands import ALIASES, COMMANDS
 from support import Home
 

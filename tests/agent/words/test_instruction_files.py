@@ -10,7 +10,7 @@ from words_door import CANARY, Asked, asking
 
 import mooring
 from agent.scripted import ScriptedModel
-from mooring.agents.instructions.collect import MOST_OF_ALL, MOST_OF_ONE, collect_instructions
+from mooring.agents.instructions import MOST_OF_ALL, MOST_OF_ONE, collect_instructions
 from support import Cli, Home
 
 

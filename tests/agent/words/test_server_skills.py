@@ -13,7 +13,7 @@ from words_door import CANARY, asking, use_skill
 import mooring
 from agent.scripted import ScriptedModel, call, results_of
 from chat.terminal import Person
-from mooring.agents.commands.section import MOST_OF_ONE
+from mooring.agents.commands.find import MOST_OF_ONE
 from mooring.conversation.skills import PATIENCE
 from support import Cli, Home
 

@@ -5,7 +5,7 @@ from words_door import CANARY, Asked, asking, use_skill
 
 import mooring
 from agent.scripted import ScriptedModel, call, results_of
-from mooring.agents.commands.section import MOST_OF_ALL
+from mooring.agents.commands.find import MOST_OF_ALL
 from support import Cli, Home
 
 SKILL = "---\nname: tides\ndescription: {}\n---\nHigh water at $ARGUMENTS. Run `touch {}`. !`touch {}`\n"

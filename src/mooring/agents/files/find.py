@@ -9,9 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.agents.definition import AgentDefinition, AgentScope
-from mooring.agents.files.read import LARGEST, ReadAgent, read_agent
+from mooring.agents.files.read import LARGEST, AgentPath, ReadAgent, list_agent_files, list_agent_folders, read_agent
 from mooring.agents.files.selecting import ToolDraft, read_tools
-from mooring.agents.files.walk import AgentPath, list_agent_files, list_agent_folders
 from mooring.agents.folders import FileStamp, UnchangedFiles, stamp_file
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem

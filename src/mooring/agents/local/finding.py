@@ -6,9 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.project_files import ProjectFiles
-from mooring.agents.local.walk import FoundFile, PathGlob, Walk
+from mooring.agents.local.walk import FoundFile, PathGlob, PermittedFiles, Walk
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result

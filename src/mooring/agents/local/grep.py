@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field, json
 
 from mooring.agents.local.finding import SearchingTool, check_folder
-from mooring.agents.local.permitted import PermittedFiles
 from mooring.agents.local.project_files import ProjectFiles
-from mooring.agents.local.walk import PathGlob, Walk
+from mooring.agents.local.walk import PathGlob, PermittedFiles, Walk
 from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError

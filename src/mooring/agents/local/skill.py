@@ -7,9 +7,8 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from mooring.agents.commands.command_file import WrittenCommand
+from mooring.agents.commands.command_file import CommandArguments, WrittenCommand, has_fields
 from mooring.agents.commands.find import CommandFiles, FoundCommands
-from mooring.agents.commands.template import CommandArguments, has_fields
 from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result

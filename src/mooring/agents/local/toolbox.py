@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from mooring.agents.commands.find import CommandFiles
 from mooring.agents.local.ask_user import ASKER, AskUserTool
-from mooring.agents.local.background import BackgroundCommands, BashOutputTool, KillShellTool
-from mooring.agents.local.bash import BashTool
+from mooring.agents.local.bash import BackgroundCommands, BashOutputTool, BashTool, KillShellTool
 from mooring.agents.local.finding import GlobTool, ListTool
 from mooring.agents.local.grep import GrepTool
 from mooring.agents.local.notebook import NotebookEditTool, NotebookReadTool

@@ -4,11 +4,14 @@ What cannot be written at once waits in memory and is tried again, while the con
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, json
 
+from mooring import files
 from mooring.agents.history import (
     CallBlock,
     CallResult,
@@ -33,11 +36,11 @@ from mooring.agents.sessions.entry import (
     get_kind,
 )
 from mooring.agents.sessions.handover import Handover
-from mooring.agents.sessions.owner import identify_this_process
 from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Text
 from mooring.core.text.secret import redact
+from mooring.errors import FileError
 from mooring.permissions.audit import new_session_id
 
 TEXT_SECONDS = 0.5
@@ -310,3 +313,49 @@ def _make_title(message: Message) -> str:
     words = " ".join(text.split())
     # Half a character, as a terminal passes it on, would be refused by the file.
     return words[:LONGEST_TITLE].encode(errors="replace").decode()
+
+
+_DEAD = (b"Z", b"X")
+"""A process that has ended, but that its parent has not asked about: in containers, nobody may ever do."""
+_STATE_FIELD, _START_FIELD = 0, 19
+
+
+class SessionOwner(Struct, frozen=True):
+    """A process, told apart from a later one with the same number by when it was started."""
+
+    pid: int
+    start: int
+    """In the kernel's ticks since it booted; 0 on a system that doesn't say."""
+
+    @property
+    def is_running(self) -> bool:
+        return _find_start(self.pid) == self.start
+
+
+def identify_this_process() -> SessionOwner:
+    """The process that this is."""
+    pid = os.getpid()
+    return SessionOwner(pid, _find_start(pid) or 0)
+
+
+def _find_start(pid: int) -> int | None:
+    """When a process was started; `None` if it has ended."""
+    if not os.path.isdir("/proc/self"):
+        return 0 if _exists(pid) else None
+    fields: list[bytes] = []
+    with suppress(FileError):
+        # The name of the command is in parentheses, and may hold anything.
+        fields = (files.read(f"/proc/{pid}/stat") or b"").rpartition(b")")[2].split()
+    if len(fields) <= _START_FIELD or fields[_STATE_FIELD] in _DEAD:
+        return None
+    return int(fields[_START_FIELD])
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

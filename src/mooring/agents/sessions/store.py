@@ -27,10 +27,14 @@ from mooring.agents.sessions.entry import (
     get_kind,
 )
 from mooring.agents.sessions.handover import Handover, make_handover
-from mooring.agents.sessions.journal import NOTES_OF_REPLY, JournalPlace, SessionJournal
-from mooring.agents.sessions.owner import SessionOwner, identify_this_process
-from mooring.agents.sessions.replay import Replay
-from mooring.agents.sessions.transcript import TranscriptEntry, make_transcript
+from mooring.agents.sessions.journal import (
+    NOTES_OF_REPLY,
+    JournalPlace,
+    SessionJournal,
+    SessionOwner,
+    identify_this_process,
+)
+from mooring.agents.sessions.replay import Replay, TranscriptEntry, make_transcript
 from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.definitions.paths import Paths

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
-from mooring.backends.api.keys import has_key
 from mooring.backends.api.listing import list_models
-from mooring.backends.api.providers import INSTALL, ModelProvider, find_url, is_installed, list_providers
+from mooring.backends.api.providers import INSTALL, ModelProvider, find_url, has_key, is_installed, list_providers
 from mooring.core.definitions.paths import Paths
 from mooring.core.text.suggestions import nearest
 from mooring.errors import NoModel

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
-from mooring.backends.api.keys import ApiKey, find_key
-from mooring.backends.api.providers import ModelProvider, find_url
+from mooring.backends.api.providers import ApiKey, ModelProvider, find_key, find_url
 from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
 from mooring.settings import Settings

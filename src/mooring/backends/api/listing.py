@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import DecodeError, Struct, json
 
-from mooring.backends.api.keys import ApiKey
-from mooring.backends.api.providers import ModelKind
+from mooring.backends.api.providers import ApiKey, ModelKind
 from mooring.core.protocol.units import MIB
 from mooring.wire.http.fetch import FetchFailed, HttpFetcher
 from mooring.wire.http.network import Network, Options

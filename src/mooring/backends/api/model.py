@@ -14,7 +14,7 @@ from pydantic_ai.models import StreamedResponse
 from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.failures import FAILURES, explain_failure
-from mooring.backends.api.kinds.built import BuildModel, BuiltModel
+from mooring.backends.api.kinds import BuildModel, BuiltModel
 from mooring.backends.api.messages import Recipient, convert_messages, make_parameters
 from mooring.backends.api.providers import ModelKind
 from mooring.backends.api.replies import PriceTag, convert_event, finish_reply

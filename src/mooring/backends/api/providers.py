@@ -1,4 +1,4 @@
-"""Who answers: one row for each word before the colon of a model's name, as in `anthropic:claude-sonnet-5-5`."""
+"""Who answers: one row for each word before the colon of a model's name, and the key of each provider."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -6,7 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.auth.store import SecretStore, read_stored
 from mooring.core.definitions.paths import Paths
+from mooring.errors import FileError
 
 ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
 """What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
@@ -108,3 +110,40 @@ def _read_endpoint(word: str, entry: Mapping[str, Any]) -> ModelProvider:
         schemas=_SCHEMAS[kind],
         needs_key=bool(key),
     )
+
+
+class ApiKey(Struct, frozen=True):
+    """A key and the variable, or the secret, that it is in."""
+
+    name: str
+    value: str
+
+    def __repr__(self) -> str:
+        return f"<ApiKey {self.name}>"
+
+
+async def find_key(provider: ModelProvider, where: Paths) -> ApiKey | None:
+    """The key of a provider, if the person has one. Raises: StoreUnavailable; FileError."""
+    for name in provider.key_names:
+        if value := where.env.get(name, "").strip():
+            return ApiKey(name, value)
+    store = SecretStore(where)
+    for name in provider.key_names:
+        stored = await store.get("secret", name)
+        if stored is not None:
+            return ApiKey(name, stored.strip())
+    return None
+
+
+def has_key(provider: ModelProvider, where: Paths) -> bool:
+    """Whether the person has a key for a provider, without reading it: no keyring is asked."""
+    names = provider.key_names
+    return any(where.env.get(name, "").strip() for name in names) or not _list_stored(where).isdisjoint(names)
+
+
+def _list_stored(where: Paths) -> frozenset[str]:
+    try:
+        return frozenset(stored.name for stored in read_stored(where) if stored.kind == "secret")
+    except FileError:
+        # It is only asked to give advice, and whoever needs the key is told.
+        return frozenset()

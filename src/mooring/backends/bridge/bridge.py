@@ -17,7 +17,7 @@ from mooring.backends.bridge.own_tools import ActReport, OwnTools
 from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
-from mooring.backends.own_tools.schema import NO_PROGRAM, ProgramSchema
+from mooring.backends.own_tools import NO_PROGRAM, ProgramSchema
 from mooring.conversation.permits import permit_own_tool
 from mooring.core.conversation.backend_name import ServersWay
 from mooring.core.conversation.host_event import Reloaded

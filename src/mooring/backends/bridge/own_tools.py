@@ -19,7 +19,7 @@ from mooring.agents.local.writing import show_change
 from mooring.backends.bridge.patch import find_patched_files
 from mooring.backends.bridge.reach import find_glob_starts, is_plain_path, list_readings
 from mooring.backends.bridge.statements import is_plain_sql
-from mooring.backends.own_tools.schema import ArgumentRole, OwnToolSchema, ProgramSchema
+from mooring.backends.own_tools import ArgumentRole, OwnToolSchema, ProgramSchema
 from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.paths import Paths

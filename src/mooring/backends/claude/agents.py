@@ -1,16 +1,17 @@
-"""Agent definitions in Claude Code's form, with the names that tools have there."""
+"""Agent definitions in Claude Code's form, and the names of tools there: `mcp__server__tool`, one word for its own.
+
+Apart from what reads its events, which needs Claude's library: an agent's tools are selected without it.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.agents.selection import apply_selection
-from mooring.backends.bridge.bridge import AgentBridge
+from mooring.agents.definition import AgentDefinition, ToolSelection, apply_selection
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.selection import select_tools_of
-from mooring.backends.claude.names import write_tool
 
 _ANY: Final = "*"
 _PROVIDER: Final = "anthropic:"
@@ -74,3 +75,19 @@ def select_tools(bridge: AgentBridge, servers: Iterable[str], selection: ToolSel
         denied += [write_tool(bridge, server, tool) for tool in sorted(rest)]
     own = None if selection.own is None else tuple(sorted(selection.own))
     return ClaudeTools(own, tuple(selected), tuple(denied))
+
+
+_PREFIX: Final = "mcp__"
+_MARK: Final = "__"
+
+
+def find_tool(bridge: AgentBridge, name: str) -> McpTool | OwnTool:
+    """The tool that Claude Code means. A server that it was not given is none of ours: its tools are its own."""
+    if not name.startswith(_PREFIX):
+        return OwnTool(name)
+    return bridge.split_tool(name.removeprefix(_PREFIX), _MARK) or OwnTool(name)
+
+
+def write_tool(bridge: AgentBridge, server: str, tool: str) -> str:
+    """What Claude Code calls a tool of a server; `*` stands for all of them."""
+    return f"{_PREFIX}{bridge.name_server(server)}{_MARK}{tool}"

@@ -18,9 +18,8 @@ from mooring.backends.bridge.native import (
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import describe_lost_session
 from mooring.backends.claude.agents import find_model
-from mooring.backends.claude.command import build_environment
 from mooring.backends.claude.events import TurnResult
-from mooring.backends.claude.program import NAME
+from mooring.backends.claude.program import NAME, build_environment
 from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
 from mooring.core.conversation.turn import ServerStatus, ServerStatusWord, TurnInput
 from mooring.display.text import safe

@@ -18,7 +18,7 @@ from msgspec import Struct, ValidationError, convert
 
 from mooring.agents.local.todo import TodoItem
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
-from mooring.backends.claude.names import find_tool
+from mooring.backends.claude.agents import find_tool
 from mooring.core.conversation.event import EndOfTurn, Todo, TokenUsage
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Image, Text

@@ -20,11 +20,9 @@ from msgspec import Struct, ValidationError, convert
 from mooring.agents.local.ask_user import ASKER, OTHER, PersonQuestion, make_form, name_field
 from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.claude.agents import select_tools, write_agents
-from mooring.backends.claude.command import build_command, build_environment
+from mooring.backends.claude.agents import find_tool, select_tools, write_agents
 from mooring.backends.claude.events import ClaudeEvents, TurnResult
-from mooring.backends.claude.names import find_tool
-from mooring.backends.claude.program import GuardedProgram
+from mooring.backends.claude.program import GuardedProgram, build_command, build_environment
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
 from mooring.core.conversation.turn import TurnInput

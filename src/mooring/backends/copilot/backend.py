@@ -10,14 +10,18 @@ from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import describe_lost_session, explain_end
 from mooring.backends.copilot import sdk
-from mooring.backends.copilot.agents import find_model
-from mooring.backends.copilot.environment import CopilotVariables
-from mooring.backends.copilot.event_types import SessionIdle, TodosChanged, read_event, read_todos
-from mooring.backends.copilot.events import CopilotEvents
+from mooring.backends.copilot.events import CopilotEvents, SessionIdle, TodosChanged, read_event, read_todos
 from mooring.backends.copilot.permission import CopilotPermissions
-from mooring.backends.copilot.program import NAME, RunningCopilot, start_program
-from mooring.backends.copilot.servers import BLANKS, SessionServers, list_servers, read_status
-from mooring.backends.copilot.session import SessionHandlers, open_session
+from mooring.backends.copilot.program import NAME, CopilotVariables, RunningCopilot, start_program
+from mooring.backends.copilot.session import (
+    BLANKS,
+    SessionHandlers,
+    SessionServers,
+    find_model,
+    list_servers,
+    open_session,
+    read_status,
+)
 from mooring.backends.programs import require_program
 from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.turn import ServerStatus, TurnInput

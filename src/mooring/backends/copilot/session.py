@@ -1,18 +1,118 @@
-"""A session of Copilot's program: opened or resumed, with everything off that would act behind our back."""
+"""A session of Copilot's program, with our servers and agents, and everything off that would act behind our back."""
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import isinf
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from mooring import files
-from mooring.backends.bridge.bridge import AgentBridge
+from mooring.agents.definition import AgentDefinition, ToolSelection, apply_selection
+from mooring.agents.files.tool_words import FAMILIES
+from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
+from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer, write_milliseconds
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.copilot.agents import find_model, write_agents
-from mooring.backends.copilot.environment import CopilotVariables
-from mooring.backends.copilot.servers import SessionServers
+from mooring.backends.bridge.selection import select_tools_of
+from mooring.backends.copilot.program import CopilotVariables
+from mooring.core.conversation.backend_name import ServersWay
+from mooring.core.conversation.turn import ServerStatusWord
 from mooring.core.definitions.paths import here
 from mooring.errors import FileError
+
+_DAY: Final = 24 * 60 * 60.0
+"""In seconds. A person may take their time with a question, and the program counts that as part of a call."""
+
+_WORDS: Final[Mapping[str, ServerStatusWord]] = {
+    "connected": "connected",
+    "pending": "pending",
+    "failed": "failed",
+    "needs-auth": "needs-auth",
+    "disabled": "disabled",
+    "stopped": "disabled",
+    "not_configured": "disabled",
+}
+
+BLANKS: Final = {"MOORING_DOLLAR": "$", "MOORING_NOTHING": ""}
+"""Variables for the program's environment. It fills in `$NAME` wherever it finds one in a server's definition, and
+replaces a variable's value that is the name of another variable. Nothing turns that off, so it is given back."""
+_NAME: Final = re.compile(r"\w+")
+
+
+class SessionServers(Struct, frozen=True):
+    """The servers of one session, by the name that Copilot knows them by."""
+
+    configs: Mapping[str, Mapping[str, Any]] = {}
+    """As a session takes them. They hold secrets."""
+    names: Mapping[str, str] = {}
+    """The name in the configuration of each."""
+    left_out: Sequence[LeftOut] = ()
+    """Those that it can't have."""
+
+    def __repr__(self) -> str:
+        return f"<SessionServers {sorted(self.configs)}>"
+
+
+async def list_servers(bridge: AgentBridge, way: ServersWay) -> SessionServers:
+    """The servers that a session is to have now."""
+    if way == "shared":
+        endpoints = bridge.list_endpoints()
+        configs = {endpoint.name: write_endpoint(endpoint) for endpoint in endpoints}
+        return SessionServers(configs, {endpoint.name: endpoint.server for endpoint in endpoints})
+    native, left_out = await bridge.list_native()
+    configs = {server.name: write_native(server) for server in native}
+    return SessionServers(configs, {server.name: server.server for server in native}, left_out)
+
+
+def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:
+    """A server that Mooring serves."""
+    return {
+        "type": "http",
+        "url": endpoint.url,
+        "headers": dict(endpoint.headers),
+        "tools": ["*"],
+        "timeout": write_milliseconds(_DAY),
+    }
+
+
+def write_native(server: NativeServer) -> dict[str, Any]:
+    """A server that Copilot starts or reaches itself."""
+    config = _write_connection(server.connection)
+    config["tools"] = ["*"] if server.tools is None else list(server.tools)
+    if server.timeout is not None:
+        # It knows no way to say that there is no limit.
+        config["timeout"] = write_milliseconds(_DAY if isinf(server.timeout) else server.timeout)
+    return config
+
+
+def _write_connection(connection: NativeProgram | NativeAddress) -> dict[str, Any]:
+    match connection:
+        case NativeProgram(command, args, env, cwd):
+            return {
+                "type": "local",
+                "command": command,
+                "args": [_keep_dollars(text) for text in args],
+                "env": {name: _keep_value(text) for name, text in env.items()},
+                "cwd": cwd,
+            }
+        case NativeAddress(url, headers, transport):
+            kept = {name: _keep_dollars(text) for name, text in headers.items()}
+            return {"type": transport, "url": _keep_dollars(url), "headers": kept}
+
+
+def _keep_dollars(text: str) -> str:
+    """A text that comes out as it is here, after the program has filled it in."""
+    return text.replace("$", "${MOORING_DOLLAR}")
+
+
+def _keep_value(text: str) -> str:
+    """The same, for the value of a variable."""
+    return f"${{MOORING_NOTHING}}{text}" if _NAME.fullmatch(text) else _keep_dollars(text)
+
+
+def read_status(word: str) -> ServerStatusWord:
+    return _WORDS.get(word, "unknown")
+
 
 OnEvent: TypeAlias = Callable[[Any], None]
 OnPermission: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
@@ -111,3 +211,69 @@ def read_own_instructions(variables: CopilotVariables) -> str:
     except FileError:
         return ""
     return "" if data is None else data.decode(errors="replace")
+
+
+OWN_TOOLS: Final[Mapping[str, frozenset[str]]] = {
+    "bash": frozenset({"Bash"}),
+    "create": frozenset({"Write"}),
+    "edit": frozenset({"Edit", "MultiEdit", "NotebookEdit"}),
+    "glob": frozenset({"Glob"}),
+    "grep": frozenset({"Grep"}),
+    "view": frozenset({"Read", "LS"}),
+    "web_fetch": frozenset({"WebFetch"}),
+    "task": frozenset({"Task", "Agent"}),
+    "skill": frozenset({"Skill"}),
+    # It keeps its plans in a database.
+    "sql": frozenset({"TodoWrite"}),
+}
+"""Copilot's own tools, and what definitions call them."""
+
+
+def write_agents(
+    bridge: AgentBridge, servers: Sequence[str], agents: Sequence[AgentDefinition]
+) -> list[dict[str, Any]]:
+    """The agents that a session of Copilot knows. `servers` are those that it is given."""
+    return [_write_agent(bridge, servers, agent) for agent in agents]
+
+
+def _write_agent(bridge: AgentBridge, servers: Sequence[str], agent: AgentDefinition) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "name": agent.name,
+        "description": agent.description or agent.name,
+        "prompt": agent.prompt,
+        "tools": select_tools(bridge, servers, agent.tools),
+    }
+    model = write_model(agent.model)
+    if model is not None:
+        written["model"] = model
+    return written
+
+
+def write_model(model: str | None) -> str | None:
+    """The model as Copilot names it; `None` for the one of the session.
+
+    The provider is always the one of the session, and a kind of Claude is no name of a model there.
+    """
+    if model is None or model in FAMILIES:
+        return None
+    provider, _, name = model.partition(":")
+    return name or provider
+
+
+def find_model(options: BackendOptions, variables: CopilotVariables) -> str | None:
+    """The model that answers: what the person says, else what the agent's definition or the environment does."""
+    agent = options.main_agent
+    return options.model or (None if agent is None else write_model(agent.model)) or variables.model
+
+
+def select_tools(bridge: AgentBridge, servers: Sequence[str], selection: ToolSelection) -> list[str] | None:
+    """What a definition selects of the tools that are known now; `None` for everything."""
+    if selection == ToolSelection():
+        return None
+    selected = [tool for tool, names in OWN_TOOLS.items() if any(map(selection.has_own, names))]
+    scope = apply_selection(selection)
+    for server in servers:
+        tools = select_tools_of(bridge, server, scope)
+        name = bridge.name_server(server)
+        selected += [f"{name}/{tool}" for tool in (("*",) if tools is None else tools)]
+    return selected

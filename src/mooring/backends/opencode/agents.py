@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from mooring.agents.definition import AgentDefinition, ToolSelection
-from mooring.agents.selection import apply_selection
+from mooring.agents.definition import AgentDefinition, ToolSelection, apply_selection
 from mooring.backends.bridge.bridge import McpTool
 
 MAIN_AGENT: Final = "build"

@@ -11,7 +11,7 @@ from mooring.agents.local.ask_user import OTHER, AnswerOption, PersonQuestion, m
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.opencode.api import OpenCodeApi
-from mooring.backends.opencode.event_types import (
+from mooring.backends.opencode.reading import (
     AgentEvent,
     AgentQuestion,
     Part,
@@ -19,9 +19,10 @@ from mooring.backends.opencode.event_types import (
     PermissionReplied,
     PermissionWanted,
     QuestionsWanted,
+    ReadCall,
     ToolState,
+    TurnParser,
 )
-from mooring.backends.opencode.reading import ReadCall, TurnParser
 from mooring.backends.opencode.servers import OpenCodeServers
 from mooring.backends.opencode.shell import PermittedShell
 from mooring.core.conversation.question import Yes

@@ -27,7 +27,7 @@ from mooring.display.lines import describe_end, describe_taken_name
 from mooring.display.text import count_noun, safe, safe_text
 
 if TYPE_CHECKING:
-    from mooring.agents.sessions.transcript import LastExchange
+    from mooring.agents.sessions.replay import LastExchange
 
 MARGIN = "  "
 """How much further in lines about a sub-agent stand than those about the agent that started it."""

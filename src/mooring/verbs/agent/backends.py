@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.backends.api.keys import has_key
-from mooring.backends.api.providers import INSTALL, is_installed, list_providers
+from mooring.backends.api.providers import INSTALL, has_key, is_installed, list_providers
 from mooring.backends.probing import PROBE_SECONDS, LoginState, ProgramProbe
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, ProgramName, is_program

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from mooring.agents.definition import AgentDefinition
+from mooring.agents.definition import AgentDefinition, apply_selection
 from mooring.agents.files.find import AgentFiles
 from mooring.agents.missing_tools import describe_missing, find_missing_tools
-from mooring.agents.selection import apply_selection
 from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.conversation import Conversation

@@ -5,8 +5,8 @@ from base64 import b64encode
 
 from msgspec import Struct
 
-from mooring.agents.local.permitted import list_left_out
 from mooring.agents.local.project_files import ProjectFiles
+from mooring.agents.local.walk import list_left_out
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.paths import KERNEL_FOLDERS, Workspace, is_below
 from mooring.core.protocol.content import Block, Image, Text, find_picture_type

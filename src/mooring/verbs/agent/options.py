@@ -6,8 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.agents.definition import AgentDefinition
-from mooring.agents.history import CallResult, Message
-from mooring.agents.journal import Journal
+from mooring.agents.history import CallResult, Journal, Message
 from mooring.agents.model import Model
 from mooring.backends.host_servers import SwitchServer
 from mooring.conversation.conversation import Conversation

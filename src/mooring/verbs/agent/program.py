@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents, find_agents
-from mooring.agents.instructions.collect import collect_instructions, write_section
+from mooring.agents.instructions import collect_instructions, write_section
 from mooring.agents.sessions.handover import Handover, make_handover
 from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.agents.taken_names import TakenNames

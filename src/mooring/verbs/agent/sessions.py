@@ -10,8 +10,8 @@ from msgspec import Struct
 from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.journal import SessionJournal
+from mooring.agents.sessions.replay import TranscriptEntry
 from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
-from mooring.agents.sessions.transcript import TranscriptEntry
 from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.verdict import Mode
 from mooring.core.definitions.paths import Paths

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.agents.definition import apply_selection
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
-from mooring.agents.selection import apply_selection
 from mooring.agents.sub_agent import AgentTool, KnownAgents, SubAgent, SubAgentTask
 from mooring.agents.taken_names import TakenNames
 from mooring.agents.thread import AgentThread

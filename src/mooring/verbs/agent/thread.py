@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from mooring.agents.instructions import Surroundings, build_system_prompt
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import ask_once
-from mooring.agents.system import Surroundings, build_system_prompt
 from mooring.agents.thread import AgentThread
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.scope import ToolScope

@@ -10,12 +10,11 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from mooring.agents.definition import AgentDefinition
+from mooring.agents.definition import AgentDefinition, apply_selection
 from mooring.agents.files.find import AgentFiles
 from mooring.agents.history import Message
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
-from mooring.agents.selection import apply_selection
 from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.sub_agent import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend

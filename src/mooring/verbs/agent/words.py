@@ -6,9 +6,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from mooring.agents.commands.find import CommandFiles, FoundCommands
-from mooring.agents.commands.section import write_server_skills, write_skills
-from mooring.agents.instructions.collect import FoundInstructions, LinkExit, collect_instructions, write_section
+from mooring.agents.commands.find import CommandFiles, FoundCommands, write_server_skills, write_skills
+from mooring.agents.instructions import FoundInstructions, LinkExit, collect_instructions, write_section
 from mooring.agents.local.project_files import ProjectFiles
 from mooring.conversation.conversation import Conversation
 from mooring.core.definitions.paths import Workspace

@@ -5,9 +5,8 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from mooring.agents.commands.command_file import WrittenCommand
+from mooring.agents.commands.command_file import CommandArguments, ShellPiece, WrittenCommand, has_fields, split_pieces
 from mooring.agents.commands.find import UsedCommand
-from mooring.agents.commands.template import CommandArguments, ShellPiece, has_fields, split_pieces
 from mooring.agents.reach import make_reach
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.conversation import Conversation
