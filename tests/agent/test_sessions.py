@@ -33,20 +33,20 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.sessions.database import find_database
-from mooring.agents.sessions.entry import (
+from mooring.agents.sessions.journal import SessionJournal
+from mooring.agents.sessions.replay import (
     BlockArrived,
     CallEnded,
     CallStarted,
     EntryContent,
     HistoryReplaced,
     MessageAdded,
+    Replay,
     ReplyCut,
     TextArrived,
     decode_content,
     encode_content,
 )
-from mooring.agents.sessions.journal import SessionJournal
-from mooring.agents.sessions.replay import Replay
 from mooring.agents.sessions.store import DAY_SECONDS, SessionStore
 from mooring.core.conversation.event import TokenUsage, ToolStarted
 from mooring.core.conversation.question import Allow, Answer, No, Question, Yes

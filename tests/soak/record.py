@@ -25,7 +25,7 @@ from tests.models import Call, FakeModel, Reply, Say, Stall
 from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.agents.history import CallBlock, ModelMessage, PersonMessage
-from mooring.agents.sessions.entry import BlockArrived, MessageAdded, ReplyCut, decode_content
+from mooring.agents.sessions.replay import BlockArrived, MessageAdded, ReplyCut, decode_content
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.protocol.content import Text
 from support import Home, run_beside, take_record_openings

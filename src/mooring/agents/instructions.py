@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.agents.reach import Reach, make_reach, resolve_named
+from mooring.agents.folders import Reach, make_reach, resolve_named
 from mooring.core.conversation.mention import find_mentions
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem

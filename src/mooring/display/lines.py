@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -92,21 +92,8 @@ class Panel(Struct, frozen=True):
     expandable: bool = True
 
 
-class Renderer(Protocol):
-    """How calls of some tools are shown."""
-
-    @property
-    def icon(self) -> str: ...
-
-    def title(self, arguments: Arguments) -> str:
-        """One line that says what is asked for."""
-
-    def render(self, arguments: Arguments, output: Any = None) -> Panel:
-        """All of it; `output` is an `Outcome`, a text or data, `None` as long as there is none."""
-
-
-class _PlainRenderer(Struct, frozen=True):
-    """Shows what was asked for, and what came back."""
+class Renderer(Struct, frozen=True):
+    """How calls of some tools are shown: what was asked for, and what came back."""
 
     icon: str
     heading: str
@@ -115,6 +102,7 @@ class _PlainRenderer(Struct, frozen=True):
     """The argument that makes the title; the first one if none is named."""
 
     def title(self, arguments: Arguments) -> str:
+        """One line that says what is asked for."""
         key = self.title_key or next(iter(arguments), "")
         value = arguments.get(key)
         if isinstance(value, str) and 0 < len(value) < LONGEST_TITLE:
@@ -122,23 +110,24 @@ class _PlainRenderer(Struct, frozen=True):
         return self.fallback_title
 
     def render(self, arguments: Arguments, output: Any = None) -> Panel:
+        """All of it; `output` is an `Outcome`, a text or data, `None` as long as there is none."""
         lines = ["Input:", *_format_json(arguments)]
         if output is not None:
             lines += ["", "Output:", *_format_output(output)]
         return Panel(self.heading, tuple(lines))
 
 
-MCP: Renderer = _PlainRenderer(PLUG, "MCP Tool Result", "MCP tool call")
-DEFAULT: Renderer = _PlainRenderer("⚙", "Tool Result", "tool call")
+MCP = Renderer(PLUG, "MCP Tool Result", "MCP tool call")
+DEFAULT = Renderer("⚙", "Tool Result", "tool call")
 SPECIAL: Mapping[str, Renderer] = {
-    "ListMcpResources": _PlainRenderer("📚", "Resources", "resources of all servers", "server"),
-    "ReadMcpResource": _PlainRenderer("📖", "Resource", "a resource", "uri"),
-    "SubscribeMcpResource": _PlainRenderer("👁", "Subscription", "a resource", "uri"),
-    "UnsubscribeMcpResource": _PlainRenderer("👁", "Subscription", "a resource", "uri"),
-    "SubscribePolling": _PlainRenderer("👁", "Polling", "a tool or resource", "toolName"),
-    "UnsubscribePolling": _PlainRenderer("👁", "Polling", "a tool or resource", "target"),
-    "ToolSearch": _PlainRenderer("🔎", "Tools", "tools", "query"),
-    "ToolResult": _PlainRenderer("📄", "Tool Result", "a result", "id"),
+    "ListMcpResources": Renderer("📚", "Resources", "resources of all servers", "server"),
+    "ReadMcpResource": Renderer("📖", "Resource", "a resource", "uri"),
+    "SubscribeMcpResource": Renderer("👁", "Subscription", "a resource", "uri"),
+    "UnsubscribeMcpResource": Renderer("👁", "Subscription", "a resource", "uri"),
+    "SubscribePolling": Renderer("👁", "Polling", "a tool or resource", "toolName"),
+    "UnsubscribePolling": Renderer("👁", "Polling", "a tool or resource", "target"),
+    "ToolSearch": Renderer("🔎", "Tools", "tools", "query"),
+    "ToolResult": Renderer("📄", "Tool Result", "a result", "id"),
 }
 """Mooring's own tools, by name."""
 

@@ -11,8 +11,7 @@ from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.result import LogMessage, Progress
 from mooring.core.protocol.tool import Implementation
 from mooring.serve.asking import NOBODY
-from mooring.serve.methods import Report
-from mooring.serve.params import Params
+from mooring.serve.methods import Params, Report
 from mooring.serve.upstream import ListRoots, OpenUpstream, Upstream, VisitTerms
 from mooring.wire.session.dialect import LOG
 

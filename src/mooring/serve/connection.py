@@ -12,8 +12,7 @@ from msgspec import Raw
 from mooring.serve import handshake, stateless
 from mooring.serve.caller import ServeOptions
 from mooring.serve.handshake import HandshakeClient
-from mooring.serve.methods import METHODS
-from mooring.serve.params import CLIENT, read_params
+from mooring.serve.methods import CLIENT, METHODS, read_params
 from mooring.serve.stateless import StatelessClients
 from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.peer import Peer

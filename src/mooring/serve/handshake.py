@@ -14,8 +14,18 @@ from mooring.errors import RpcError, ServerError, UnknownTool
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer, read_capabilities
 from mooring.serve.caller import CallerQuestions, ServeOptions, current_caller, make_log_listener, make_report
 from mooring.serve.held import HeldRequest
-from mooring.serve.methods import CAPABILITIES, METHODS, Method, Report, add_meta, answer_method, list_tools
-from mooring.serve.params import CLIENT, Params, TaskTerms
+from mooring.serve.methods import (
+    CAPABILITIES,
+    CLIENT,
+    METHODS,
+    Method,
+    Params,
+    Report,
+    TaskTerms,
+    add_meta,
+    answer_method,
+    list_tools,
+)
 from mooring.serve.tasks import ServedTask, ServedTasks, describe_old_task
 from mooring.serve.upstream import ListRoots, RequestTerms, Upstream, VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND

@@ -16,8 +16,7 @@ from mooring.core.protocol.result import Progress, TaskState
 from mooring.errors import RpcError
 from mooring.serve.asking import NOBODY, ClientCapabilities, make_client_request, read_answer
 from mooring.serve.caller import current_caller
-from mooring.serve.methods import Report
-from mooring.serve.params import CLIENT
+from mooring.serve.methods import CLIENT, Report
 from mooring.serve.upstream import ListRoots, VisitTerms
 from mooring.wire.rpc.message import INVALID_PARAMS
 from mooring.wire.session.client import asked_as

@@ -18,8 +18,17 @@ from mooring.errors import MooringError, RpcError
 from mooring.serve.asking import read_capabilities
 from mooring.serve.caller import CallerQuestions, Notify, ServeOptions, make_log_listener, make_report
 from mooring.serve.held import HeldRequest, HeldRequests
-from mooring.serve.methods import CAPABILITIES, METHODS, UNCACHED, Method, answer_method, complete_result
-from mooring.serve.params import CLIENT, Params, WantedNotices
+from mooring.serve.methods import (
+    CAPABILITIES,
+    CLIENT,
+    METHODS,
+    UNCACHED,
+    Method,
+    Params,
+    WantedNotices,
+    answer_method,
+    complete_result,
+)
 from mooring.serve.tasks import ServedTask, ServedTasks, describe_task, describe_task_in_detail
 from mooring.serve.upstream import RequestTerms, Upstream
 from mooring.wire.rpc.dialect import RequestId

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from mooring.errors import RpcError
 from mooring.serve.held import HeldRequest, ignore_progress
-from mooring.serve.methods import complete_result, is_failure
-from mooring.serve.params import CLIENT
+from mooring.serve.methods import CLIENT, complete_result, is_failure
 from mooring.wire.rpc.inbound import BUSY
 from mooring.wire.rpc.message import INTERNAL_ERROR, INVALID_PARAMS, Fault
 from mooring.wire.session.dialect import CANCELLED

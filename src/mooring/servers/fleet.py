@@ -7,14 +7,15 @@ from time import time
 
 from msgspec import Struct
 
-from mooring.core.conversation.status import Failed
+from mooring.core.conversation.status import Failed, KnownServer, Status, status_error, status_word
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import InProcess
+from mooring.core.protocol.content import make_table
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure, make_failure
 from mooring.core.protocol.limits import Sleep
 from mooring.core.protocol.tool import Offer
-from mooring.display.text import quote_argument
+from mooring.display.text import quote_argument, safe
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache
 from mooring.servers.server import Server
@@ -313,3 +314,27 @@ async def _try_refresh(server: Server, era: EraName | None) -> MooringError | No
 def _is_outdated(failure: Failure, server: Server) -> bool:
     """Whether something newer is known of the server."""
     return server.offer is not None and server.offer.at > failure.at
+
+
+class ServerTable(dict[str, KnownServer]):
+    """Servers by name. A notebook shows each with its status, how many tools it has, and where it comes from."""
+
+    def _repr_html_(self) -> str:
+        rows = [(safe(name), *_describe_server(server)) for name, server in sorted(self.items())]
+        return make_table(("server", "status", "transport", "tools", "from"), rows)
+
+
+class StatusTable(dict[str, Status]):
+    """The status of each server. A notebook shows it with what is wrong."""
+
+    def __init__(self, statuses: Mapping[str, Status]) -> None:
+        super().__init__(sorted(statuses.items()))
+
+    def _repr_html_(self) -> str:
+        rows = [(safe(name), status_word(status), safe(status_error(status) or "")) for name, status in self.items()]
+        return make_table(("server", "status", "error"), rows)
+
+
+def _describe_server(server: KnownServer) -> tuple[str, ...]:
+    status = status_word(server.status)
+    return status, server.config.transport, str(len(server.tools)), safe(server.origin)

@@ -3,7 +3,7 @@
 from math import inf
 
 from mooring.errors import ParseError
-from mooring.syntax.document import Document, Kind
+from mooring.syntax.document import Document, Kind, count_values
 from mooring.syntax.jsonc import parse_json
 
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -18,9 +18,7 @@ def parse(data: bytes, kind: Kind, most_values: float = inf) -> Document:
     """
     # All but JSON is imported only when there is such a file: a listing without one must not pay for its parser.
     if kind == "plist":
-        from mooring.syntax.plist import parse_plist
-
-        return parse_plist(data)
+        return _parse_plist(data)
     text = decode_text(data)
     if not text.strip():
         return Document({}, text, kind)
@@ -51,3 +49,21 @@ def decode_text(data: bytes) -> str:
         bad = error.start
     # Raised outside the `except` block, here and in every parser: an error in its context would hold the whole text.
     raise ParseError("is not UTF-8 text", data.count(b"\n", 0, bad) + 1)
+
+
+def _parse_plist(data: bytes) -> Document:
+    """Read a property list, binary or XML: the managed preferences of a Mac. It has no lines to name.
+
+    Raises:
+        ParseError: it is none.
+    """
+    import plistlib
+    from xml.parsers.expat import ExpatError
+
+    try:
+        value = plistlib.loads(data) if data.strip() else {}
+        return Document(value, kind="plist", values=count_values(value))
+    # A damaged binary list makes the standard library raise any of these.
+    except (ValueError, ExpatError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        reason = "is not a property list"
+    raise ParseError(reason)

@@ -74,7 +74,7 @@ async def test_what_is_ignored_binary_or_a_link_is_not_searched(home: Home) -> N
 async def test_a_pattern_that_would_take_forever_is_ended_and_holds_up_nobody(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import mooring.agents.local.grep as grep
+    import mooring.agents.local.finding as grep
 
     monkeypatch.setattr(grep, "SECONDS", 2.0)
     home.write("project/a.txt", "a" * 60 + "!\n")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.agents.folders import FolderScope, find_folders
+from mooring.agents.folders import FolderRow, FolderScope, find_folders
 from mooring.core.definitions.paths import Workspace
 from mooring.discovery.known_places import list_obeyed
 from mooring.errors import ConfigError, FileError, ParseError
@@ -32,18 +32,16 @@ _TOOLS: tuple[tuple[CommandTool, str, tuple[Layout, ...]], ...] = (
 """The tools whose commands are understood, and of which kinds; highest first."""
 
 
-class _Row(Struct, frozen=True):
+class _Row(FolderRow, frozen=True):
     tool: CommandTool
     layout: Layout
-    project: str
-    user: str
 
 
 def _list_rows() -> Iterator[_Row]:
     for tool, format, layouts in _TOOLS:
         for obeyed in list_obeyed(format):
             if obeyed.kind in layouts:
-                yield _Row(tool, obeyed.kind, obeyed.project, obeyed.user)
+                yield _Row(obeyed.project, obeyed.user, tool, obeyed.kind)
 
 
 class CommandFolder(Struct, frozen=True):

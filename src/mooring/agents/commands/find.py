@@ -9,8 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from mooring.agents.commands.command_file import CommandFolder, WrittenCommand, list_folders, name_command, read_command
-from mooring.agents.folders import UnchangedFiles, WalkBounds, stamp_file, walk_files
-from mooring.agents.reach import Reach, make_reach
+from mooring.agents.folders import Reach, UnchangedFiles, WalkBounds, make_reach, stamp_file, walk_files
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.skill import FoundSkills, OfferedSkill

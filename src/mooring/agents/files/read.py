@@ -12,7 +12,7 @@ from mooring import files
 from mooring.agents.definition import AgentDefinition, AgentFormat, AgentOrigin
 from mooring.agents.files.selecting import ToolDraft, read_denials, read_permission, read_tools
 from mooring.agents.files.tool_words import AskedModel, read_model
-from mooring.agents.folders import FolderScope, WalkBounds, find_folders, walk_files
+from mooring.agents.folders import FolderRow, FolderScope, WalkBounds, find_folders, walk_files
 from mooring.core.definitions.paths import Workspace, is_below
 from mooring.core.definitions.problem import Problem, Severity
 from mooring.discovery.known_places import list_obeyed
@@ -30,10 +30,8 @@ _TOOLS: Mapping[AgentFormat, str] = {
 """The tools whose agents are understood, by their forms; highest first."""
 
 
-class _Row(Struct, frozen=True):
+class _Row(FolderRow, frozen=True):
     format: AgentFormat
-    project: str
-    user: str
     nested: bool
 
 
@@ -41,7 +39,7 @@ def _list_rows() -> Iterator[_Row]:
     for format, tool in _TOOLS.items():
         for obeyed in list_obeyed(tool):
             if obeyed.kind == "agents":
-                yield _Row(format, obeyed.project, obeyed.user, obeyed.nested)
+                yield _Row(obeyed.project, obeyed.user, format, obeyed.nested)
 
 
 class AgentFolder(Struct, frozen=True, gc=False):

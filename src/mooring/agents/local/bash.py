@@ -19,8 +19,8 @@ from mooring.core.text.glob import literal
 from mooring.errors import ConfigError, GuardLost, SpawnError
 from mooring.permissions.argument_match import is_plain_command
 from mooring.process.child import LOST, Child, OutputReader
+from mooring.process.programs import Guard
 from mooring.servers.launch.environment import Launch, make_launch
-from mooring.servers.launch.shell import Starter
 
 TERM_GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL for a command that has to end."""
@@ -63,7 +63,7 @@ class RunningCommand:
         await self._child.close(0.0, TERM_GRACE)
 
 
-async def start_command(command: str, guard: Starter, where: Paths, cwd: str, env: Mapping[str, str]) -> RunningCommand:
+async def start_command(command: str, guard: Guard, where: Paths, cwd: str, env: Mapping[str, str]) -> RunningCommand:
     """Start a command in a shell, with nothing to read and no terminal, so that it can wait for nobody.
 
     It gets the environment of a person's own server: theirs, without what looks like a secret.
@@ -244,7 +244,7 @@ class BashTool(LocalTool):
     max_tokens = MAX_CHARACTERS // _CHARACTERS_PER_TOKEN
 
     def __init__(
-        self, workspace: ProjectFiles, guard: Starter, background: BackgroundCommands, env: Mapping[str, str]
+        self, workspace: ProjectFiles, guard: Guard, background: BackgroundCommands, env: Mapping[str, str]
     ) -> None:
         """`env` is what the person's settings add to the environment of everything that is started."""
         self._workspace = workspace

@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from mooring.agents.commands.find import CommandFiles
-from mooring.agents.local.ask_user import ASKER, AskUserTool
+from mooring.agents.local.ask_user import ASKER, AskUserTool, OnPlan, TodoTool
 from mooring.agents.local.bash import BackgroundCommands, BashOutputTool, BashTool, KillShellTool
-from mooring.agents.local.finding import GlobTool, ListTool
-from mooring.agents.local.grep import GrepTool
+from mooring.agents.local.finding import GlobTool, GrepTool, ListTool
 from mooring.agents.local.notebook import NotebookEditTool, NotebookReadTool
 from mooring.agents.local.page import PageFetcher
 from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.local.reading import ReadTool
 from mooring.agents.local.skill import OnTakenName, SkillTool
-from mooring.agents.local.todo import OnPlan, TodoTool
 from mooring.agents.local.web import WebFetchTool, WebSearchTool
 from mooring.agents.local.writing import EditTool, WriteTool
 from mooring.conversation.local_tool import LocalTool

@@ -23,7 +23,8 @@ from mooring.agents.history import (
     SummaryMessage,
 )
 from mooring.agents.sessions.database import ADD_ENTRY, DROP_NOTES, SqlStatement
-from mooring.agents.sessions.entry import (
+from mooring.agents.sessions.handover import Handover
+from mooring.agents.sessions.replay import (
     BlockArrived,
     CallEnded,
     CallStarted,
@@ -35,7 +36,6 @@ from mooring.agents.sessions.entry import (
     encode_content,
     get_kind,
 )
-from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Text

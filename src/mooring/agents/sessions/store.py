@@ -17,15 +17,6 @@ from mooring.agents.sessions.database import (
     is_unwritable,
     transaction,
 )
-from mooring.agents.sessions.entry import (
-    HistoryReplaced,
-    MessageAdded,
-    ReplyCut,
-    SessionEntry,
-    decode_content,
-    encode_content,
-    get_kind,
-)
 from mooring.agents.sessions.handover import Handover, make_handover
 from mooring.agents.sessions.journal import (
     NOTES_OF_REPLY,
@@ -34,7 +25,18 @@ from mooring.agents.sessions.journal import (
     SessionOwner,
     identify_this_process,
 )
-from mooring.agents.sessions.replay import Replay, TranscriptEntry, make_transcript
+from mooring.agents.sessions.replay import (
+    HistoryReplaced,
+    MessageAdded,
+    Replay,
+    ReplyCut,
+    SessionEntry,
+    TranscriptEntry,
+    decode_content,
+    encode_content,
+    get_kind,
+    make_transcript,
+)
 from mooring.agents.sessions.writer import SessionDatabase
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.definitions.paths import Paths

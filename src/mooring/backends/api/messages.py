@@ -1,14 +1,17 @@
-"""A conversation in our words as Pydantic AI's messages."""
+"""A conversation in our words as Pydantic AI's messages, and a reply as it streams in as the agent's events."""
 
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from genai_prices import calc_price
+from msgspec import Struct, json, to_builtins
 from pydantic_ai import messages as library
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition as LibraryTool
+from pydantic_ai.usage import RequestUsage
 
 from mooring.agents.history import (
     CallBlock,
@@ -22,11 +25,13 @@ from mooring.agents.history import (
     TextBlock,
     ThinkingBlock,
 )
-from mooring.agents.model import ModelRequest
+from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
 from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.event import TokenUsage
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.display.text import describe_base64_size
+from mooring.errors import ModelOverloaded
 
 RequestPart: TypeAlias = library.UserPromptPart | library.ToolReturnPart
 Content: TypeAlias = str | library.BinaryContent
@@ -169,3 +174,115 @@ def _restore_block(block: ReplyBlock, system: str | None) -> library.ModelRespon
             return library.ThinkingPart(text, signature=opaque.get("signature"), **marks) if opaque else None
         case CallBlock(id, name, arguments):
             return library.ToolCallPart(name, arguments, id, **marks)
+
+
+class PriceTag(Struct, frozen=True):
+    """Whose price list has a model, and what the model is called there."""
+
+    provider: str | None
+    """As the price list calls it; `None` to find it by its address."""
+    url: str
+    model: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what a reply costs will be known."""
+        # OpenRouter says with each reply what it cost.
+        if self.provider == "openrouter":
+            return True
+        return self._calculate(RequestUsage(input_tokens=1, output_tokens=1)) is not None
+
+    def cost_of(self, response: ModelResponse) -> float | None:
+        """In US dollars, as the provider says or the price list has it; `None` if neither does."""
+        told = (response.provider_details or {}).get("cost")
+        return float(told) if isinstance(told, int | float) else self._calculate(response.usage)
+
+    def _calculate(self, usage: RequestUsage) -> float | None:
+        try:
+            if self.provider is None:
+                price = calc_price(usage, self.model, provider_api_url=self.url)
+            else:
+                price = calc_price(usage, self.model, provider_id=self.provider)
+        except LookupError:
+            return None
+        return float(price.total_price)
+
+
+def finish_reply(response: library.ModelResponse, name: str, price: PriceTag) -> ReplyFinished:
+    """A reply as a whole. Raises: ModelOverloaded, if it broke off."""
+    _check_whole(response, name)
+    blocks = tuple(block for part in response.parts if (block := make_block(part)) is not None)
+    message = ModelMessage(blocks, name)
+    return ReplyFinished(message, _count_tokens(response.usage), price.cost_of(response), _find_stop(message, response))
+
+
+def convert_event(event: library.ModelResponseStreamEvent) -> ReplyEvent | None:
+    """A piece of a reply in our words; `None` for one that tells the agent nothing."""
+    match event:
+        case library.PartStartEvent(part=library.TextPart(content=text)):
+            return ReplyText(text) if text else None
+        case library.PartStartEvent(part=library.ThinkingPart(content=text)):
+            return ReplyThinking(text) if text else None
+        case library.PartDeltaEvent(delta=library.TextPartDelta(content_delta=text)):
+            return ReplyText(text) if text else None
+        case library.PartDeltaEvent(delta=library.ThinkingPartDelta(content_delta=thought)):
+            return ReplyThinking(thought) if thought else None
+        case library.PartEndEvent(part=part):
+            block = make_block(part)
+            return BlockFinished(block) if block is not None else None
+        case _:
+            return None
+
+
+def make_block(part: library.ModelResponsePart) -> ReplyBlock | None:
+    """A part in our words; `None` for one that nobody asked for, such as a file."""
+    match part:
+        case library.TextPart(content=text):
+            opaque = _keep_opaque(part)
+            return TextBlock(text, opaque) if text or opaque else None
+        case library.ThinkingPart(content=text, signature=signature):
+            return ThinkingBlock(text, _keep_opaque(part, signature=signature))
+        case library.ToolCallPart(tool_name=name, args=arguments, tool_call_id=id):
+            return CallBlock(id, name, _write_arguments(arguments), _keep_opaque(part))
+        case _:
+            return None
+
+
+def _write_arguments(arguments: str | Mapping[str, Any] | None) -> str:
+    if isinstance(arguments, str):
+        # As the model wrote them: what cannot be read is answered by the conversation, in words for the model.
+        return arguments or "{}"
+    return json.encode(arguments or {}).decode()
+
+
+def _keep_opaque(
+    part: library.TextPart | library.ThinkingPart | library.ToolCallPart, **more: str | None
+) -> dict[str, Any] | None:
+    """What the provider wants back with a part, as plain data that can be kept in a file."""
+    marks = {"id": part.id, "details": part.provider_details, **more}
+    kept = {key: value for key, value in marks.items() if value}
+    return to_builtins(kept) if kept else None
+
+
+def _check_whole(response: library.ModelResponse, name: str) -> None:
+    # A connection that is closed in an orderly way in the middle of a reply raises nothing. The provider's own word for
+    # the end is what counts: the library assumes one where there is none, and has none for what it calls filtered.
+    word = (response.provider_details or {}).get("finish_reason")
+    if not word and response.finish_reason != "content_filter":
+        raise ModelOverloaded(name, "the reply broke off before its end.")
+    if response.finish_reason == "error":
+        raise ModelOverloaded(name, f"the provider broke off the reply ({word}).")
+
+
+def _find_stop(
+    message: ModelMessage, response: library.ModelResponse
+) -> Literal["finished", "calls", "length", "refused"]:
+    if response.finish_reason == "length":
+        return "length"
+    if response.finish_reason == "content_filter":
+        return "refused"
+    return "calls" if message.calls else "finished"
+
+
+def _count_tokens(usage: RequestUsage) -> TokenUsage:
+    return TokenUsage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)

@@ -15,9 +15,15 @@ from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.failures import FAILURES, explain_failure
 from mooring.backends.api.kinds import BuildModel, BuiltModel
-from mooring.backends.api.messages import Recipient, convert_messages, make_parameters
+from mooring.backends.api.messages import (
+    PriceTag,
+    Recipient,
+    convert_event,
+    convert_messages,
+    finish_reply,
+    make_parameters,
+)
 from mooring.backends.api.providers import ModelKind
-from mooring.backends.api.replies import PriceTag, convert_event, finish_reply
 from mooring.errors import NoModel
 from mooring.wire.http.network import trust_system
 

@@ -16,7 +16,7 @@ from claude_agent_sdk import (
 )
 from msgspec import Struct, ValidationError, convert
 
-from mooring.agents.local.todo import TodoItem
+from mooring.agents.local.ask_user import TodoItem
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.claude.agents import find_tool
 from mooring.core.conversation.event import EndOfTurn, Todo, TokenUsage

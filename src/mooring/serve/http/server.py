@@ -28,7 +28,7 @@ from mooring.serve.http.outgoing import (
     send_stream,
 )
 from mooring.serve.http.sessions import ServedSessions
-from mooring.serve.params import CLIENT, Params, read_params
+from mooring.serve.methods import CLIENT, Params, read_params
 from mooring.serve.stateless import LISTEN, VERSIONS, StatelessClients, check_meta
 from mooring.wire.rpc.inbound import BUSY, Responder
 from mooring.wire.rpc.message import (

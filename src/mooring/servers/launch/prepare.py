@@ -20,6 +20,7 @@ from mooring.core.definitions.template import Template, find_unset, is_bare_name
 from mooring.core.text.secret import find_in_url, is_secret, list_secrets, redact
 from mooring.display.text import short_path
 from mooring.errors import InputMissing, Unresolved
+from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
 from mooring.servers.launch import shell
 from mooring.servers.launch.act import describe_act
@@ -29,21 +30,21 @@ from mooring.servers.launch.fetch import ActFetcher
 from mooring.servers.launch.inputs import Secrets, find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching
-from mooring.servers.launch.shell import CommandFailed, Starter
+from mooring.servers.launch.shell import CommandFailed
 from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
 
 if TYPE_CHECKING:
     from mooring.auth.oauth.options import LoginOptions
     from mooring.wire.session.remote import TransportKind
 
-__all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "Starter", "prepare"]
+__all__ = ["Endpoint", "Launch", "LaunchContext", "OmittedEntry", "Secrets", "prepare"]
 
 
 class LaunchContext(Struct, frozen=True):
     """What a host has for all of its servers."""
 
     where: Paths
-    guard: Starter
+    guard: Guard
     secrets: Secrets
     store: SecretStore
     env: Mapping[str, str] = {}

@@ -2,24 +2,18 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
 
 from msgspec import Struct
 
 from mooring.errors import GuardLost, SpawnError
 from mooring.process.child import LOST, Child, OutputReader
+from mooring.process.programs import Guard
 from mooring.process.surroundings import ProgramSurroundings
 
 COMMAND_TIMEOUT = 10.0
 MAX_OUTPUT = 64 * 1024
 TERM_GRACE = 0.3
 """Seconds between SIGTERM and SIGKILL for a command that has to end."""
-
-
-class Starter(Protocol):
-    """Starts programs and leaves none behind: a `Guard`."""
-
-    async def start(self, argv: Sequence[str], surroundings: ProgramSurroundings) -> Child: ...
 
 
 class CommandFailed(Struct, frozen=True):
@@ -30,7 +24,7 @@ class CommandFailed(Struct, frozen=True):
 
 async def run_command(
     line: str,
-    guard: Starter,
+    guard: Guard,
     surroundings: ProgramSurroundings,
     *,
     timeout: float = COMMAND_TIMEOUT,  # noqa: ASYNC109 - running out of time is an outcome here, not an exception
@@ -49,7 +43,7 @@ async def run_command(
         return CommandFailed(f"could not be run ({error.cause})")
 
 
-async def _run(argv: Sequence[str], guard: Starter, surroundings: ProgramSurroundings) -> str | CommandFailed:
+async def _run(argv: Sequence[str], guard: Guard, surroundings: ProgramSurroundings) -> str | CommandFailed:
     child = await guard.start(argv, surroundings)
     try:
         child.close_stdin()

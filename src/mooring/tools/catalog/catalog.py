@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mooring.core.protocol.content import make_table
 from mooring.core.protocol.tool import Hints, Pair, Tool
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.core.text.glob import GlobSet, NameFilter
 from mooring.core.text.suggestions import find_server, nearest
-from mooring.display.tables import ToolTable
+from mooring.display.text import safe, shorten_description
 from mooring.errors import AmbiguousTool, HeldBack, UnknownServer, UnknownTool
 from mooring.tools.catalog.names import Scheme, ToolNames, name_tools
 
@@ -89,6 +90,16 @@ class UnlistedTool(Struct, frozen=True):
 
 MeaningSource: TypeAlias = Callable[[], "Meaning | None"]
 """Gives what tools mean; called only when there is something to search."""
+
+
+class ToolTable(tuple[CatalogEntry, ...]):
+    """Tools. A notebook shows each with its server and the first line of its description."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [(safe(tool.name), safe(tool.server), safe(shorten_description(tool.description))) for tool in self]
+        return make_table(("tool", "server", "description"), rows)
 
 
 class Catalog:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mooring.agents.commands.command_file import CommandArguments, ShellPiece, WrittenCommand, has_fields, split_pieces
 from mooring.agents.commands.find import UsedCommand
-from mooring.agents.reach import make_reach
+from mooring.agents.folders import make_reach
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.mention import TypedMention, find_mentions
