@@ -1,5 +1,6 @@
 """The faces with a host that could be in another process: through a proxy that lets plain values pass, and no more."""
 
+import inspect
 import io
 import sys
 from collections.abc import AsyncIterator
@@ -99,6 +100,7 @@ async def test_a_turn_without_a_person_needs_nothing_of_a_host_but_values(home: 
     task = Call("Agent", {"prompt": "Add, too", "description": "adds", "subagent_type": "general-purpose"})
     script = [[Say("Adding. "), add], [Say("Once more. "), task], add, Say("42 again."), Say("It is 42.")]
     answers: list[HeadlessAnswer] = []
+    told: list[Any] = []
     async with FakeModel(script) as fake:
         request = home.request(where=replace(home.where, env={**home.env, **variables(fake)}))
         async with mooring.open(request=request, servers={"demo": DEMO}, policy="bypass") as host:
@@ -107,7 +109,7 @@ async def test_a_turn_without_a_person_needs_nothing_of_a_host_but_values(home: 
                 Deadline(60),
                 ConversationOptions(model=MODELS["anthropic"]),
                 TypedPrompt("What is 2 + 40? See @demo:demo://readme"),
-                on_event=lambda event: None,
+                on_event=lambda event: told.append(crossing.receive(event, "on_event")),
                 on_problem=lambda problem: None,
                 on_missing=lambda missing: None,
                 on_waiting=lambda servers: None,
@@ -117,6 +119,7 @@ async def test_a_turn_without_a_person_needs_nothing_of_a_host_but_values(home: 
         assert "42" in fake.requests[1].results[0].text
         assert "42 again." in fake.requests[-1].results[-1].text
     assert [answer.text for answer in answers] == ["It is 42."]
+    assert {"ToolStarted", "ToolFinished", "TurnDone"} <= {type(event).__name__ for event in told}
     assert {"Conversation.call", "Conversation.definitions"} <= crossing.crossed.keys()
     assert crossing.crossed["Host.conversation"] == 2, "one is part of the other"
 
@@ -151,6 +154,7 @@ async def test_what_is_no_value_is_refused_by_the_name_of_its_method(home: Home)
             await proxy.read(Path("demo"), "x:y")
 
 
-def test_every_exception_is_a_member_of_the_host() -> None:
+def test_every_exception_is_a_member_of_a_host_or_a_conversation() -> None:
     for what in AS_THEY_ARE:
-        assert hasattr(mooring.Host, what.removeprefix("Host.").partition("(")[0])
+        holder, _, member = what.partition("(")[0].partition(".")
+        assert member in dir(getattr(mooring, holder)) or f"self.{member} =" in inspect.getsource(mooring.Conversation)

@@ -91,10 +91,9 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
         UnknownServer, ServerDisabled, NotApproved, ServerError: as `Host.prompt`.
     """
     arguments = parse_pairs(words)
-    await host.admit(server)
+    owner = (await host.admit(server)).name
     async with deadline.enforce(server, name):
         known = [item.item for item in await host.prompts(server) if isinstance(item.item, Prompt)]
-        owner = host.server(server).name
         check_prompt_arguments(owner, find_prompt(owner, known, name), arguments)
         return await host.prompt(server, name, arguments)
 
