@@ -11,7 +11,7 @@ import pytest
 from chat.terminal import Person
 from mooring.conversation.calls import HELD_BACK
 from mooring.errors import ConfigError
-from mooring.verbs.use.since import parse_since
+from mooring.verbs.use.history import parse_since
 from support import DEMO, Actor, Cli, Home, run_beside
 
 NOW = datetime(2026, 11, 16, 9, 30, tzinfo=timezone(timedelta(hours=1)))

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mooring.cli.base import OK, UNHEALTHY, Globals, HintedUsageError, find_width, get_globals, print_json, print_lines
+from mooring.cli.base import (
+    OK,
+    UNHEALTHY,
+    Globals,
+    HintedUsageError,
+    find_width,
+    get_globals,
+    print_json,
+    print_lines,
+    tell,
+)
 from mooring.cli.interrupts import begin_command, run_until_interrupted
 from mooring.core.text.suggestions import find_slip, nearest
 from mooring.display.text import wrap_words
@@ -39,30 +49,28 @@ ACTIONS: Mapping[str, str] = {
     "mcp edit": "mcp.edit:run",
     "mcp import": "mcp.copying:run_import",
     "mcp export": "mcp.copying:run_export",
-    "mcp test": "mcp.test:run",
-    "mcp reload": "mcp.reload:run",
-    "mcp login": "mcp.login:run_login",
-    "mcp logout": "mcp.login:run_logout",
+    "mcp test": "mcp.connect:run_test",
+    "mcp reload": "mcp.connect:run_reload",
+    "mcp login": "mcp.connect:run_login",
+    "mcp logout": "mcp.connect:run_logout",
     "mcp approve": "mcp.approve:run_approve",
     "mcp reject": "mcp.approve:run_reject",
-    "mcp pins": "mcp.pins:run",
+    "mcp pins": "mcp.connect:run_pins",
     "mcp doctor": "mcp.doctor:run",
     "tools": "tools:run",
     "call": "call:run",
-    "resources": "resources:run",
-    "read": "read:run",
-    "prompts": "resources:run_prompts",
-    "prompt": "prompt:run",
-    "watch": "watch:run",
+    "resources": "items:run_resources",
+    "read": "items:run_read",
+    "prompts": "items:run_prompts",
+    "prompt": "items:run_prompt",
+    "watch": "items:run_watch",
     "serve": "serve:run",
     "backends": "backends:run",
     "logs": "logs:run",
-    "history": "history:run",
     "agents show": "agents:run_show",
     "sessions show": "sessions:run_show",
     "sessions rm": "sessions:run_rm",
     "secret set": "secret:run_set",
-    "settings": "settings:run",
     "completion": "completion:run",
 }
 """By verb, the module in this folder and the function that does it, where the row names no action."""
@@ -74,7 +82,7 @@ def _load(place: str) -> Any:
 
 
 def _complete(kind: str, ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
-    from mooring.cli.completing import complete_word  # only a shell that completes needs it
+    from mooring.cli.completion import complete_word  # only a shell that completes needs it
 
     return complete_word(kind, ctx, parameter, incomplete)
 
@@ -235,6 +243,8 @@ class VerbCommand(Command):
             print_json(result.data)
         else:
             print_lines(options, result.lines)
+        for note in result.notes:
+            tell(note)
         return OK if result.is_healthy else UNHEALTHY
 
 

@@ -1,9 +1,14 @@
-"""`mooring completion SHELL`: prints the script that makes a shell complete names."""
+"""`mooring completion`: the script that makes a shell complete words, and what it is offered."""
+
+import re
+from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
-from mooring.cli.base import Globals
+from mooring.cli.base import Globals, get_globals
+from mooring.errors import MooringError
+from mooring.verbs.complete import OFFERS, TypedWord
 
 _HOW = {
     "bash": 'eval "$(mooring completion bash)"   # in ~/.bashrc',
@@ -60,3 +65,21 @@ def _make_script(shell: str) -> str:
         "prog_name": "mooring",
     }
     return script.replace(_ZSH_ADD, _ZSH_ADD_PARTS)
+
+
+# A completed name lands on the person's command line: one that a shell would read as more than a word is left out.
+_ONE_WORD = r"[\w.:@/+-][\w.:@/+=-]*"
+
+
+def complete_word(kind: str, ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """What a word can become, of what a row calls `kind`."""
+    is_adhoc = bool(ctx.params.get("server") or ctx.params.get("url"))
+    words = ctx.params.get(parameter.name or "") or ()
+    try:
+        workspace = get_globals(ctx).workspace()
+        found = OFFERS[kind](TypedWord(incomplete, workspace, list(words), str(ctx.params.get("tool") or ""), is_adhoc))
+    except MooringError:  # a message would end up in the middle of the line that is being typed
+        return []
+    offered = [word for word in found if re.fullmatch(_ONE_WORD, word)]
+    # What is no tool is a file.
+    return offered or ([CompletionItem(incomplete, type="file")] if kind == "source" else [])

@@ -1,6 +1,7 @@
 """`mooring logs NAME`: prints what a server wrote."""
 
 import json
+import os
 import sys
 
 import click
@@ -10,14 +11,15 @@ from mooring.cli.base import Globals
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe
-from mooring.servers.log import LogEntry, follow, read
-from mooring.verbs.use.logs import find_logged_server
+from mooring.errors import UnknownServer
+from mooring.inventory.load import Inventory
+from mooring.servers.log import LogEntry, follow, log_path, read
 
 
 def run(options: Globals, name: str, following: bool, lines: int) -> None:
     """What a server wrote."""
     where = options.workspace().where
-    server = find_logged_server(options.inventory(), name, where)
+    server = _find_logged_server(options.inventory(), name, where)
     if following:
         run_until_interrupted(_follow(options, where, server, lines))
         return
@@ -41,3 +43,17 @@ def _print(options: Globals, entry: LogEntry) -> None:
         return
     line = f"{entry.time} {entry.level:7} {entry.text}"
     click.echo(safe(line) if sys.stdout.isatty() else line.encode(errors="replace"))
+
+
+def _find_logged_server(inventory: Inventory, name: str, where: Paths) -> str:
+    """The server whose log is meant; one that is no longer configured may have left one.
+
+    Raises:
+        UnknownServer: no server has that name, and there is no log of one.
+    """
+    try:
+        return inventory.find(name).name
+    except UnknownServer:
+        if os.path.exists(log_path(where, name)):
+            return name
+        raise

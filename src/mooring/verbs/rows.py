@@ -256,6 +256,7 @@ ROWS: tuple[Row, ...] = (
             ),
         ),
         aliases=("log",),
+        action="use.history:history",
     ),
     VerbGroup(
         "agents",
@@ -383,6 +384,7 @@ ROWS: tuple[Row, ...] = (
             VerbArgument("key", required=False, complete="setting"),
             Option("--add", "Add a value to a list in your own settings.", key="added", metavar="VALUE"),
         ),
+        action="config.settings:show_settings",
     ),
     Verb(
         "completion",

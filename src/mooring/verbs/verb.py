@@ -131,6 +131,8 @@ class VerbResult(Struct, frozen=True):
     data: Any
     lines: Iterable[Shown]
     is_healthy: bool = True
+    notes: Sequence[str] = ()
+    """What a person should know even if a program reads the data."""
 
 
 def load_action(verb: Verb) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from mooring.auth.store import StoredSecret
 from mooring.cli.base import OK, Globals, HintedUsageError, is_on_terminal, print_json, print_lines, say, tell
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.mcp.test import Trial, try_configured
+from mooring.cli.mcp.connect import Trial, try_configured
 from mooring.cli.question import CommandAsker, find_asker
 from mooring.core.conversation.question import KeepServer, No
 from mooring.discovery.formats.mooring import FORMAT as OWN

@@ -8,7 +8,7 @@ from mooring import files
 from mooring.cli.base import DENIED, OK, Globals, HintedUsageError, is_on_terminal, print_json, print_lines, tell
 from mooring.cli.editor import EditorSession
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.mcp.test import try_configured
+from mooring.cli.mcp.connect import try_configured
 from mooring.cli.question import find_asker
 from mooring.core.conversation.question import Ask, ServerDetail, Yes
 from mooring.core.definitions.paths import Paths
