@@ -272,7 +272,7 @@ async def doctor(chat: CommandFace, name: str) -> None:
     from mooring.inventory.load import load  # few chats examine anything
     from mooring.process.table import list_processes
     from mooring.verbs.doctor.diagnose import diagnose
-    from mooring.verbs.doctor.lines import list_lines
+    from mooring.verbs.doctor.report import list_lines
 
     workspace = chat.session.workspace
     names = (find_server(chat, name),) if name else ()

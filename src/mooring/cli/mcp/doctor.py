@@ -9,8 +9,7 @@ from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
 from mooring.verbs.doctor.diagnose import diagnose
-from mooring.verbs.doctor.lines import list_lines
-from mooring.verbs.doctor.report import Repair, Report
+from mooring.verbs.doctor.report import Repair, Report, list_lines
 
 if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
     from mooring.auth.store import StoreInfo

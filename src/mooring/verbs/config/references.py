@@ -1,19 +1,19 @@
-"""References in place of secrets: what looks like one in an entry can go into the store instead of the file."""
+"""Puts references in the place of secrets that were typed, and asks for one detail until the answer can be used."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from mooring.auth.store import StoredSecret
-from mooring.core.conversation.question import Ask
+from mooring.core.conversation.question import Ask, ServerDetail, Yes
 from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.literals import LiteralSecret, find_literal_secrets
 from mooring.discovery.values import as_mapping
+from mooring.errors import ConfigError
 from mooring.verbs.config.add import understand
-from mooring.verbs.config.asking import ask_until, pick
 from mooring.verbs.config.secrets import name_secret, store_secret
 
 _AS_TYPED = "as typed"
@@ -129,3 +129,46 @@ def _find_scheme(value: str) -> str:
     """The word before the token in a header such as `Bearer abc`, with its space."""
     found = re.match(r"(?i)(?:bearer|basic|token)\s+", value)
     return found[0] if found else ""
+
+
+T = TypeVar("T")
+
+
+class GivenUp(Exception):
+    """There was no answer."""
+
+
+async def ask_until(
+    ask: Ask,
+    server: str,
+    label: str,
+    check: Callable[[str], T],
+    notes: tuple[str, ...] = (),
+    default: str | None = None,
+    options: tuple[str, ...] = (),
+    *,
+    secret: bool = False,
+    block: bool = False,
+) -> T:
+    """What `check` makes of the answer; asked again, with what was wrong, until it accepts one. Raises: GivenUp."""
+    while True:
+        answer = await ask(ServerDetail(server, label, notes, default, options, secret, block))
+        if not isinstance(answer, Yes):
+            raise GivenUp
+        try:
+            return check(str(answer.content or "").strip())
+        except ConfigError as error:
+            notes = (str(error),)
+
+
+def pick(options: tuple[T, ...]) -> Callable[[str], T]:
+    """A check that accepts one of these, or the beginning of one."""
+
+    def check(text: str) -> T:
+        fitting = [option for option in options if text and str(option).startswith(text.lower())]
+        exact = [option for option in options if option == text]
+        for option in (*exact, *fitting):
+            return option
+        raise ConfigError(f"Type one of these: {', '.join(map(str, options))}.")
+
+    return check

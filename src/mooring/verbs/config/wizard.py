@@ -14,11 +14,18 @@ from mooring.discovery.targets import WriteScope, list_writers
 from mooring.display.text import short_path
 from mooring.errors import ConfigError
 from mooring.verbs.config.add import Preview, check_name, find_destination, preview, understand
-from mooring.verbs.config.asking import GivenUp, ask_until, pick
 from mooring.verbs.config.describe import SCOPES, ServerDescription, parse_header, parse_variable
 from mooring.verbs.config.locate import check_files_are_read
 from mooring.verbs.config.pasted import Pasted, parse_command_line, parse_pasted
-from mooring.verbs.config.references import NAMELESS, SecretToStore, ask_for_references, store_secrets
+from mooring.verbs.config.references import (
+    NAMELESS,
+    GivenUp,
+    SecretToStore,
+    ask_for_references,
+    ask_until,
+    pick,
+    store_secrets,
+)
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Definitions that work, but hardly as their author meant: rivals, names that become one, switches that hide others."""
+"""What is sound and still surprises: rivals, names that become one, switches, tools that start servers unasked."""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +9,13 @@ from mooring.core.definitions.paths import Paths
 from mooring.discovery.choose import Choice, explain
 from mooring.discovery.edit import list_lacks_of_copy, write_entry
 from mooring.discovery.entry import IN_ENTRY
+from mooring.discovery.formats import find_format
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition
 from mooring.discovery.translate import Equivalents, translate_config
-from mooring.display.text import quote_argument, safe, short_path
+from mooring.discovery.unasked import UnaskedStart, find_present_tools
+from mooring.display.text import count_noun, quote_argument, safe, short_path
+from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import Inventory
 from mooring.permissions.rule import find_idle_denies
 from mooring.verbs.config.list import describe_winner
@@ -115,3 +118,59 @@ def _check_denies(inventory: Inventory) -> Iterator[Finding]:
             what = f"The deny rule {safe(rule.tool)} matches no known server"
             look = suggest_editor(value.path) if value.path else "mooring mcp list"
             yield Finding(None, what, value.path, None, make_fix(look, "check the name of the server in it"), False)
+
+
+_MOST_NAMED = 5
+
+
+def check_other_tools(inventory: Inventory, where: Paths) -> Iterator[Finding]:
+    """For each tool, the project's servers that it would start although nobody approved them here."""
+    waiting = list(_list_unapproved(inventory))
+    if not waiting:
+        return
+    for tool in find_present_tools(where):
+        theirs = [each for each in waiting if each.origin.tool in tool.reads]
+        if theirs:
+            yield _report_tool(tool, theirs)
+    yield from _check_trusted_folders(waiting, where)
+
+
+def _list_unapproved(inventory: Inventory) -> Iterator[RankedDefinition]:
+    for choice in inventory.choices:
+        for definition in list_definitions(choice):
+            config = definition.config
+            is_usable = isinstance(config, ServerConfig) and config.enabled
+            if is_usable and inventory.standing(definition) in ("unseen", "changed", "rejected"):
+                yield definition
+
+
+def _report_tool(tool: UnaskedStart, theirs: list[RankedDefinition]) -> Finding:
+    when = f" {tool.when}" if tool.when else ""
+    what = f"{tool.claim} {_name_servers(theirs)} of this project without asking{when} (as seen in: {tool.seen})"
+    return Finding(None, what, theirs[0].origin.path, None, _suggest_look(theirs), False)
+
+
+def _check_trusted_folders(waiting: list[RankedDefinition], where: Paths) -> Iterator[Finding]:
+    """What a tool starts because the person once trusted the whole folder there."""
+    by_mark: dict[tuple[str, str], list[RankedDefinition]] = {}
+    for definition in waiting:
+        if definition.marked_by:
+            by_mark.setdefault((definition.origin.tool, definition.marked_by), []).append(definition)
+    for (tool, mark), theirs in by_mark.items():
+        format = find_format(tool)
+        title = format.title if format else tool
+        trust = safe(short_path(mark, where.home))
+        what = f"{title} starts {_name_servers(theirs)} of this project without asking, because of {trust}"
+        yield Finding(None, what, theirs[0].origin.path, None, _suggest_look(theirs), False)
+
+
+def _name_servers(definitions: list[RankedDefinition]) -> str:
+    names = list(dict.fromkeys(each.name for each in definitions))
+    shown = ", ".join(map(safe, names[:_MOST_NAMED]))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{count_noun(len(names), 'server')} ({shown}{more})"
+
+
+def _suggest_look(definitions: list[RankedDefinition]) -> str:
+    name = quote_argument(definitions[0].name)
+    return make_fix(f"mooring mcp approve {name}", "shows what would run, before you open the project there")

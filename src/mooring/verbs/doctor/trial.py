@@ -1,8 +1,9 @@
-"""Really tries servers, through the same steps as `mcp test`, and says at which stage each of them fails."""
+"""Really tries servers, through the same steps as `mcp test`: where each of them fails, and what to do about it."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -11,6 +12,8 @@ from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.failure import find_failed_stage, find_http_status
 from mooring.display.text import address_server, quote_argument
 from mooring.errors import (
+    ConfigError,
+    ConnectError,
     HttpError,
     InputMissing,
     MooringError,
@@ -19,19 +22,28 @@ from mooring.errors import (
     ServerError,
     SpawnError,
     TimedOut,
+    TlsError,
 )
 from mooring.host.host import Host
 from mooring.inventory.admit import Admitted
 from mooring.verbs.config.get import find_missing_variables
 from mooring.verbs.doctor.definitions import cannot_start, lacks_type, suggest_export
-from mooring.verbs.doctor.fixes import lead_with_command, make_fix, suggest_edit, suggest_retry
-from mooring.verbs.doctor.reaching import suggest_reach
+from mooring.verbs.doctor.fixes import (
+    find_plain_url,
+    lead_with_command,
+    make_fix,
+    suggest_edit,
+    suggest_retry,
+    suggest_url,
+)
 from mooring.verbs.doctor.remembered import describe_evidence
 from mooring.verbs.doctor.report import Finding
 from mooring.verbs.use.advice import advise_on_failure, can_edit_timeout, lacks_token, suggest_program
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import name_as_typed
 from mooring.verbs.use.test import Found, TrialStep, test
+from mooring.wire.http.address import Address, parse_address
+from mooring.wire.http.network import Network, Options
 
 AT_ONCE = 16
 """How many servers are tried at the same time: programs that start together slow each other down."""
@@ -199,3 +211,88 @@ def _suggest_otherwise(config: ServerConfig, error: ServerError, where: Paths) -
             return make_fix(command, "it may need longer")
         case _:
             return look
+
+
+_AUTHORITY = "NODE_EXTRA_CA_CERTS"
+"""Its authorities are trusted besides the system's own; SSL_CERT_FILE would take their place."""
+_NOT_HERE = (404, 405)
+
+
+def suggest_reach(config: ServerConfig, error: ServerError, env: Mapping[str, str]) -> str:
+    """The fix for an error of the network, of TLS or of the path; empty if it is none of these."""
+    match error:
+        case TlsError():
+            return _suggest_tls(config, str(error))
+        case ConnectError():
+            return _suggest_network(config, str(error), env)
+        case HttpError(status=status) if status in _NOT_HERE:
+            return _suggest_path(config, error.hint.rstrip("."))
+        case ServerDied() if find_plain_url(config).startswith("http:"):
+            return make_fix(suggest_url(config, _replace_scheme(config, "https")), "if it expects TLS")
+        case _:
+            return ""
+
+
+def _suggest_tls(config: ServerConfig, reason: str) -> str:
+    name = quote_argument(config.name)
+    if "speaks no TLS" in reason:
+        return suggest_url(config, _replace_scheme(config, "http"))
+    if "has expired" in reason or "not yet valid" in reason:
+        return make_fix(f"mooring mcp disable {name}", "until whoever runs it renews its certificate")
+    if "mismatch" in reason or "not valid for" in reason:
+        return make_fix(suggest_url(config), "with the name that its certificate is for")
+    if "certificate verify failed" in reason:
+        words = 'the file of its certificate authority; "network": {"ca": "FILE"} in your settings names it for good'
+        return make_fix(f"export {_AUTHORITY}=…", words)
+    return make_fix(suggest_retry(config.name), "the server refuses a secure connection: tell whoever runs it")
+
+
+def _suggest_network(config: ServerConfig, reason: str, env: Mapping[str, str]) -> str:
+    variables = _find_proxy_variables(config, env)
+    if variables and "requires a login" in reason:
+        return f"export {variables[0]}=http://USER:PASSWORD@HOST:PORT"
+    if variables:
+        without = " ".join(f"-u {variable}" for variable in variables)
+        command = f"env {without} {suggest_retry(config.name)}"
+        return make_fix(command, "it is reached through a proxy; this tries without")
+    return make_fix(suggest_url(config), "with the right address, if the server runs and can be reached from here")
+
+
+def _find_proxy_variables(config: ServerConfig, env: Mapping[str, str]) -> list[str]:
+    """The variables that send requests to this address through a proxy, if any does."""
+    url = find_plain_url(config)
+    address = _parse(url) if url else None
+    if address is None or not _has_proxy(address, env):
+        return []
+    names = (f"{urlsplit(url).scheme}_proxy", "all_proxy")
+    return [spelling for name in names for spelling in (name.upper(), name) if env.get(spelling)]
+
+
+def _has_proxy(address: Address, env: Mapping[str, str]) -> bool:
+    try:
+        return Network(env).proxy(address, Options()) is not None
+    except ConfigError:  # a proxy that is not http
+        return True
+
+
+def _parse(url: str) -> Address | None:
+    try:
+        return parse_address(url)
+    except ConfigError:
+        return None
+
+
+def _suggest_path(config: ServerConfig, words: str) -> str:
+    """Where most servers are; which of the usual paths it is, nobody knows before it is tried."""
+    url = find_plain_url(config)
+    if not url:
+        return make_fix(suggest_url(config), words)
+    parts = urlsplit(url)
+    path = "/sse" if parts.path.rstrip("/") == "/mcp" else "/mcp"
+    moved = parts._replace(path=path, fragment="").geturl()
+    return make_fix(suggest_url(config, moved), words)
+
+
+def _replace_scheme(config: ServerConfig, scheme: str) -> str:
+    url = find_plain_url(config)
+    return urlsplit(url)._replace(scheme=scheme).geturl() if url else ""
