@@ -16,6 +16,7 @@ from typing import Any, Self
 from msgspec import UNSET, Raw, Struct
 
 from mooring.conversation.conversation import Conversation
+from mooring.conversation.events import EventStream
 from mooring.conversation.skills import ServerSkills
 from mooring.core.protocol.raw import ABSENT
 from mooring.errors import MooringError
@@ -24,7 +25,7 @@ from mooring.host.gateway import GatewayClient
 from mooring.host.host import Host
 from mooring.permissions.policy import Policy
 
-HANDLES = (Host, Conversation, ServerSkills, FirstStarts, GatewayClient)
+HANDLES = (Host, Conversation, EventStream, ServerSkills, FirstStarts, GatewayClient)
 """What a face holds on to and calls: each would be a number in a message, and is a proxy here."""
 
 AS_THEY_ARE: dict[str, str] = {

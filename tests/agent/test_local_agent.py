@@ -8,7 +8,7 @@ from scripted import ScriptedModel, call, results_of
 import mooring
 from mooring.core.conversation.event import ConversationEvent, PlanChanged
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
-from mooring.verbs.agent.options import AgentOptions
+from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.agent.turn import open_agent
 from support import Home
 
@@ -34,7 +34,7 @@ async def test_reading_the_project_is_allowed_a_command_is_asked_about_and_two_a
         return ask
 
     async def run(host: mooring.Host, name: str, answer: Answer) -> list[ConversationEvent]:
-        options = AgentOptions(ask=answer_with(name, answer), local=True)
+        options = ConversationOptions(ask=answer_with(name, answer), local=True)
         async with open_agent(host, make_model(name), options) as agent:
             return [event async for event in agent.turn("go")]
 

@@ -29,7 +29,8 @@ from mooring.core.conversation.event import (
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
-from mooring.verbs.agent.options import AgentOptions
+from mooring.verbs.agent.options import ConversationOptions
+from mooring.verbs.agent.sub_agents import AgentRole
 from mooring.verbs.agent.turn import open_agent
 from support import DEMO, Home
 
@@ -38,11 +39,12 @@ SERVERS = {"demo": DEMO}
 
 @asynccontextmanager
 async def agent_on(
-    home: Home, model: ScriptedModel, policy: Any = "allow", **options: Any
+    home: Home, model: ScriptedModel, policy: Any = "allow", *, past: Any = None, journal: Any = None, **options: Any
 ) -> AsyncIterator[mooring.Agent]:
     async with mooring.open(request=home.request(), servers=SERVERS) as host:
         await host.ready()
-        async with open_agent(host, model, AgentOptions(policy=policy, **options)) as agent:
+        role = AgentRole(past=past, journal=journal)
+        async with open_agent(host, model, ConversationOptions(policy=policy, **options), role) as agent:
             yield agent
 
 
@@ -178,8 +180,8 @@ async def test_questions_and_answers_are_told_and_reach_only_their_own_conversat
     async with mooring.open(request=home.request(), servers=SERVERS) as host:
         await host.ready()
         async with (
-            open_agent(host, model(), AgentOptions(ask=answer("one", Allow()))) as first,
-            open_agent(host, model(), AgentOptions(ask=answer("two", No("not today")))) as second,
+            open_agent(host, model(), ConversationOptions(ask=answer("one", Allow()))) as first,
+            open_agent(host, model(), ConversationOptions(ask=answer("two", No("not today")))) as second,
         ):
             one, two = await asyncio.gather(events_of(first, "go"), events_of(second, "go"))
     assert one[-1].text == "x"  # type: ignore[union-attr]
@@ -226,7 +228,7 @@ async def test_an_interrupted_call_ends_the_call_and_never_the_server(home: Home
     async with mooring.open(request=home.request(), servers=SERVERS) as host:
         await host.ready()
         before = host.servers["demo"].status
-        async with open_agent(host, model, AgentOptions(policy="allow")) as agent:
+        async with open_agent(host, model, ConversationOptions(policy="allow")) as agent:
             seen: list[ConversationEvent] = []
             async with aclosing(agent.turn("Go slowly")) as events:
                 async for event in events:

@@ -25,7 +25,7 @@ from mooring.host.trial import try_once
 from mooring.verbs.agent import headless
 from mooring.verbs.agent import turn as agent_turn
 from mooring.verbs.agent.headless import HeadlessAnswer, TypedPrompt, run_headless
-from mooring.verbs.agent.responder import ConversationOptions
+from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.use import serve
 from mooring.verbs.use import test as trial
 from mooring.verbs.use.deadline import Deadline

@@ -41,14 +41,8 @@ from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
 from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
-from mooring.verbs.agent.responder import (
-    ConversationOptions,
-    PersonSetup,
-    Responder,
-    ResponderSetup,
-    choose_responder,
-    open_responder,
-)
+from mooring.verbs.agent.options import ConversationOptions
+from mooring.verbs.agent.responder import Responder, choose_responder, open_responder
 from mooring.verbs.agent.servers import OPENING_SECONDS
 from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.agent.words import AgentWords
@@ -128,10 +122,10 @@ class ChatSession:
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
             self.starts = follow_first_starts(self.host, self._face.show_waiting)
-            chosen = await choose_responder(self.host, self._options, has_person=True)
+            chosen = await choose_responder(self.host, self._make_options(permissions.mode))
             for lack in () if chosen.defined is None else chosen.defined.describe_missing(self.host):
                 self._face.notice(lack)
-            async with open_responder(self._make_setup(permissions.mode), chosen) as self.responder:
+            async with open_responder(self.host, chosen) as self.responder:
                 self.responder.stream.add_listener(self._face.show_event)
                 listening = asyncio.create_task(self.news.follow())
                 try:
@@ -177,17 +171,20 @@ class ChatSession:
         except ConfigError:
             return None  # nothing was said, or it could not be written; then that was said
 
-    def _make_setup(self, mode: Mode | None) -> ResponderSetup:
+    def _make_options(self, mode: Mode | None) -> ConversationOptions:
+        """How this conversation is had, with what the face adds to it."""
         face = self._face
-        return ResponderSetup(
-            host=self.host,
+        return replace(
+            self._options,
             ask=face.ask,
+            policy=mode,
             words=self.words,
             starts=self.starts,
-            on_problem=lambda problem: face.notice(safe(f"{problem.message}; {problem.hint}")),
-            mode=mode,
             switch=self.switch,
-            person=PersonSetup(person=face, tokens=self.tokens, lines=self.lines),
+            on_problem=lambda problem: face.notice(safe(f"{problem.message}; {problem.hint}")),
+            person=face,
+            tokens=self.tokens,
+            lines=self.lines,
         )
 
     @property

@@ -10,7 +10,7 @@ from mooring.errors import ConfigError
 from mooring.verbs.agent.session_start import SessionStart
 
 if TYPE_CHECKING:
-    from mooring.verbs.agent.responder import ConversationOptions
+    from mooring.verbs.agent.options import ConversationOptions
 
 FORMATS = ("text", "json", "stream-json", "stream-json-1")
 
@@ -42,7 +42,7 @@ def run(
         raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
     if prompt is None and not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
-    from mooring.verbs.agent.responder import ConversationOptions  # without a terminal, the error comes without it
+    from mooring.verbs.agent.options import ConversationOptions  # without a terminal, the error comes without it
 
     chosen = ConversationOptions(backend=backend, model=model, agent=agent, limits=limits, session=session)
     if prompt is None:

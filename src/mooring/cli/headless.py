@@ -40,7 +40,7 @@ from mooring.verbs.agent.headless import (
     make_interrupted_answer,
     run_headless,
 )
-from mooring.verbs.agent.responder import ConversationOptions
+from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import Setup, open_for_clients

@@ -42,19 +42,19 @@ class EventStream:
         session: str | None = None,
         *,
         turn: int = 0,
+        find_origin: Callable[[str], Origin | None] = lambda server: None,
         parent: str | None = None,
         above: "EventStream | None" = None,
     ) -> None:
-        """`turn` is the number of turns that the conversation had before, `parent` the call that a sub-agent works for.
-        `above` is told everything too."""
+        """`turn` is the number of turns that the conversation had before. `find_origin` finds where a server comes
+        from. `parent` is the call that a sub-agent works for; `above` is told everything too."""
         self.session = session or uuid4().hex
         """Identifies the conversation."""
         self.turn = turn
         """How many turns there were, with the one under way."""
         self.in_turn = False
         self.parent = parent
-        self.find_origin: Callable[[str], Origin | None] = lambda server: None
-        """Finds where a server comes from. Set by whoever knows the servers."""
+        self._find_server_origin = find_origin
         self._above = above
         self._listeners: list[EmitEvent] = []
         self._readers: WeakSet[EventReader] = WeakSet()
@@ -206,38 +206,39 @@ class EventStream:
     def _find_origin(self, call: ToolCall) -> Origin | None:
         if self._above is not None:
             return self._above._find_origin(call)
-        return None if call.server is None else self.find_origin(call.server)
+        return None if call.server is None else self._find_server_origin(call.server)
 
-    # --- questions ------------------------------------------------------------------------------------------------
-
-    def wrap_ask(self, ask: Ask) -> Ask:
-        """The same `ask`, with every question and answer told."""
-
-        async def ask_and_tell(question: Question) -> Answer:
-            id = self._number_question()
-            self.emit(QuestionAsked(**self.stamp, id=id, question=question))
-            answer: Answer = No("The question was dropped.", "cancel")
-            try:
-                answer = await ask(question)
-            finally:
-                self.emit(self._make_answered(id, answer))
-            return answer
-
-        return ask_and_tell
-
-    def _number_question(self) -> str:
+    def number_question(self) -> str:
+        """The id of one more question."""
         number = f"q{next(self._questions)}"
         # Several sub-agents may ask at the same time.
         return number if self.parent is None else f"{self.parent}-{number}"
 
-    def _make_answered(self, id: str, answer: Answer) -> QuestionAnswered:
-        match answer:
-            case Yes():
-                return QuestionAnswered(**self.stamp, id=id, answer="yes")
-            case Allow():
-                return QuestionAnswered(**self.stamp, id=id, answer="allow")
-            case No(reason=reason):
-                return QuestionAnswered(**self.stamp, id=id, answer="no", reason=reason)
+
+def tell_questions(stream: EventStream, ask: Ask) -> Ask:
+    """The same `ask`, with every question and answer told."""
+
+    async def ask_and_tell(question: Question) -> Answer:
+        id = stream.number_question()
+        stream.emit(QuestionAsked(**stream.stamp, id=id, question=question))
+        answer: Answer = No("The question was dropped.", "cancel")
+        try:
+            answer = await ask(question)
+        finally:
+            stream.emit(_make_answered(stream, id, answer))
+        return answer
+
+    return ask_and_tell
+
+
+def _make_answered(stream: EventStream, id: str, answer: Answer) -> QuestionAnswered:
+    match answer:
+        case Yes():
+            return QuestionAnswered(**stream.stamp, id=id, answer="yes")
+        case Allow():
+            return QuestionAnswered(**stream.stamp, id=id, answer="allow")
+        case No(reason=reason):
+            return QuestionAnswered(**stream.stamp, id=id, answer="no", reason=reason)
 
 
 class EventReader:

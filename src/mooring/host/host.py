@@ -471,12 +471,12 @@ class Host:
         Raises: ConfigError if an option is invalid, or a name is taken.
         """
         # lazy: a program without a model needs none of it
-        from mooring.conversation.events import EventStream, guard_listener
+        from mooring.conversation.events import guard_listener, tell_questions
         from mooring.host.toolset import make_conversation
 
         if stream is None:
-            stream = EventStream()
-            ask = ask and stream.wrap_ask(check_ask(ask))
+            stream = self.begin_stream()
+            ask = ask and tell_questions(stream, check_ask(ask))
         if on_event is not None:
             stream.add_listener(guard_listener(on_event))
         if tell is not None:
@@ -507,6 +507,15 @@ class Host:
             more=more,
             stream=stream,
         )
+
+    def begin_stream(self, session: str | None = None, turn: int = 0) -> EventStream:
+        """The events of a conversation that is about to begin, for whoever tells more into it than its calls.
+
+        `session` identifies a conversation that goes on, and `turn` is the number of turns that it had before.
+        """
+        from mooring.host.toolset import begin_stream  # lazy, as for `conversation`
+
+        return begin_stream(self._runtime, session, turn)
 
     def registry(self, **options: Any) -> Conversation:
         """The old name of `conversation`, for one more release."""

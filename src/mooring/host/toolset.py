@@ -1,7 +1,6 @@
 """One conversation, made from the host's servers, settings and results."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.deferral import DEFAULT_CONTEXT, glob_for_server
-from mooring.conversation.events import EventStream
+from mooring.conversation.events import EventStream, tell_questions
 from mooring.conversation.options import ToolOptions
 from mooring.conversation.scope import ToolScope
 from mooring.conversation.tool import ModelTool
@@ -72,8 +71,7 @@ def make_conversation(
     )
     options = replace(options, background_after=_find_background_after(background_after, settings, options))
     if ask is None and runtime.shared.ask is not None:
-        ask = stream.wrap_ask(runtime.shared.ask)
-    stream.find_origin = partial(_find_origin, runtime)
+        ask = tell_questions(stream, runtime.shared.ask)
     permissions = _share_permissions(runtime, part_of, ask, rules) or runtime.permissions.begin(ask, mode, rules)
     return _open_conversation(runtime, permissions, ask, options, frozenset(guests), more, stream)
 
@@ -156,6 +154,11 @@ def _find_background_after(seconds: float | UnsetType | None, settings: Settings
     return (settings["backgroundAfter"] or None) if options.has_builtin("ToolResult") else None
 
 
-def _find_origin(runtime: HostRuntime, server: str) -> Origin | None:
-    found = runtime.lookup.servers.get(server)
-    return None if found is None else found.config.origin
+def begin_stream(runtime: HostRuntime, session: str | None, turn: int) -> EventStream:
+    """See `Host.begin_stream`."""
+
+    def find_origin(server: str) -> Origin | None:
+        found = runtime.lookup.servers.get(server)
+        return None if found is None else found.config.origin
+
+    return EventStream(session, turn=turn, find_origin=find_origin)

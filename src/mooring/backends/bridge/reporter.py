@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.agents.reporter import TurnReporter
-from mooring.conversation.events import EventStream
+from mooring.conversation.events import EventStream, tell_questions
 from mooring.core.conversation.call import CallId, ToolCall, ToolName
 from mooring.core.conversation.event import EndOfTurn, Todo, TokenUsage
 from mooring.core.conversation.outcome import CallRefusal, Outcome, Part
@@ -243,7 +243,7 @@ class AgentReporter:
 
     def wrap_ask(self, ask: Ask) -> Ask:
         """The same `ask`, with every question and answer told."""
-        return self.stream.wrap_ask(ask)
+        return tell_questions(self.stream, ask)
 
 
 def _make_refusal(refused: Denied | None, denied: bool, reason: str) -> CallRefusal | None:

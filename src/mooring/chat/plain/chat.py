@@ -47,7 +47,7 @@ from mooring.display.text import (
 )
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
 from mooring.process.programs import Guard
-from mooring.verbs.agent.responder import ConversationOptions
+from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.use.opening import find_idle_denies
 
 PROMPT = "> "

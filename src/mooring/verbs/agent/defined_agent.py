@@ -8,7 +8,6 @@ from mooring.agents.missing_tools import describe_missing, find_missing_tools
 from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.taken_names import TakenNames
 from mooring.conversation.conversation import Conversation
-from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.status import Disabled
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Workspace
@@ -28,11 +27,8 @@ class DefinedAgent:
         self.taken_name: TakenName | None = None
         """The name of somebody else's that it has, as a project's; known from the first turn on."""
 
-    async def refresh(self, conversation: Conversation, within: ToolScope | None = None) -> None:
-        """Look at its file again: what it says counts from now on. If the file is gone, the agent stays as it was.
-
-        `within` is what narrows its tools besides.
-        """
+    async def refresh(self, conversation: Conversation) -> None:
+        """Look at its file again: what it says counts from now on. If the file is gone, the agent stays as it was."""
         # In a thread: it looks at the disk, and a home may be on a slow one.
         found = await asyncio.to_thread(self._files.find)
         definition = found.get(self.definition.name)
@@ -40,7 +36,7 @@ class DefinedAgent:
             self.taken_name = await asyncio.to_thread(TakenNames(self._workspace).find_agent, found, definition)
         if definition is not None and definition != self.definition:
             self.definition = definition
-            conversation.narrow(apply_selection(definition.tools, within))
+            conversation.narrow(apply_selection(definition.tools, None))
 
     def describe_missing(self, host: Host) -> list[str]:
         """The tools that it goes without because nothing offers them, each in one line."""

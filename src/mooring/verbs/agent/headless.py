@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.agents.commands.find import UsedCommand, find_used_command
 from mooring.core.conversation.event import (
@@ -27,13 +28,8 @@ from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError
 from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.verbs.agent.mentions import expand_mentions
-from mooring.verbs.agent.responder import (
-    ChosenResponder,
-    ConversationOptions,
-    ResponderSetup,
-    choose_responder,
-    open_responder,
-)
+from mooring.verbs.agent.options import ConversationOptions
+from mooring.verbs.agent.responder import ChosenResponder, choose_responder, open_responder
 from mooring.verbs.agent.server_skill import add_skill, find_used_skill
 from mooring.verbs.agent.turn import Agent
 from mooring.verbs.agent.words import AgentWords
@@ -111,7 +107,8 @@ async def run_headless(
     """
     starts = follow_first_starts(host, on_waiting)
     words = AgentWords(host.workspace, on_problem)
-    chosen = await choose_responder(host, options, has_person=False)
+    options = replace(options, words=words, starts=starts, on_problem=on_problem)
+    chosen = await choose_responder(host, options)
     starts_servers = chosen.starts_servers(host)
     failed = await _start_servers(host, starts, deadline) if starts_servers else {}
     on_missing(_list_lacks(host, chosen))
@@ -119,8 +116,7 @@ async def run_headless(
     read = await _read_prompt(host, chosen, prompt.text, words, deadline)
     command = read.command
     outcome = _Outcome(on_event, None if command is None else await find_taken_name(host.workspace, command))
-    setup = ResponderSetup(host=host, ask=None, words=words, starts=starts, on_problem=on_problem)
-    async with open_responder(setup, chosen) as responder:
+    async with open_responder(host, chosen) as responder:
         said = await _make_input(host, responder.agent, read, prompt, deadline, on_problem)
         backend = responder.backend
         responder.stream.add_listener(outcome.take)

@@ -1,85 +1,88 @@
-"""How one agent works, and what a conversation that goes on brings with it."""
+"""How a conversation is had, and how far its turns may go."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.agents.definition import AgentDefinition
-from mooring.agents.history import CallResult, Journal, Message
-from mooring.agents.model import Model
-from mooring.backends.host_servers import SwitchServer
-from mooring.conversation.conversation import Conversation
-from mooring.conversation.scope import ToolScope
-from mooring.conversation.tool import ModelTool
+from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Rule
-from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
-from mooring.host.first_starts import FirstStarts
 from mooring.host.options import Policy
 from mooring.settings import Settings
-from mooring.verbs.agent.words import AgentWords
+from mooring.verbs.agent.session_start import SessionStart
+
+if TYPE_CHECKING:
+    # A conversation in which a person picks the tools needs none of them.
+    from mooring.agents.definition import AgentDefinition
+    from mooring.agents.model import Model
+    from mooring.backends.host_servers import SwitchServer
+    from mooring.backends.manual import Person
+    from mooring.conversation.tool import ModelTool
+    from mooring.host.first_starts import FirstStarts
+    from mooring.verbs.agent.words import AgentWords
 
 
-class AgentPast(Struct, frozen=True):
-    """What a conversation that goes on brings with it."""
-
-    session: str
-    turn: int = 0
-    messages: tuple[Message, ...] = ()
-    ended: tuple[CallResult, ...] = ()
-    """Results of the last reply's calls; those without one are made first."""
-    loaded: tuple[str, ...] = ()
-    """Names of tools that a search found."""
+def _ignore(_: Problem) -> None:
+    return
 
 
-class AgentOptions(Struct, frozen=True, kw_only=True):
-    """How one agent works. `mooring.agent` takes the same by name."""
+class ConversationOptions(Struct, frozen=True, kw_only=True):
+    """How a conversation is had: who answers, what they may use, and what they go by.
 
-    instructions: str = ""
-    """What the agent is told besides, in its system prompt."""
-    role: str | Callable[[], str] = ""
-    """Who it is, in place of Mooring's own words; a function is called when a turn begins."""
+    The chat, a turn without a person and `mooring.agent` each fill in what they know. `Host.conversation` takes the
+    part about tools and permissions by name.
+    """
+
+    # Who answers.
+    backend: BackendName | None = None
+    """`None`: what the settings say; else a model if one is chosen, else the person."""
+    model: str | None = None
+    """The provider and the model; `None` for what the environment or the settings name. Another agent's program gets it
+    as it is."""
+    agent: str | None = None
+    """The name of a defined agent."""
+    session: SessionStart = SessionStart()
+    """Which conversation goes on."""
+    limits: TurnLimits = TurnLimits()
+    """How far a turn may go, as far as somebody said so; the settings hold for the rest."""
+
+    # What they may do, and with what.
     ask: Ask | None = None
+    """Puts questions to the person; `None` if nobody is there: then what would be asked is denied."""
     policy: Policy | None = None
+    """As in `Host.conversation`; the host's own if it is `None`."""
     rules: tuple[Rule, ...] = ()
-    tools: tuple[ModelTool, ...] = ()
+    tools: "tuple[ModelTool, ...]" = ()
     """Tools of its own, beside those of servers."""
     local: bool = False
     """Whether it has the tools for this machine: files, commands, pages."""
-    words: AgentWords | None = None
-    """What files say to it, such as AGENTS.md; `None` if they are not read."""
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
-    within: ToolScope | None = None
-    """What narrows its tools further: those that its definition selects."""
-    limits: TurnLimits = TurnLimits()
-    """How far a turn may go, as far as somebody said so; the settings hold for the rest."""
-    own_max_turns: int | None = None
-    """How many times the model is asked in a turn as its definition has it, which can only lower the number."""
-    past: AgentPast | None = None
-    journal: Journal | None = None
-    agent: str | None = None
-    """Its name, if it is a defined one."""
-    find_taken_name: Callable[[], TakenName | None] = lambda: None
-    """Finds out whether it is a project's under a name of somebody else's, as each turn tells."""
-    refresh: Callable[[Conversation], Awaitable[None]] | None = None
-    """Looks at its definition again, before each turn."""
-    brings: AgentDefinition | None = None
-    """The definition whose own servers are connected for it."""
-    guests: tuple[str, ...] = ()
-    """Names of servers that agents above it brought along."""
-    startable: frozenset[str] | None = None
-    """The only agents that it may start, by name; `None` for all of them."""
-    agents: tuple[AgentDefinition, ...] | None = None
+    agents: "tuple[AgentDefinition, ...] | None" = None
     """The agents that it can start as sub-agents; `None` for those that files define, if it is `local`."""
-    starts: FirstStarts | None = None
+
+    # What they go by.
+    instructions: str = ""
+    """What the agent is told besides, in its system prompt."""
+    words: "AgentWords | None" = None
+    """What files say to it, such as AGENTS.md; `None` if they are not read."""
+    starts: "FirstStarts | None" = None
     """Has its turns wait for servers that are new, and shows that; by default, nobody sees it."""
-    switch: SwitchServer | None = None
-    """How servers of the host are enabled and disabled, if they are."""
+    switch: "SwitchServer | None" = None
+    """Enables or disables a server until the conversation ends, if that can be done."""
+    on_problem: Callable[[Problem], None] = _ignore
+    """Told if the conversation can't be stored, and which servers of its own an agent goes without."""
+
+    # The person at a face, who picks tools when nobody else answers, and by commands.
+    person: "Person | None" = None
+    tokens: int | None = None
+    lines: int | None = None
+    """How much of a result the person is shown at once."""
 
 
 def check_limits_given(limits: TurnLimits) -> None:
@@ -108,7 +111,7 @@ def add_set_limits(given: TurnLimits, settings: Settings) -> TurnLimits:
     )
 
 
-def check_price(limits: TurnLimits, model: Model) -> None:
+def check_price(limits: TurnLimits, model: "Model") -> None:
     """Refuse a limit on the cost where that is unknown. Raises: ConfigError."""
     if limits.max_cost is None or has_price(model):
         return
@@ -116,22 +119,24 @@ def check_price(limits: TurnLimits, model: Model) -> None:
     raise ConfigError(f"The price of {model.name} is unknown, so its cost cannot be limited.", hint)
 
 
-def has_price(model: Model) -> bool:
+def has_price(model: "Model") -> bool:
     """Whether it is known what replies of a model cost; one that does not say so may know."""
     return bool(getattr(model, "has_price", True))
 
 
-def settle_limits(options: AgentOptions, settings: Settings, model: Model) -> tuple[TurnLimits, tuple[Problem, ...]]:
-    """The limits of a conversation with a model, and which settings have no effect on it.
+def settle_limits(
+    given: TurnLimits, own_max_turns: int | None, settings: Settings, model: "Model"
+) -> tuple[TurnLimits, tuple[Problem, ...]]:
+    """The limits of a conversation with a model, and which settings have no effect on it. `own_max_turns` is how many
+    times the model is asked in a turn as the agent's definition has it, which can only lower the number.
 
     Raises: ConfigError if a limit is invalid, or can't hold because the price of the model is unknown.
     """
-    given = options.limits
     check_limits_given(given)
     check_price(given, model)
     limits = add_set_limits(given, settings)
     if given.max_turns is None:
-        limits = limits.narrow(options.own_max_turns)
+        limits = limits.narrow(own_max_turns)
     if limits.max_cost is None or has_price(model):
         return limits, ()
     idle = find_idle_cost(settings, f"the price of {model.name} is unknown")

@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.agents.definition import AgentDefinition
@@ -18,50 +16,25 @@ from mooring.agents.taken_names import TakenNames
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.backends.host_servers import SwitchServer
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName, ServersWay
 from mooring.core.conversation.event import ConversationEvent, TurnDone
-from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Backend, ServerStatus, TurnInput
 from mooring.core.definitions.approved import TakenName
-from mooring.core.definitions.config import Origin
 from mooring.core.definitions.paths import Workspace
-from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
 from mooring.host.host import Host
-from mooring.host.options import Policy, find_mode
+from mooring.host.options import find_mode
 from mooring.servers.launch.environment import make_launch
 from mooring.verbs.agent.choose_backend import TELL_COSTS
-from mooring.verbs.agent.options import add_set_limits, find_idle_cost
-from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.options import ConversationOptions, add_set_limits, find_idle_cost
 from mooring.verbs.agent.sessions import OpenedSession, open_session
+from mooring.verbs.agent.thread import refuse_unasked
 
 OpenProgram: TypeAlias = Callable[[AgentBridge, BackendOptions], Awaitable[Backend]]
-
-
-class ProgramOptions(Struct, frozen=True, kw_only=True):
-    """Which program answers, and how."""
-
-    name: ProgramName
-    model: str | None = None
-    """The model as the program names it; `None` for its own default."""
-    agent: AgentDefinition | None = None
-    """The defined agent that the person talks to, if it is one."""
-    ask: Ask
-    policy: Policy | None = None
-    """As in `Host.conversation`; the host's own if it is `None`."""
-    switch: SwitchServer | None = None
-    """How servers of the host are enabled and disabled, if they are."""
-    limits: TurnLimits = TurnLimits()
-    """How far a turn may go, as far as somebody said so; the settings hold for the rest."""
-
-    @property
-    def agent_name(self) -> str | None:
-        return None if self.agent is None else self.agent.name
 
 
 class KeptProgram:
@@ -146,11 +119,16 @@ class KeptProgram:
 
 @asynccontextmanager
 async def open_program(
-    host: Host, options: ProgramOptions, start: SessionStart, *, on_problem: Callable[[Problem], None]
+    host: Host,
+    options: ConversationOptions,
+    name: ProgramName,
+    model: str | None = None,
+    agent: AgentDefinition | None = None,
 ) -> AsyncIterator[KeptProgram]:
     """A program on an open host, in a session on disk: a new one, or one that goes on by the program's own means.
 
-    `on_problem` is told if the session can't be kept.
+    `model` is the one that the program is to use, in its own words, and `agent` the defined agent that the person talks
+    to, if it is one.
 
     Raises: ConfigError if the program isn't installed or can't be started; as `open_session`.
     """
@@ -158,23 +136,25 @@ async def open_program(
     session = open_session(
         workspace.where,
         workspace.cwd,
-        start,
-        model=options.model,
-        agent=options.agent_name,
-        backend=options.name,
+        options.session,
+        model=model,
+        agent=None if agent is None else agent.name,
+        backend=name,
         mode=find_mode(options.policy) or host.call_policy().mode,
         days=host.settings["sessionDays"],
-        on_problem=on_problem,
+        on_problem=options.on_problem,
     )
-    async with session as opened, _open_bridge(host, options, opened) as bridge:
+    async with session as opened, _open_bridge(host, options, name, agent, opened) as bridge:
         # In a thread: it looks at the disk, and a home may be on a slow one.
         found = await asyncio.to_thread(find_agents, workspace)
         bridge.reporter.taken_names = await asyncio.to_thread(_find_taken_names, workspace, found)
-        settings = _make_backend_options(host, options, opened, _list_agents(found, options))
-        if not PROGRAM_FACTS[options.name].reads_instructions:
+        given = _make_backend_options(host, options, name, opened)
+        main = None if agent is None else agent.name
+        settings = replace(given, model=model, agent=main, agents=_list_agents(found, name, main))
+        if not PROGRAM_FACTS[name].reads_instructions:
             settings = replace(settings, instructions=await asyncio.to_thread(_read_instructions, host))
-        bridge.reporter.limits = _settle_limits(host, options, on_problem)
-        backend = await _start(bridge, settings, options.name, opened)
+        bridge.reporter.limits = _settle_limits(host, options, name)
+        backend = await _start(bridge, settings, name, opened)
         told = TurnRecorder(opened.journal)
         handover = _find_handover(opened)
         try:
@@ -183,39 +163,34 @@ async def open_program(
             await backend.close()
 
 
-def _settle_limits(host: Host, options: ProgramOptions, on_problem: Callable[[Problem], None]) -> TurnLimits:
-    """The limits of a turn; `on_problem` is told of a setting that has no effect."""
+def _settle_limits(host: Host, options: ConversationOptions, name: ProgramName) -> TurnLimits:
+    """The limits of a turn; the person is told of a setting that has no effect."""
     limits = add_set_limits(options.limits, host.settings)
-    if limits.max_cost is None or options.name in TELL_COSTS:
+    if limits.max_cost is None or name in TELL_COSTS:
         return limits
-    on_problem(find_idle_cost(host.settings, f"{options.name} doesn't say what a reply costs"))
+    options.on_problem(find_idle_cost(host.settings, f"{name} doesn't say what a reply costs"))
     return replace(limits, max_cost=None)
 
 
 @asynccontextmanager
-async def _open_bridge(host: Host, options: ProgramOptions, opened: OpenedSession) -> AsyncIterator[AgentBridge]:
+async def _open_bridge(
+    host: Host, options: ConversationOptions, name: ProgramName, agent: AgentDefinition | None, opened: OpenedSession
+) -> AsyncIterator[AgentBridge]:
     turns = 0 if opened.resumed is None else opened.resumed.session.turns
-    stream = EventStream(opened.journal.id, turn=turns)
-    stream.find_origin = partial(_find_origin, host)
-    reporter = AgentReporter(stream, options.name)
+    reporter = AgentReporter(host.begin_stream(opened.journal.id, turns), name)
     opening = open_bridge(
         host,
         reporter,
-        ask=options.ask,
+        ask=options.ask or refuse_unasked,
         policy=options.policy,
         # What its file denies or asks about; it never allows anything.
-        rules=() if options.agent is None else options.agent.rules,
+        rules=() if agent is None else agent.rules,
         switch=options.switch,
         way=host.settings["backendServers"],
-        program=OWN_TOOLS[options.name],
+        program=OWN_TOOLS[name],
     )
     async with opening as bridge:
         yield bridge
-
-
-def _find_origin(host: Host, server: str) -> Origin | None:
-    found = host.servers.get(server)
-    return None if found is None else found.config.origin
 
 
 def _find_taken_names(workspace: Workspace, found: FoundAgents) -> dict[str, TakenName]:
@@ -224,12 +199,10 @@ def _find_taken_names(workspace: Workspace, found: FoundAgents) -> dict[str, Tak
     return {taken.name: taken for taken in names.list_agents(found) if not names.is_approved(taken)}
 
 
-def _list_agents(found: FoundAgents, options: ProgramOptions) -> tuple[AgentDefinition, ...]:
+def _list_agents(found: FoundAgents, name: ProgramName, main: str | None) -> tuple[AgentDefinition, ...]:
     """The agents that a program can use as its own: those that files define, and the built-in ones it lacks."""
-    brought = PROGRAM_FACTS[options.name].sub_agents
-    return tuple(
-        definition for definition in found.by_name.values() if _is_offered(definition, options.agent_name, brought)
-    )
+    brought = PROGRAM_FACTS[name].sub_agents
+    return tuple(definition for definition in found.by_name.values() if _is_offered(definition, main, brought))
 
 
 def _is_offered(definition: AgentDefinition, main: str | None, brought: Sequence[str]) -> bool:
@@ -238,16 +211,16 @@ def _is_offered(definition: AgentDefinition, main: str | None, brought: Sequence
 
 
 def _make_backend_options(
-    host: Host, options: ProgramOptions, opened: OpenedSession, agents: tuple[AgentDefinition, ...]
+    host: Host, options: ConversationOptions, name: ProgramName, opened: OpenedSession
 ) -> BackendOptions:
     workspace = host.workspace
     # The program is the person's own: it gets their environment, and of what looks like a secret its provider's keys.
     launch = make_launch(
-        (options.name,),
+        (name,),
         workspace.where,
         workspace.cwd,
         own=True,
-        pass_env=PROGRAM_FACTS[options.name].keys,
+        pass_env=PROGRAM_FACTS[name].keys,
         settings=host.settings["env"],
     )
     servers: ServersWay = host.settings["backendServers"]
@@ -255,9 +228,6 @@ def _make_backend_options(
         cwd=workspace.cwd,
         env=launch.env,
         guard=host.guard,
-        model=options.model,
-        agents=agents,
-        agent=options.agent_name,
         servers=servers,
         resume=None if opened.resumed is None else opened.resumed.session.backend_session,
         on_session=opened.journal.name_backend_session,

@@ -5,7 +5,7 @@ The chat, a turn without a person and whatever comes after them choose with `cho
 stay.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -14,20 +14,14 @@ from msgspec.structs import replace
 
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.reporter import TurnReporter
-from mooring.backends.host_servers import HostServers, SwitchServer
+from mooring.backends.host_servers import HostServers
 from mooring.backends.manual import ManualBackend, Person
 from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import BackendName, ProgramName, is_program
-from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import Backend
-from mooring.core.conversation.verdict import Mode
-from mooring.core.definitions.problem import Problem
-from mooring.core.protocol.limits import TurnLimits
-from mooring.host.first_starts import FirstStarts
 from mooring.host.host import Host
 from mooring.verbs.agent.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
-from mooring.verbs.agent.session_start import SessionStart
-from mooring.verbs.agent.words import AgentWords
+from mooring.verbs.agent.options import ConversationOptions
 
 if TYPE_CHECKING:
     from mooring.agents.model import Model
@@ -38,20 +32,6 @@ if TYPE_CHECKING:
     from mooring.verbs.agent.turn import Agent
 
 
-class ConversationOptions(Struct, frozen=True, kw_only=True):
-    """Who answers in a conversation, how far a turn may go, and which conversation goes on."""
-
-    backend: BackendName | None = None
-    """`None`: what the settings say; else a model if one is chosen, else the person."""
-    model: str | None = None
-    """The provider and the model; `None` for what the environment or the settings name. Another agent's program gets it
-    as it is."""
-    agent: str | None = None
-    """The name of a defined agent."""
-    limits: TurnLimits = TurnLimits()
-    session: SessionStart = SessionStart()
-
-
 # --- choosing ---------------------------------------------------------------------------------------------------------
 
 
@@ -59,8 +39,8 @@ class ChosenResponder(Struct, frozen=True, kw_only=True):
     """Who is to answer, before anything of it is open."""
 
     backend: BackendName
-    session: SessionStart
-    limits: TurnLimits
+    options: ConversationOptions
+    """How the conversation is had; its `session` is the one that goes on."""
     defined: "DefinedAgent | None" = None
     """The defined agent that answers, if it is one."""
     model: "Model | None" = None
@@ -82,7 +62,7 @@ class ChosenResponder(Struct, frozen=True, kw_only=True):
         return not is_program(self.backend) or host.settings["backendServers"] == "shared"
 
 
-async def choose_responder(host: Host, options: ConversationOptions, *, has_person: bool) -> ChosenResponder:
+async def choose_responder(host: Host, options: ConversationOptions) -> ChosenResponder:
     """Find out who is to answer; without a person who could pick tools, it is a model or a program.
 
     Raises: ConfigError if nobody can answer, or there is no such agent; FileError.
@@ -91,24 +71,23 @@ async def choose_responder(host: Host, options: ConversationOptions, *, has_pers
     wanted = options.model or options.agent
     choice = choose_backend(options.backend, wanted, options.session, host.workspace, host.settings)
     check_model_options(choice.backend, options.limits)
-    if choice.backend == "manual" and has_person:
-        return ChosenResponder(backend="manual", session=choice.session, limits=options.limits)
+    options = replace(options, session=choice.session)
+    if choice.backend == "manual" and options.person is not None:
+        return ChosenResponder(backend="manual", options=options)
     from mooring.verbs.agent.defined_agent import find_defined_agent  # only where a model answers
 
     defined = await find_defined_agent(host, options.agent, choice.continued)
     if is_program(choice.backend):
         return ChosenResponder(
             backend=choice.backend,
-            session=choice.session,
-            limits=options.limits,
+            options=options,
             defined=defined,
             program_model=_name_program_model(options, choice, defined),
         )
     return ChosenResponder(
         # Without a person, too: what is missing is said when a model is looked for.
         backend="api",
-        session=choice.session,
-        limits=options.limits,
+        options=options,
         defined=defined,
         model=await _choose_model(host, options, choice, defined),
     )
@@ -138,32 +117,6 @@ def _name_program_model(
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------
-
-
-class ResponderSetup(Struct, frozen=True, kw_only=True):
-    """What a face has for whoever answers."""
-
-    host: Host
-    ask: Ask | None
-    """Puts questions to the person; `None` if nobody is there: then what would be asked is denied."""
-    words: AgentWords
-    starts: FirstStarts
-    on_problem: Callable[[Problem], None]
-    """Told if the conversation can't be stored, and which servers of its own an agent goes without."""
-    mode: Mode | None = None
-    """The permission mode that the face was started with."""
-    switch: SwitchServer | None = None
-    """Enables or disables a server until the conversation ends, if that can be done."""
-    person: "PersonSetup | None" = None
-
-
-class PersonSetup(Struct, frozen=True, kw_only=True):
-    """The person at a face, who picks tools when nobody else answers, and by commands."""
-
-    person: Person
-    tokens: int
-    lines: int
-    """How much of a result the person is shown at once."""
 
 
 class Responder(Struct, frozen=True, kw_only=True):
@@ -208,37 +161,33 @@ class Responder(Struct, frozen=True, kw_only=True):
         return self.program is not None and self.program.servers == "native"
 
 
-def open_responder(setup: ResponderSetup, chosen: ChosenResponder) -> AbstractAsyncContextManager[Responder]:
+def open_responder(host: Host, chosen: ChosenResponder) -> AbstractAsyncContextManager[Responder]:
     """Whoever is to answer, until it is left. Raises: ConfigError if they can't."""
     if chosen.model is not None:
-        return _open_model(setup, chosen, chosen.model)
+        return _open_model(host, chosen, chosen.model)
     if is_program(chosen.backend):
-        return _open_program(setup, chosen, chosen.backend)
-    assert setup.person is not None  # `choose_responder` chooses nobody else without one
-    return _open_manual(setup, setup.person)
+        return _open_program(host, chosen, chosen.backend)
+    assert chosen.options.person is not None  # `choose_responder` chooses nobody else without one
+    return _open_manual(host, chosen.options, chosen.options.person)
 
 
 @asynccontextmanager
-async def _open_manual(setup: ResponderSetup, person: PersonSetup) -> AsyncIterator[Responder]:
-    stream = EventStream()
-    async with _converse_with_person(setup, person, stream) as conversation:
-        servers = HostServers(setup.host, setup.switch)
-        backend = ManualBackend(person.person, conversation, TurnReporter(stream, ManualBackend.name), servers)
+async def _open_manual(host: Host, options: ConversationOptions, person: Person) -> AsyncIterator[Responder]:
+    stream = host.begin_stream()
+    async with _converse_with_person(host, options, stream) as conversation:
+        reporter = TurnReporter(stream, ManualBackend.name)
+        backend = ManualBackend(person, conversation, reporter, HostServers(host, options.switch))
         yield Responder(backend=backend, stream=stream, conversation=conversation)
 
 
 @asynccontextmanager
-async def _open_model(setup: ResponderSetup, chosen: ChosenResponder, model: "Model") -> AsyncIterator[Responder]:
+async def _open_model(host: Host, chosen: ChosenResponder, model: "Model") -> AsyncIterator[Responder]:
     # Loaded here: without a model, nothing of an agent is needed.
-    from mooring.verbs.agent.options import AgentOptions
     from mooring.verbs.agent.turn import add_definition, open_kept_agent
 
-    options = AgentOptions(
-        ask=setup.ask, limits=chosen.limits, local=True, words=setup.words, starts=setup.starts, switch=setup.switch
-    )
-    if chosen.defined is not None:
-        options = add_definition(options, chosen.defined)
-    async with open_kept_agent(setup.host, model, options, chosen.session, on_problem=setup.on_problem) as agent:
+    # The mode is the host's already.
+    options, role = add_definition(replace(chosen.options, local=True, policy=None), chosen.defined)
+    async with open_kept_agent(host, model, options, role) as agent:
         yield Responder(
             backend=agent.backend,
             stream=agent.conversation.stream,
@@ -251,22 +200,12 @@ async def _open_model(setup: ResponderSetup, chosen: ChosenResponder, model: "Mo
 
 
 @asynccontextmanager
-async def _open_program(setup: ResponderSetup, chosen: ChosenResponder, name: ProgramName) -> AsyncIterator[Responder]:
+async def _open_program(host: Host, chosen: ChosenResponder, name: ProgramName) -> AsyncIterator[Responder]:
     # Loaded here: most conversations need no program of another agent.
-    from mooring.verbs.agent.program import ProgramOptions, open_program
-    from mooring.verbs.agent.thread import refuse_unasked
+    from mooring.verbs.agent.program import open_program
 
-    model = chosen.program_model
-    options = ProgramOptions(
-        name=name,
-        model=model,
-        agent=chosen.definition,
-        ask=setup.ask or refuse_unasked,
-        policy=setup.mode,
-        switch=setup.switch,
-        limits=chosen.limits,
-    )
-    async with open_program(setup.host, options, chosen.session, on_problem=setup.on_problem) as program:
+    options, model = chosen.options, chosen.program_model
+    async with open_program(host, options, name, model, chosen.definition) as program:
         opened = Responder(
             backend=program,
             stream=program.stream,
@@ -276,16 +215,16 @@ async def _open_program(setup: ResponderSetup, chosen: ChosenResponder, name: Pr
             definition=chosen.definition,
             session=program.session,
         )
-        if setup.person is None:
+        if options.person is None:
             yield opened
             return
         # What the person calls by a command goes past the program, and is shown as it is without one.
-        async with _converse_with_person(setup, setup.person, program.stream) as conversation:
+        async with _converse_with_person(host, options, program.stream) as conversation:
             yield replace(opened, conversation=conversation)
 
 
-def _converse_with_person(setup: ResponderSetup, person: PersonSetup, stream: EventStream) -> "Conversation":
+def _converse_with_person(host: Host, options: ConversationOptions, stream: EventStream) -> "Conversation":
     """The tools for a person, who picks them and reads no schemas."""
-    return setup.host.conversation(
-        budget=None, follow=True, takes=(), tokens=person.tokens, lines=person.lines, stream=stream
+    return host.conversation(
+        budget=None, follow=True, takes=(), tokens=options.tokens, lines=options.lines, stream=stream
     )

@@ -1,14 +1,15 @@
 """The sub-agents of one agent: each opened with its own model, tools and session, and closed when it has answered."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.agents.definition import apply_selection
+from mooring.agents.definition import AgentDefinition, apply_selection
+from mooring.agents.history import CallResult, Journal, Message
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.sub_agent import AgentTool, KnownAgents, SubAgent, SubAgentTask
@@ -16,14 +17,54 @@ from mooring.agents.taken_names import TakenNames
 from mooring.agents.thread import AgentThread
 from mooring.backends.api.choice import CLAUDE_MODELS
 from mooring.conversation.conversation import Conversation
+from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.question import Answer, Ask, Permission, Question
 from mooring.core.definitions.approved import TakenName
 from mooring.errors import ConfigError
 from mooring.host.host import Host
-from mooring.verbs.agent.options import AgentOptions, has_price
+from mooring.verbs.agent.options import ConversationOptions, has_price
 from mooring.verbs.agent.servers import OPENING_SECONDS, AgentServers, BroughtServers
 
 INHERIT = "inherit"
+
+
+class AgentPast(Struct, frozen=True):
+    """What a conversation that goes on brings with it."""
+
+    session: str
+    turn: int = 0
+    messages: tuple[Message, ...] = ()
+    ended: tuple[CallResult, ...] = ()
+    """Results of the last reply's calls; those without one are made first."""
+    loaded: tuple[str, ...] = ()
+    """Names of tools that a search found."""
+
+
+class AgentRole(Struct, frozen=True, kw_only=True):
+    """Who one agent of a conversation is: the one that the person talks to, or a sub-agent."""
+
+    name: str | None = None
+    """Its name, if it is a defined one."""
+    prompt: str | Callable[[], str] = ""
+    """Who it is, in place of Mooring's own words; a function is called when a turn begins."""
+    within: ToolScope | None = None
+    """What narrows its tools further: those that its definition selects."""
+    max_turns: int | None = None
+    """How many times the model is asked in a turn as its definition has it."""
+    find_taken_name: Callable[[], TakenName | None] = lambda: None
+    """Finds out whether it is a project's under a name of somebody else's, as each turn tells."""
+    refresh: Callable[[Conversation], Awaitable[None]] | None = None
+    """Looks at its definition again, before each turn."""
+    brings: AgentDefinition | None = None
+    """The definition whose own servers are connected for it."""
+    guests: tuple[str, ...] = ()
+    """Names of servers that agents above it brought along."""
+    lacks: tuple[str, ...] = ()
+    """What it is told of servers that it has to do without."""
+    startable: frozenset[str] | None = None
+    """The only agents that it may start, by name; `None` for all of them."""
+    past: AgentPast | None = None
+    journal: Journal | None = None
 
 
 class AgentPlace(Struct, frozen=True):
@@ -47,7 +88,7 @@ class OpenedThread(Struct, frozen=True):
 
 
 OpenThread: TypeAlias = Callable[
-    [Host, Model, AgentOptions, TurnReporter, AgentPlace], AbstractAsyncContextManager[OpenedThread]
+    [Host, Model, ConversationOptions, AgentRole, TurnReporter, AgentPlace], AbstractAsyncContextManager[OpenedThread]
 ]
 
 
@@ -58,10 +99,17 @@ class SubAgents:
     """The tools of that agent. Set once: they include the one that starts sub-agents."""
 
     def __init__(
-        self, host: Host, options: AgentOptions, thread: AgentThread, place: AgentPlace, open_thread: OpenThread
+        self,
+        host: Host,
+        options: ConversationOptions,
+        role: AgentRole,
+        thread: AgentThread,
+        place: AgentPlace,
+        open_thread: OpenThread,
     ) -> None:
         self._host = host
         self._options = options
+        self._role = role
         self._thread = thread
         self._place = place
         self._open_thread = open_thread
@@ -72,7 +120,7 @@ class SubAgents:
             self._place.known,
             self.open,
             depth=self._place.depth,
-            startable=self._options.startable,
+            startable=self._role.startable,
         )
 
     @asynccontextmanager
@@ -82,11 +130,12 @@ class SubAgents:
             name = task.definition.name
             journal = self._thread.journal.begin_sub_agent(task.call, agent=name, model=model.name)
             taken = await asyncio.to_thread(self._find_taken_name, task)
-            options = replace(self._make_options(task), journal=journal, find_taken_name=lambda: taken)
+            options, role = self._make_options(task), self._make_role(task)
+            role = replace(role, journal=journal, find_taken_name=lambda: taken)
             reporter = self._thread.reporter.begin_sub_agent(task.call)
             place = replace(self._place, depth=self._place.depth + 1, part_of=self.conversation)
             try:
-                async with self._open_thread(self._host, model, options, reporter, place) as opened:
+                async with self._open_thread(self._host, model, options, role, reporter, place) as opened:
                     yield SubAgent(opened.thread, opened.brought.notes)
             finally:
                 journal.close()
@@ -94,24 +143,29 @@ class SubAgents:
     def _find_taken_name(self, task: SubAgentTask) -> TakenName | None:
         return TakenNames(self._host.workspace).find_agent(self._place.known.found, task.definition)
 
-    def _make_options(self, task: SubAgentTask) -> AgentOptions:
+    def _make_options(self, task: SubAgentTask) -> ConversationOptions:
         definition, above = task.definition, self._options
         return replace(
             above,
             # What the agent above was told about its own task isn't the sub-agent's.
             instructions="",
-            role=definition.prompt,
-            agent=definition.name,
             # The scope of the agent above holds all that it was given itself.
             allow=None,
             deny=(),
-            within=apply_selection(definition.tools, self.conversation.scope),
             # Those of the agent above hold already.
             rules=definition.rules,
-            brings=definition if definition.servers else None,
-            startable=definition.startable,
             limits=above.limits.narrow_for_sub_agent(definition.max_turns),
-            past=None,
+        )
+
+    def _make_role(self, task: SubAgentTask) -> AgentRole:
+        definition = task.definition
+        return AgentRole(
+            name=definition.name,
+            prompt=definition.prompt,
+            within=apply_selection(definition.tools, self.conversation.scope),
+            brings=definition if definition.servers else None,
+            guests=self._role.guests,
+            startable=definition.startable,
         )
 
     @asynccontextmanager
@@ -160,14 +214,14 @@ def _add_provider(model: str, provider: str) -> str:
 
 
 @asynccontextmanager
-async def bring_servers(host: Host, options: AgentOptions, place: AgentPlace) -> AsyncIterator[BroughtServers]:
+async def bring_servers(host: Host, role: AgentRole, place: AgentPlace) -> AsyncIterator[BroughtServers]:
     """The servers that an agent has of its own, while it works."""
-    if options.brings is None:
+    if role.brings is None:
         yield BroughtServers()
         return
     # The first agent's turns wait for those that are new. A sub-agent has one answer, and needs all of them for it.
     seconds = OPENING_SECONDS if place.depth == 0 else None
-    async with place.servers.bring(options.brings, seconds) as brought:
+    async with place.servers.bring(role.brings, seconds) as brought:
         yield brought
 
 

@@ -13,13 +13,22 @@ from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import ask_once
 from mooring.agents.thread import AgentThread
 from mooring.conversation.conversation import Conversation
+from mooring.conversation.events import tell_questions
 from mooring.conversation.scope import ToolScope
 from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.question import Answer, No, Question, check_ask
 from mooring.host.host import Host
-from mooring.verbs.agent.options import AgentOptions, AgentPast
+from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.agent.servers import BroughtServers
-from mooring.verbs.agent.sub_agents import AgentPlace, OpenedThread, SubAgents, bring_servers, name_asker
+from mooring.verbs.agent.sub_agents import (
+    AgentPast,
+    AgentPlace,
+    AgentRole,
+    OpenedThread,
+    SubAgents,
+    bring_servers,
+    name_asker,
+)
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider
@@ -29,7 +38,8 @@ if TYPE_CHECKING:
 async def open_thread(
     host: Host,
     model: Model,
-    options: AgentOptions,
+    options: ConversationOptions,
+    role: AgentRole,
     reporter: TurnReporter,
     place: AgentPlace,
 ) -> AsyncIterator[OpenedThread]:
@@ -37,67 +47,73 @@ async def open_thread(
 
     Raises: ConfigError if an option is invalid, or its own servers can't be understood.
     """
-    async with bring_servers(host, options, place) as brought:
-        options = _add_servers(options, brought)
-        thread = _make_thread(host, model, options, reporter, place)
-        sub_agents = SubAgents(host, options, thread, place, open_thread)
+    async with bring_servers(host, role, place) as brought:
+        role = _add_servers(role, brought)
+        thread = _make_thread(host, model, options, role, reporter, place)
+        sub_agents = SubAgents(host, options, role, thread, place, open_thread)
         starting = (sub_agents.make_tool(),) if options.local or options.agents is not None else ()
-        local = _make_local_tools(host, options, thread) if options.local else ()
-        conversation = _make_conversation(host, options, thread, place, (*options.tools, *local, *starting))
+        local = _make_local_tools(host, options, role, thread) if options.local else ()
+        conversation = _make_conversation(host, options, role, thread, place, (*options.tools, *local, *starting))
         sub_agents.conversation = conversation
         async with conversation:
             thread.tools = conversation
             yield OpenedThread(thread, conversation, brought)
 
 
-def _add_servers(options: AgentOptions, brought: BroughtServers) -> AgentOptions:
-    """The options of an agent with the servers that it brought along, and what it is told of those it goes without."""
-    if options.brings is None:
-        return options
-    within = replace(options.within or ToolScope(), brought=frozenset(brought.names))
-    instructions = "\n".join(filter(None, (options.instructions, *brought.notes)))
-    guests = (*options.guests, *brought.names)
-    return replace(options, brings=None, within=within, guests=guests, instructions=instructions)
+def _add_servers(role: AgentRole, brought: BroughtServers) -> AgentRole:
+    """An agent with the servers that it brought along, and what it is told of those it goes without."""
+    if role.brings is None:
+        return role
+    within = replace(role.within or ToolScope(), brought=frozenset(brought.names))
+    return replace(
+        role, brings=None, within=within, guests=(*role.guests, *brought.names), lacks=(*role.lacks, *brought.notes)
+    )
 
 
 def _make_thread(
-    host: Host, model: Model, options: AgentOptions, reporter: TurnReporter, place: AgentPlace
+    host: Host,
+    model: Model,
+    options: ConversationOptions,
+    role: AgentRole,
+    reporter: TurnReporter,
+    place: AgentPlace,
 ) -> AgentThread:
-    past = options.past or AgentPast(reporter.session)
+    past = role.past or AgentPast(reporter.session)
     return AgentThread(
         model,
         reporter,
-        system=lambda: _begin_turn(host, options, place),
-        journal=options.journal,
+        system=lambda: _begin_turn(host, options, role, place),
+        journal=role.journal,
         messages=past.messages,
         ended=past.ended,
-        agent=options.agent,
-        find_taken_name=options.find_taken_name,
+        agent=role.name,
+        find_taken_name=role.find_taken_name,
         limits=options.limits,
-        ask=None if options.ask is None else reporter.stream.wrap_ask(check_ask(options.ask)),
+        ask=None if options.ask is None else tell_questions(reporter.stream, check_ask(options.ask)),
     )
 
 
 def _make_conversation(
     host: Host,
-    options: AgentOptions,
+    options: ConversationOptions,
+    role: AgentRole,
     thread: AgentThread,
     place: AgentPlace,
     more: tuple[ModelTool, ...],
 ) -> Conversation:
     model = thread.model
-    ask = ask_once(thread.reporter.stream.wrap_ask(options.ask or refuse_unasked))
+    ask = ask_once(tell_questions(thread.reporter.stream, options.ask or refuse_unasked))
     return host.conversation(
-        ask=name_asker(ask, options.agent or "") if place.depth else ask,
+        ask=name_asker(ask, role.name or "") if place.depth else ask,
         policy=options.policy,
         rules=options.rules,
         part_of=place.part_of,
-        guests=options.guests,
+        guests=role.guests,
         provider=_find_provider(model),
         allow=options.allow,
         deny=options.deny,
-        within=options.within,
-        loaded=options.past.loaded if options.past is not None else (),
+        within=role.within,
+        loaded=role.past.loaded if role.past is not None else (),
         follow=True,
         takes=model.takes,
         more=more,
@@ -105,23 +121,26 @@ def _make_conversation(
     )
 
 
-def _begin_turn(host: Host, options: AgentOptions, place: AgentPlace) -> str:
+def _begin_turn(host: Host, options: ConversationOptions, role: AgentRole, place: AgentPlace) -> str:
     """The system prompt of the turn that begins. Its sub-agents are those that are defined now."""
     if place.depth == 0:
         place.known.refresh()
-    return _build_system(host, options)
+    return _build_system(host, options, role)
 
 
-def _build_system(host: Host, options: AgentOptions) -> str:
+def _build_system(host: Host, options: ConversationOptions, role: AgentRole) -> str:
     workspace = host.workspace
     surroundings = Surroundings(workspace.cwd, workspace.where.platform, date.today().isoformat())
     words = options.words.sections if options.words is not None else ()
-    role = options.role if isinstance(options.role, str) else options.role()
-    sections = [options.instructions, *words, host.join_instructions(options.guests)]
-    return build_system_prompt(surroundings, sections, role=role)
+    prompt = role.prompt if isinstance(role.prompt, str) else role.prompt()
+    instructions = "\n".join(filter(None, (options.instructions, *role.lacks)))
+    sections = [instructions, *words, host.join_instructions(role.guests)]
+    return build_system_prompt(surroundings, sections, role=prompt)
 
 
-def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) -> tuple[ModelTool, ...]:
+def _make_local_tools(
+    host: Host, options: ConversationOptions, role: AgentRole, thread: AgentThread
+) -> tuple[ModelTool, ...]:
     # Only for an agent that has them.
     from mooring.agents.local.ask_user import ASKER
     from mooring.agents.local.toolbox import local_tools
@@ -132,7 +151,7 @@ def _make_local_tools(host: Host, options: AgentOptions, thread: AgentThread) ->
         workspace.cwd,
         host.guard,
         ask=options.ask,
-        asker=ASKER if thread.reporter.parent is None else f"The sub-agent {options.agent}",
+        asker=ASKER if thread.reporter.parent is None else f"The sub-agent {role.name}",
         on_plan=thread.change_plan,
         settings=host.settings,
         skills=options.words.commands if options.words is not None else None,

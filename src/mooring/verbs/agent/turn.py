@@ -2,7 +2,7 @@
 
 import asyncio
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from mooring.agents.sub_agent import FindAgents, KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation
-from mooring.conversation.events import EventStream
+from mooring.conversation.events import tell_questions
 from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.event import (
     ConversationEvent,
@@ -35,11 +35,10 @@ from mooring.errors import ConfigError, ModelError, NoModel
 from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.host.options import Policy, find_mode
-from mooring.verbs.agent.options import AgentOptions, AgentPast, settle_limits
+from mooring.verbs.agent.options import ConversationOptions, settle_limits
 from mooring.verbs.agent.servers import AgentServers
-from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.agent.sessions import OpenedSession, open_session
-from mooring.verbs.agent.sub_agents import AgentPlace
+from mooring.verbs.agent.sub_agents import AgentPast, AgentPlace, AgentRole
 from mooring.verbs.agent.thread import open_thread
 from mooring.verbs.agent.words import AgentWords
 
@@ -169,22 +168,25 @@ class Agent:
 
 
 @asynccontextmanager
-async def open_agent(host: Host, model: Model, options: AgentOptions) -> AsyncIterator[Agent]:
+async def open_agent(
+    host: Host, model: Model, options: ConversationOptions, role: AgentRole | None = None
+) -> AsyncIterator[Agent]:
     """An agent on an open host.
 
     The model is closed by whoever made it: a program may use one for several agents.
 
     Raises: ConfigError if an option is invalid.
     """
-    past = options.past or AgentPast(uuid4().hex)
-    reporter = TurnReporter(EventStream(past.session, turn=past.turn), AgentBackend.name)
-    ask = options.ask and reporter.stream.wrap_ask(options.ask)
+    role = role or AgentRole()
+    past = role.past or AgentPast(uuid4().hex)
+    reporter = TurnReporter(host.begin_stream(past.session, past.turn), AgentBackend.name)
+    ask = options.ask and tell_questions(reporter.stream, options.ask)
     place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
     starts = options.starts or follow_first_starts(host)
-    limits, idle = settle_limits(options, host.settings, model)
+    limits, idle = settle_limits(options.limits, role.max_turns, host.settings, model)
     options = replace(options, limits=limits)
-    async with open_thread(host, model, options, reporter, place) as opened:
-        prepare = partial(_prepare_turn, starts, options, opened.conversation)
+    async with open_thread(host, model, options, role, reporter, place) as opened:
+        prepare = partial(_prepare_turn, starts, options, role, opened.conversation)
         backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
         made = Agent(backend, opened.conversation, (*opened.brought.lacks, *idle))
         try:
@@ -202,16 +204,18 @@ async def _closing_model(model: Model) -> AsyncIterator[None]:
         await model.close()
 
 
-async def _prepare_turn(starts: FirstStarts, options: AgentOptions, conversation: Conversation) -> None:
+async def _prepare_turn(
+    starts: FirstStarts, options: ConversationOptions, role: AgentRole, conversation: Conversation
+) -> None:
     """Wait for servers that are new, and look at the files that the agent goes by: they may have changed."""
     await starts.wait()
-    if options.refresh is not None:
-        await options.refresh(conversation)
+    if role.refresh is not None:
+        await role.refresh(conversation)
     if options.words is not None:
         await options.words.refresh(conversation)
 
 
-def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
+def _find_agents(host: Host, options: ConversationOptions) -> FindAgents:
     """What finds the agents that can be started as sub-agents."""
     given = options.agents
     if given is None:
@@ -221,15 +225,9 @@ def _find_agents(host: Host, options: AgentOptions) -> FindAgents:
 
 @asynccontextmanager
 async def open_kept_agent(
-    host: Host,
-    model: Model,
-    options: AgentOptions,
-    start: SessionStart,
-    *,
-    on_problem: Callable[[Problem], None],
+    host: Host, model: Model, options: ConversationOptions, role: AgentRole
 ) -> AsyncIterator[Agent]:
-    """The same in a session on disk: a new one, or one that goes on. `on_problem` is told if it can't be kept, and
-    which servers of its own the agent goes without. The model is closed at the end.
+    """The same in a session on disk: a new one, or one that goes on. The model is closed at the end.
 
     Raises: as `open_agent` and `open_session`.
     """
@@ -237,20 +235,20 @@ async def open_kept_agent(
     session = open_session(
         workspace.where,
         workspace.cwd,
-        start,
+        options.session,
         model=model.name,
-        agent=options.agent,
+        agent=role.name,
         mode=find_mode(options.policy) or host.call_policy().mode,
         window=model.window,
         days=host.settings["sessionDays"],
-        on_problem=on_problem,
+        on_problem=options.on_problem,
     )
     async with _closing_model(model), session as opened:
-        kept = replace(options, journal=opened.journal, past=_make_past(opened))
-        async with open_agent(host, model, kept) as agent:
+        kept = replace(role, journal=opened.journal, past=_make_past(opened))
+        async with open_agent(host, model, options, kept) as agent:
             opened.journal.list_loaded = lambda: agent.conversation.loaded
             for lack in agent.lacks:
-                on_problem(lack)
+                options.on_problem(lack)
             yield agent
 
 
@@ -290,22 +288,25 @@ async def restore_model_for(
         raise NoModel(f"This conversation can't go on with its model: {reason}", hint) from error
 
 
-def add_definition(options: AgentOptions, defined: "DefinedAgent") -> AgentOptions:
-    """The options of a conversation with a defined agent, whose definition narrows what they permit."""
+def add_definition(
+    options: ConversationOptions, defined: "DefinedAgent | None"
+) -> tuple[ConversationOptions, AgentRole]:
+    """The options of a conversation with a defined agent, whose definition narrows what they permit, and who it is."""
+    if defined is None:
+        return options, AgentRole()
     definition = defined.definition
-    return replace(
-        options,
-        agent=definition.name,
+    role = AgentRole(
+        name=definition.name,
         find_taken_name=lambda: defined.taken_name,
-        role=lambda: defined.definition.prompt,
-        refresh=partial(defined.refresh, within=options.within),
-        within=apply_selection(definition.tools, options.within),
-        # Before the others: the first that matches decides, and these only deny or ask.
-        rules=(*definition.rules, *options.rules),
-        own_max_turns=definition.max_turns,
+        prompt=lambda: defined.definition.prompt,
+        refresh=defined.refresh,
+        within=apply_selection(definition.tools, None),
+        max_turns=definition.max_turns,
         brings=definition if definition.servers else None,
         startable=definition.startable,
     )
+    # Before the others: the first that matches decides, and these only deny or ask.
+    return replace(options, rules=(*definition.rules, *options.rules)), role
 
 
 @asynccontextmanager
@@ -355,7 +356,7 @@ async def agent(
 
     Raises: ConfigError if there is no such model or agent, or an option is invalid.
     """
-    options = AgentOptions(
+    options = ConversationOptions(
         instructions=instructions,
         ask=ask,
         policy=policy,
@@ -368,18 +369,17 @@ async def agent(
         limits=TurnLimits(max_turns, max_cost, token_budget),
         agents=None if agents is None else tuple(agents),
     )
-    agent_model = None
+    defined = None
     if agent is not None:
         from mooring.verbs.agent.defined_agent import find_defined_agent  # few programs name one
 
         defined = await find_defined_agent(host, agent)
-        assert defined is not None  # one is named
-        options, agent_model = add_definition(options, defined), defined.definition.model
+    options, role = add_definition(options, defined)
     if model is not None and not isinstance(model, str):
         # It is the program's, which may use it elsewhere too.
-        async with open_agent(host, model, options) as opened:
+        async with open_agent(host, model, options, role) as opened:
             yield opened
         return
-    chosen = await choose_model_for(host, model, agent_model)
-    async with _closing_model(chosen), open_agent(host, chosen, options) as opened:
+    chosen = await choose_model_for(host, model, None if defined is None else defined.definition.model)
+    async with _closing_model(chosen), open_agent(host, chosen, options, role) as opened:
         yield opened
