@@ -125,7 +125,7 @@ def test_only_hosts_and_conversations_touch_live_servers() -> None:
     """Faces get what is known of a server as a value, and name the server that they want something of."""
     root = Path(mooring.__file__).parent
     live = re.compile(
-        r"from mooring\.servers\.(server|fleet|supervisor|connections|subscriptions) import|host\._runtime\b"
+        r"mooring\.servers(?:\.| import )(?:server|fleet|supervisor|connections|subscriptions)\b|\._runtime\b"
     )
     own = ("host/", "conversation/", "servers/")
     users = [path.relative_to(root).as_posix() for path in root.rglob("*.py") if live.search(path.read_text())]
