@@ -149,7 +149,7 @@ def test_no_pattern_repeats_a_group_as_python_3_11_0_misreads_it() -> None:
         "verbs/config/file_diff.py": 2,
         "servers/launch/named_files.py": 1,
         "syntax/edit_toml.py": 1,
-        "syntax/jsonc.py": 1,
+        "syntax/parse.py": 1,
         "syntax/lua.py": 2,
         "syntax/toml.py": 1,
     }

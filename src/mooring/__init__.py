@@ -183,6 +183,7 @@ if TYPE_CHECKING:
     from mooring.core.protocol.tool import (
         Hints,
         Implementation,
+        Item,
         Listing,
         Prompt,
         Resource,
@@ -255,9 +256,6 @@ if TYPE_CHECKING:
     )
     from mooring.servers.connect import (
         connect,
-    )
-    from mooring.servers.items import (
-        Item,
     )
     from mooring.servers.watch import (
         Watch,
@@ -498,7 +496,7 @@ _NAMES = {
     "core.conversation.status": (
         "Connected Connecting Disabled Failed Idle NeedsAuth NeedsInput RejectedServer Server Status Unapproved"
     ),
-    "core.protocol.tool": "Hints Listing Prompt Resource ResourceTemplate ListedTool Implementation ServerInfo",
+    "core.protocol.tool": "Hints Item Listing Prompt Resource ResourceTemplate ListedTool Implementation ServerInfo",
     "core.definitions.paths": "Paths Workspace",
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",
@@ -512,7 +510,6 @@ _NAMES = {
     "permissions.policy": "CallPolicy",
     "process.programs": "Guard",
     "servers.connect": "connect",
-    "servers.items": "Item",
     "servers.watch": "Watch",
     "tools.catalog.catalog": "Tool",
     "conversation.function": "FunctionTool tool",

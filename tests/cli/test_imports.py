@@ -20,14 +20,14 @@ OURS = [
     "mooring.core.protocol.era", "mooring.core.protocol.failure", "mooring.core.protocol.units", "mooring.core.text",
     "mooring.core.text.secret", "mooring.core.text.suggestions", "mooring.discovery", "mooring.discovery.choose",
     "mooring.discovery.dialect", "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format",
-    "mooring.discovery.formats", "mooring.discovery.literals", "mooring.discovery.mentions", "mooring.discovery.scan",
-    "mooring.discovery.template", "mooring.discovery.values", "mooring.display", "mooring.display.text",
-    "mooring.errors", "mooring.files", "mooring.files.owner", "mooring.files.reading", "mooring.files.record",
-    "mooring.inventory", "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions",
-    "mooring.permissions.trust", "mooring.servers", "mooring.servers.records", "mooring.settings", "mooring.syntax",
-    "mooring.syntax.document", "mooring.syntax.jsonc", "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config",
-    "mooring.verbs.config.get", "mooring.verbs.config.known", "mooring.verbs.config.list", "mooring.verbs.mcp_rows",
-    "mooring.verbs.rows", "mooring.verbs.verb",
+    "mooring.discovery.formats", "mooring.discovery.mentions", "mooring.discovery.scan", "mooring.discovery.template",
+    "mooring.discovery.values", "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files",
+    "mooring.files.owner", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
+    "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust",
+    "mooring.servers", "mooring.servers.records", "mooring.settings", "mooring.syntax", "mooring.syntax.document",
+    "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config", "mooring.verbs.config.get",
+    "mooring.verbs.config.known", "mooring.verbs.config.list", "mooring.verbs.mcp_rows", "mooring.verbs.rows",
+    "mooring.verbs.verb",
 ]  # fmt: skip
 CODE = """
 import sys, json, contextlib, io

@@ -14,7 +14,7 @@ from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.conversation.host_event import Updated
 from mooring.core.protocol.result import FilledPrompt, Reading
-from mooring.core.protocol.tool import Argument, Prompt, Resource, ResourceTemplate
+from mooring.core.protocol.tool import Argument, Item, Prompt, Resource, ResourceTemplate
 from mooring.display.results import (
     as_data,
     as_text,
@@ -28,7 +28,6 @@ from mooring.display.results import (
 from mooring.display.text import safe, safe_text
 from mooring.errors import ConfigError
 from mooring.host.host import Host
-from mooring.servers.items import Item
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.offers import What, fill_prompt, list_offered, read_resource
 from mooring.verbs.use.opening import Setup

@@ -20,10 +20,9 @@ from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading
 from mooring.core.protocol.skill import ServerSkill
-from mooring.core.protocol.tool import Listing, Prompt, Resource, ResourceTemplate
+from mooring.core.protocol.tool import Item, Listing, Prompt, Resource, ResourceTemplate
 from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, RpcError
 from mooring.permissions.conversation import ConversationPermissions
-from mooring.servers.items import Item, list_server_items
 from mooring.servers.questions import Answerer, Work
 from mooring.servers.server import Server, describe_origin
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
@@ -271,7 +270,10 @@ class Requests:
         self, name: str, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
     ) -> list[Item]:
         self.check_listing(LIST_PROMPTS if kind == "prompts" else LIST_RESOURCES, name)
-        return await list_server_items(self._lookup.server(name), kind, fetch)
+        server = self._lookup.server(name)
+        listing = server.offering.unite(kind, await server.ask(fetch))
+        server.offering.learn(**{kind: listing})
+        return [Item(server.name, item) for item in listing.items]
 
     def check_listing(self, tools: Sequence[str], name: str) -> None:
         """Check whether a list of a server may be asked for. Raises: as `Host.server`; Denied."""

@@ -21,9 +21,8 @@ from mooring.conversation.tool import (
 from mooring.core.conversation.verdict import Verdict
 from mooring.core.protocol.content import Embedded, Image, ResourceContents, ResourceLink, Text
 from mooring.core.protocol.result import Result
-from mooring.core.protocol.tool import Resource
+from mooring.core.protocol.tool import Item, Resource
 from mooring.errors import BadArguments, FileError, UnknownServer
-from mooring.servers.items import Item
 from mooring.servers.watch import Watch
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.results.deliver import ResultStore

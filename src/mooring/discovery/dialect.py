@@ -150,7 +150,7 @@ MCPORTER = Dialect(rf"{_VARIABLE_OR_DEFAULT}|{_POWERSHELL_VARIABLE}", unset="err
 """`${VAR}`, `${VAR:-default}` and `$env:VAR`; an unset variable stops the start."""
 
 # A command may hold parentheses two levels deep; a regular expression cannot count further. The groups are atomic,
-# `(?>…)`, since Python 3.11.0 to 3.11.4 would match too much with `(…){…}+`: see syntax/jsonc.py.
+# `(?>…)`, since Python 3.11.0 to 3.11.4 would match too much with `(…){…}+`: see syntax/parse.py.
 _CRUSH = (
     rf"{_VARIABLE_OR_DEFAULT}|{_BARE_VARIABLE}"
     r"|\$\((?P<command>(?>(?:[^()]|\((?>(?:[^()]|\([^()]{0,999}+\)){0,999})\)){0,4096}))\)"

@@ -18,8 +18,7 @@ from mooring.core.text.suggestions import find_slip, nearest, suggest_key
 from mooring.discovery import values
 from mooring.discovery.dialect import TextSlot
 from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
-from mooring.discovery.literals import find_literal_placeholders
-from mooring.discovery.template import parse_template
+from mooring.discovery.template import find_literal_placeholders, parse_template
 from mooring.discovery.values import EntryRefused, NoServer
 
 ADDRESSES = ("https://", "http://", "unix://", "pipe://")

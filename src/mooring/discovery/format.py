@@ -405,6 +405,11 @@ class Obeyed(Struct, frozen=True):
     """For agents: whether those in folders below count."""
 
 
+def obeyed_everywhere(kind: ObeyedKind, path: str, *, nested: bool = True) -> Obeyed:
+    """What a tool obeys at one path in any folder of a project, and at the same one in the person's home."""
+    return Obeyed(kind, path, f"~/{path}", nested)
+
+
 class Format(Struct, frozen=True, kw_only=True):
     """One tool's configuration."""
 

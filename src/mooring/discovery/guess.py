@@ -15,8 +15,8 @@ from mooring.discovery.documents import ProjectBudget
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, ScanContext, Sheet, document_kind
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.formats.shared import GENERIC
-from mooring.discovery.formats.vscode import FORMAT as VSCODE
+from mooring.discovery.formats.common_shape import GENERIC
+from mooring.discovery.formats.common_shape import VSCODE_FORMAT as VSCODE
 from mooring.discovery.scan import RankedDefinition, gather_entries
 from mooring.discovery.values import as_mapping
 from mooring.errors import ConfigError, ParseError

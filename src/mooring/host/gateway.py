@@ -20,7 +20,7 @@ from mooring.core.conversation.verdict import Rule
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import RequestMetadata, make_passed_extras
 from mooring.core.protocol.result import Progress, Result
-from mooring.core.protocol.tool import Execution, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
+from mooring.core.protocol.tool import Execution, Item, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.display.text import safe
 from mooring.errors import Denied, MooringError, NeedsLogin, RpcError, UnknownTool
 from mooring.host.client_logins import ClientLogins
@@ -35,7 +35,6 @@ from mooring.host.runtime import HostRuntime
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
 from mooring.host.task_support import listen_to_tasks, makes_tasks
 from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
-from mooring.servers.items import Item
 from mooring.servers.questions import Answerer
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry

@@ -25,6 +25,7 @@ from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import Timeout, find_seconds
 from mooring.core.protocol.request_metadata import NO_METADATA, make_extras
 from mooring.core.protocol.result import Completion, FilledPrompt, Progress, Reading, Result
+from mooring.core.protocol.tool import Item
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, HeldBack, MooringError, ServerError, TimedOut
 from mooring.host.options import HostOptions, Policy, check_rules, find_mode
@@ -33,7 +34,6 @@ from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.policy import Policy as CallPolicy
 from mooring.servers.fleet import ServerTable, StatusTable, needs_listing
-from mooring.servers.items import Item
 from mooring.servers.server import Server as LiveServer
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 from mooring.settings import Settings

@@ -22,8 +22,8 @@ from mooring.discovery.choose import Choice, choose
 from mooring.discovery.entry import read_entry as understood
 from mooring.discovery.format import Format, Place, Sheet
 from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.common_shape import VSCODE_FORMAT as VSCODE
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.formats.vscode import FORMAT as VSCODE
 from mooring.discovery.scan import RankedDefinition, Scan, gather_entries, make_context, scan
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, FileError, ParseError

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.syntax.jsonc import STRING, TOKEN, blank_comments, unquote
+from mooring.syntax.parse import STRING, TOKEN, blank_comments, unquote
 from mooring.syntax.render import render_json
 from mooring.syntax.spans import (
     JSON_COMMENT,

@@ -10,7 +10,7 @@ from mooring.syntax.document import Document, Offsets, Path, count_values, lower
 KEY_PARTS = 32
 
 KEY_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
-# Atomic groups, `(?>…)`, where Python 3.11.0 to 3.11.4 would match too much with `(…)*+`: see jsonc.py.
+# Atomic groups, `(?>…)`, where Python 3.11.0 to 3.11.4 would match too much with `(…)*+`: see parse.py.
 KEY = rf"(?P<key>{KEY_PART}(?>(?:[ \t]*+\.[ \t]*+{KEY_PART})*))"
 LONG_STRING = (
     r'''"""(?>(?:[^"\\]++|\\.|"(?!""))*)"{0,5}'''

@@ -128,10 +128,16 @@ class CopilotPermissions:
 
     def _find_delegated(self, makers: frozenset[str], subject: str) -> OwnCall | None:
         """What a sub-agent's model wrote for a call whose id isn't known yet; `None` if it can't be told."""
-        calls = [call for call in self._delegated if call.name in makers]
-        found = [call for call in calls if subject in call.arguments.values()] or calls
-        is_certain = bool(found) and all(call == found[0] for call in found)
-        return found[0] if is_certain else None
+        possible = [call for call in self._delegated if call.name in makers]
+        about_it = [call for call in possible if subject in call.arguments.values()]
+        found = about_it or possible
+        if not found:
+            return None
+        # Sub-agents may have written the same call several times: then it doesn't matter which of them this is.
+        first, *others = found
+        if any(call != first for call in others):
+            return None
+        return first
 
 
 def _read_subject(request: Any) -> str:

@@ -11,10 +11,9 @@ from mooring.backends.opencode.agents import split_model
 from mooring.backends.opencode.answers import TurnAnswers
 from mooring.backends.opencode.config import check_plugins, find_main_agent, find_model
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
-from mooring.backends.opencode.models import check_model
 from mooring.backends.opencode.own_config import read_own_names
 from mooring.backends.opencode.program import NAME
-from mooring.backends.opencode.reading import AgentEvent, TurnParser
+from mooring.backends.opencode.reading import AgentEvent, TurnParser, check_model
 from mooring.backends.programs import require_program
 from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.outcome import Part

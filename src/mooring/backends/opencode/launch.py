@@ -10,10 +10,9 @@ from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import explain_end
 from mooring.backends.opencode.api import OpenCodeApi, open_api
 from mooring.backends.opencode.config import write_env
-from mooring.backends.opencode.models import ModelWindows, read_models
 from mooring.backends.opencode.own_config import OwnNames, find_names
 from mooring.backends.opencode.program import NAME, RunningProgram, start_program
-from mooring.backends.opencode.reading import AgentEvent, read_event
+from mooring.backends.opencode.reading import AgentEvent, ModelWindows, read_event, read_models
 from mooring.backends.opencode.servers import OpenCodeServers, list_known_tools
 from mooring.backends.opencode.shell import PermittedShell, make_shell
 from mooring.discovery.values import as_mapping

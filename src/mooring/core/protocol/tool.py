@@ -145,6 +145,13 @@ class Prompt(_Described, frozen=True):
         return f"<Prompt {self.name!r} ({names})>"
 
 
+class Item(Struct, frozen=True):
+    """One resource, template or prompt, and the server that has it."""
+
+    server: str
+    item: Resource | ResourceTemplate | Prompt
+
+
 class Rejected(Struct, frozen=True):
     """An entry of a list that cannot be used, and why; the other entries can."""
 

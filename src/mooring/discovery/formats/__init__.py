@@ -4,7 +4,6 @@ from mooring.discovery.format import Format
 from mooring.discovery.formats import (
     agent_plugins,
     amazonq,
-    amp,
     atomic,
     claude,
     cline,
@@ -13,27 +12,24 @@ from mooring.discovery.formats import (
     continue_,
     copilot,
     crush,
-    factory,
     gemini,
     goose,
     magenta,
     mcporter,
     mooring,
-    omp,
     opencode,
-    shared,
-    vscode,
     zed,
 )
 
 FORMATS: tuple[Format, ...] = (
-    mooring.FORMAT, omp.FORMAT, omp.PLUGINS, opencode.FORMAT, copilot.FORMAT, copilot.PLUGINS, codex.FORMAT,
-    codex.PLUGINS, gemini.FORMAT, gemini.QWEN, common_shape.CURSOR, common_shape.WINDSURF_FORMAT, claude.FORMAT,
-    claude.PLUGINS, zed.FORMAT, cline.FORMAT, cline.ROO_FORMAT, continue_.FORMAT, goose.FORMAT, amp.FORMAT,
-    amazonq.FORMAT, common_shape.KIRO, common_shape.JUNIE, common_shape.WARP, crush.FORMAT, factory.FORMAT,
-    factory.PLUGINS, common_shape.LMSTUDIO, claude.CLAUDE_DESKTOP, atomic.FORMAT, mcporter.FORMAT,
-    common_shape.MCPM_FORMAT, vscode.FORMAT, magenta.FORMAT, magenta.MAGENTA_LUA, opencode.KILO, common_shape.KIMI,
-    common_shape.ROVO, common_shape.GROK, shared.FORMAT, agent_plugins.FORMAT, shared.GENERIC, claude.DOT_MCP,
+    mooring.FORMAT, common_shape.OMP, common_shape.OMP_PLUGINS, opencode.FORMAT, copilot.FORMAT, copilot.PLUGINS,
+    codex.FORMAT, codex.PLUGINS, gemini.FORMAT, gemini.QWEN, common_shape.CURSOR, common_shape.WINDSURF_FORMAT,
+    claude.FORMAT, claude.PLUGINS, zed.FORMAT, cline.FORMAT, cline.ROO_FORMAT, continue_.FORMAT, goose.FORMAT,
+    common_shape.AMP_FORMAT, amazonq.FORMAT, common_shape.KIRO, common_shape.JUNIE, common_shape.WARP, crush.FORMAT,
+    common_shape.FACTORY, common_shape.FACTORY_PLUGINS, common_shape.LMSTUDIO, claude.CLAUDE_DESKTOP, atomic.FORMAT,
+    mcporter.FORMAT, common_shape.MCPM_FORMAT, common_shape.VSCODE_FORMAT, magenta.FORMAT, magenta.MAGENTA_LUA,
+    opencode.KILO, common_shape.KIMI, common_shape.ROVO, common_shape.GROK, common_shape.SHARED_FORMAT,
+    agent_plugins.FORMAT, common_shape.GENERIC, claude.DOT_MCP,
 )  # fmt: skip
 
 

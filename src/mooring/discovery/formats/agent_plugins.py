@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mooring.discovery.dialect import AGENT_PLUGINS
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, Sheet, fields
-from mooring.discovery.formats import claude, codex, omp
+from mooring.discovery.formats import claude, codex, common_shape
 from mooring.discovery.scan import gather_entries
 from mooring.discovery.values import EntryRefused, NoServer, as_mapping
 from mooring.syntax.document import Document
@@ -99,8 +99,8 @@ FORMAT = Format(
     tool="shared",
     title="Agent Plugins",
     places=tuple(
-        Place("user", "{each}/mcp.json", folders=tool.PLUGIN_FOLDERS, folder_variables=("PLUGIN_ROOT",))
-        for tool in (omp, codex, claude)
+        Place("user", "{each}/mcp.json", folders=folders, folder_variables=("PLUGIN_ROOT",))
+        for folders in (common_shape.OMP_PLUGIN_FOLDERS, codex.PLUGIN_FOLDERS, claude.PLUGIN_FOLDERS)
     ),
     gather=_gather,
     fields=fields(type="type", command="command", args="args", env="env", cwd="cwd", url="url", headers="headers"),

@@ -17,6 +17,7 @@ from mooring.discovery.format import (
     common_without,
     fields,
     files_in,
+    obeyed_everywhere,
     project_file,
     user_file,
 )
@@ -66,7 +67,7 @@ FORMAT = Format(
     obeys=(
         Obeyed("rules", ".clinerules", "~/Documents/Cline/Rules"),
         Obeyed("commands", ".cline/workflows", "~/Documents/Cline/Workflows"),
-        Obeyed("skills", ".cline/skills", "~/.cline/skills"),
+        obeyed_everywhere("skills", ".cline/skills"),
         Obeyed("hooks", ".cline/hooks", "~/Documents/Cline/Hooks"),
     ),
 )
@@ -98,10 +99,10 @@ ROO_FORMAT = Format(
         types={"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
     ),
     obeys=(
-        Obeyed("rules", ".roo/rules", "~/.roo/rules"),
+        obeyed_everywhere("rules", ".roo/rules"),
         Obeyed("rules", ".roorules"),
         Obeyed("agents", ".roomodes"),
-        Obeyed("commands", ".roo/commands", "~/.roo/commands"),
-        Obeyed("skills", ".roo/skills", "~/.roo/skills"),
+        obeyed_everywhere("commands", ".roo/commands"),
+        obeyed_everywhere("skills", ".roo/skills"),
     ),
 )

@@ -1,17 +1,56 @@
 """Tools whose files have the common shape: only their places, placeholders and a few keys differ."""
 
-from mooring.discovery.dialect import AMP, MCPM, PLAIN, VSCODE, WINDSURF
+from mooring.discovery.dialect import AMP, CLAUDE, MCPM, OH_MY_PI, PLAIN, SHARED, VSCODE, WINDSURF
 from mooring.discovery.format import (
     BASIC,
     COMMON,
+    Folders,
     Format,
     Obeyed,
+    Place,
+    Switch,
     Writes,
     common_without,
     fields,
+    files_in,
+    obeyed_everywhere,
     project_file,
+    system_files,
     user_file,
 )
+
+
+def _list_vscode_files(folder: str) -> tuple[Place, ...]:
+    return (
+        user_file(f"{{app}}/{folder}/User/mcp.json"),
+        user_file(f"{{app}}/{folder}/User/profiles/*/mcp.json"),
+        user_file(f"{{app}}/{folder}/User/settings.json", "mcp", "servers"),
+    )
+
+
+# VS Code: `servers` and `inputs` in `mcp.json`, and the older place inside `settings.json`.
+VSCODE_FORMAT = Format(
+    tool="vscode",
+    title="VS Code",
+    places=(
+        project_file(".vscode/mcp.json"),
+        project_file(".vscode/settings.json", "mcp", "servers"),
+        *_list_vscode_files("Code"),
+        *_list_vscode_files("Code - Insiders"),
+    ),
+    key=("servers",),
+    # VS Code has no timeouts.
+    fields=common_without("timeout"),
+    dialect=VSCODE,
+    writes=Writes(
+        user=(user_file("{app}/Code/User/mcp.json"),),
+        project=(project_file(".vscode/mcp.json"),),
+        slots=(*BASIC, "cwd", "env_file", "oauth"),
+        types={"stdio": "stdio", "http": "http", "sse": "sse"},
+        oauth={"client_id": "clientId"},
+    ),
+)
+
 
 # Cursor: the common shape with an editor's placeholders; which servers are on is kept in its database.
 CURSOR = Format(
@@ -30,12 +69,12 @@ CURSOR = Format(
         oauth={"client_id": "CLIENT_ID", "client_secret": "CLIENT_SECRET", "scopes": "scopes"},
     ),
     obeys=(
-        Obeyed("agents", ".cursor/agents", "~/.cursor/agents"),
-        Obeyed("skills", ".cursor/skills", "~/.cursor/skills"),
-        Obeyed("commands", ".cursor/commands", "~/.cursor/commands"),
-        Obeyed("rules", ".cursor/rules", "~/.cursor/rules"),
+        obeyed_everywhere("agents", ".cursor/agents"),
+        obeyed_everywhere("skills", ".cursor/skills"),
+        obeyed_everywhere("commands", ".cursor/commands"),
+        obeyed_everywhere("rules", ".cursor/rules"),
         Obeyed("rules", ".cursorrules"),
-        Obeyed("hooks", ".cursor/hooks.json", "~/.cursor/hooks.json"),
+        obeyed_everywhere("hooks", ".cursor/hooks.json"),
     ),
 )
 
@@ -86,11 +125,11 @@ KIRO = Format(
         oauth={"client_id": "clientId", "redirect_uri": "redirectUri"},
     ),
     obeys=(
-        Obeyed("rules", ".kiro/steering", "~/.kiro/steering"),
-        Obeyed("hooks", ".kiro/hooks", "~/.kiro/hooks"),
-        Obeyed("agents", ".kiro/agents", "~/.kiro/agents"),
-        Obeyed("skills", ".kiro/skills", "~/.kiro/skills"),
-        Obeyed("prompts", ".kiro/prompts", "~/.kiro/prompts"),
+        obeyed_everywhere("rules", ".kiro/steering"),
+        obeyed_everywhere("hooks", ".kiro/hooks"),
+        obeyed_everywhere("agents", ".kiro/agents"),
+        obeyed_everywhere("skills", ".kiro/skills"),
+        obeyed_everywhere("prompts", ".kiro/prompts"),
     ),
 )
 
@@ -103,11 +142,11 @@ JUNIE = Format(
     dialect=PLAIN,
     writes=Writes(user=(user_file("~/.junie/mcp/mcp.json"),), project=(project_file(".junie/mcp/mcp.json"),), types={}),
     obeys=(
-        Obeyed("rules", ".junie/guidelines.md", "~/.junie/guidelines.md"),
+        obeyed_everywhere("rules", ".junie/guidelines.md"),
         Obeyed("rules", ".junie/AGENTS.md"),
-        Obeyed("agents", ".junie/agents", "~/.junie/agents"),
-        Obeyed("skills", ".junie/skills", "~/.junie/skills"),
-        Obeyed("commands", ".junie/commands", "~/.junie/commands"),
+        obeyed_everywhere("agents", ".junie/agents"),
+        obeyed_everywhere("skills", ".junie/skills"),
+        obeyed_everywhere("commands", ".junie/commands"),
     ),
 )
 
@@ -132,8 +171,8 @@ WARP = Format(
     ),
     obeys=(
         Obeyed("rules", "WARP.md"),
-        Obeyed("skills", ".warp/skills", "~/.warp/skills"),
-        Obeyed("commands", ".warp/workflows", "~/.warp/workflows"),
+        obeyed_everywhere("skills", ".warp/skills"),
+        obeyed_everywhere("commands", ".warp/workflows"),
     ),
 )
 
@@ -175,8 +214,8 @@ KIMI = Format(
     places=(project_file(".kimi-code/mcp.json"), user_file("~/.kimi-code/mcp.json")),
     dialect=PLAIN,
     obeys=(
-        Obeyed("skills", ".kimi-code/skills", "~/.kimi-code/skills"),
-        Obeyed("agents", ".kimi-code/agents", "~/.kimi-code/agents"),
+        obeyed_everywhere("skills", ".kimi-code/skills"),
+        obeyed_everywhere("agents", ".kimi-code/agents"),
     ),
 )
 
@@ -189,8 +228,8 @@ ROVO = Format(
     dialect=PLAIN,
     obeys=(
         Obeyed("rules", ".agent.md", "~/.rovodev/.agent.md"),
-        Obeyed("agents", ".rovodev/subagents", "~/.rovodev/subagents"),
-        Obeyed("prompts", ".rovodev/prompts", "~/.rovodev/prompts"),
+        obeyed_everywhere("agents", ".rovodev/subagents"),
+        obeyed_everywhere("prompts", ".rovodev/prompts"),
     ),
 )
 
@@ -204,7 +243,204 @@ GROK = Format(
     dialect=PLAIN,
     obeys=(
         Obeyed("rules", "GROK.md", "~/.grok/GROK.md"),
-        Obeyed("skills", ".grok/skills", "~/.grok/skills"),
-        Obeyed("hooks", ".grok/hooks", "~/.grok/hooks"),
+        obeyed_everywhere("skills", ".grok/skills"),
+        obeyed_everywhere("hooks", ".grok/hooks"),
     ),
+)
+
+
+# Files that several tools share and none owns.
+SHARED_FORMAT = Format(
+    tool="shared",
+    title="shared places",
+    places=(
+        project_file(".agents/mcp.json"),
+        project_file(".agents/.mcp.json"),
+        project_file(".agents/mcp_config.json"),
+        user_file("{xdg}/mcp/mcp.json"),
+        user_file("~/.agents/mcp.json"),
+        user_file("~/.agents/.mcp.json"),
+        user_file("~/.agents/mcp/mcp.json"),
+        # Antigravity's, now and before.
+        user_file("~/.gemini/config/mcp_config.json"),
+        user_file("~/.gemini/antigravity/mcp_config.json"),
+    ),
+    fields={**fields(serverUrl="url"), **COMMON},
+    suggest_type=True,
+    dialect=SHARED,
+    writes=Writes(
+        user=(user_file("{xdg}/mcp/mcp.json"),),
+        project=(project_file(".agents/mcp.json"),),
+        keys={"url": "url"},
+        dialect=CLAUDE,
+    ),
+    obeys=(
+        obeyed_everywhere("skills", ".agents/skills"),
+        obeyed_everywhere("agents", ".agents/agents"),
+        obeyed_everywhere("commands", ".agents/commands"),
+    ),
+)
+
+
+# `mcp.json` in a project, which belongs to no tool in particular.
+GENERIC = Format(
+    tool="generic",
+    title="mcp.json",
+    places=(project_file("mcp.json"),),
+    bare_map=True,
+    suggest_type=True,
+    dialect=SHARED,
+    writes=Writes(project=(project_file("mcp.json"),), slots=(*BASIC, "cwd", "enabled", "timeout"), dialect=CLAUDE),
+)
+
+
+_AMP_MANAGED = system_files(
+    "managed",
+    linux="/etc/ampcode/managed-settings.json",
+    darwin="/Library/Application Support/ampcode/managed-settings.json",
+    win32="{programdata}/ampcode/managed-settings.json",
+)
+_AMP_USER = (user_file("{xdg}/amp/settings.json"), user_file("{xdg}/amp/settings.jsonc"))
+
+# Amp: one key with a dot in it; rules of its own say what may start.
+AMP_FORMAT = Format(
+    tool="amp",
+    title="Amp",
+    places=(*_AMP_MANAGED, project_file(".amp/settings.json"), project_file(".amp/settings.jsonc"), *_AMP_USER),
+    # One key with a dot in it, not a path of two.
+    key=("amp.mcpServers",),
+    name_pattern="[A-Za-z0-9@/_-]+",
+    fields={**COMMON, **fields(includeTools="tools_allow")},
+    dialect=AMP,
+    policies=tuple(Switch(place, ("amp.mcpPermissions",), "rules") for place in (*_AMP_MANAGED, *_AMP_USER)),
+    trust_marks=tuple(Switch(place, ("amp.mcpTrustedServers",), "servers") for place in _AMP_USER),
+    writes=Writes(
+        user=_AMP_USER,
+        project=(project_file(".amp/settings.json"), project_file(".amp/settings.jsonc")),
+        slots=(*BASIC, "tools_allow"),
+        types={},
+    ),
+    obeys=(
+        Obeyed("rules", "AGENT.md", "{xdg}/amp/AGENTS.md"),
+        Obeyed("rules", "AGENTS.md", "{xdg}/AGENTS.md"),
+        Obeyed("commands", ".agents/commands", "{xdg}/amp/commands"),
+        Obeyed("hooks", ".amp/plugins", "{xdg}/amp/plugins"),
+        Obeyed("hooks", ".amp/toolbox", "{xdg}/amp/toolbox"),
+    ),
+)
+
+
+# The documentation says `timeoutMs`, the shipped schema `timeout`.
+_FACTORY_FIELDS = {
+    **COMMON,
+    **fields(timeout="call_timeout", timeoutMs="call_timeout", connectTimeout="start_timeout",
+             enabledTools="tools_allow", disabledTools="tools_deny"),
+}  # fmt: skip
+
+# Factory droid: the person's own entry wins over the project's of the same name.
+FACTORY = Format(
+    tool="factory",
+    title="Factory droid",
+    places=(
+        project_file(".factory/mcp.json"),
+        user_file("~/.factory/mcp.json"),
+        user_file("{app}/Factory Bridge/mcp.json", platform="darwin"),
+    ),
+    fields=_FACTORY_FIELDS,
+    untyped_url=None,
+    user_first=True,
+    writes=Writes(
+        user=(user_file("~/.factory/mcp.json"),),
+        project=(project_file(".factory/mcp.json"),),
+        slots=(*BASIC, "disabled", "call_timeout", "start_timeout", "tools_allow", "tools_deny", "oauth"),
+        types={"stdio": "stdio", "http": "http", "sse": "sse"},
+        oauth={
+            "client_id": "clientId",
+            "client_secret": "clientSecret",
+            "callback_port": "callbackPort",
+            "scopes": "scopes",
+        },
+    ),
+    obeys=(
+        obeyed_everywhere("agents", ".factory/droids"),
+        obeyed_everywhere("commands", ".factory/commands"),
+        obeyed_everywhere("skills", ".factory/skills"),
+        obeyed_everywhere("hooks", ".factory/hooks"),
+        obeyed_everywhere("settings", ".factory/settings.json"),
+    ),
+)
+
+
+FACTORY_PLUGIN_FOLDERS = Folders(
+    "factory",
+    registries=(Switch(user_file("~/.factory/plugins/installed_plugins.json"), ("plugins",)),),
+    off=(Switch(user_file("~/.factory/settings.json"), ("enabledPlugins",), "chosen"),),
+)
+
+# Plugins of Factory droid: a registry in the shape of Claude Code's; the person's settings say which are on.
+FACTORY_PLUGINS = Format(
+    tool="factory",
+    title="Factory droid plugins",
+    places=files_in(FACTORY_PLUGIN_FOLDERS, "mcp.json", folder_variables=("CLAUDE_PLUGIN_ROOT", "DROID_PLUGIN_ROOT")),
+    fields=FACTORY.fields,
+    untyped_url=None,
+)
+
+
+_OMP_USER = (
+    user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"),
+    user_file("~/.omp/profiles/${OMP_PROFILE}/agent/.mcp.json"),
+    user_file("~/.omp/agent/mcp.json"),
+    user_file("~/.omp/agent/.mcp.json"),
+    user_file("~/.omp/mcp.json"),
+)
+
+# oh-my-pi: the person's own file may switch servers off by name.
+OMP = Format(
+    tool="omp",
+    title="oh-my-pi",
+    places=(project_file(".omp/mcp.json"), project_file(".omp/.mcp.json"), *_OMP_USER),
+    name_pattern=r"(?!.{101})[A-Za-z0-9_.:-]+(?: [A-Za-z0-9_.:-]+)*",
+    untyped_url="http",
+    dialect=OH_MY_PI,
+    # Both lists apply only in the person's own files.
+    off=tuple(Switch(place, ("disabledServers",)) for place in _OMP_USER),
+    on=tuple(Switch(place, ("enabledServers",)) for place in _OMP_USER),
+    writes=Writes(
+        user=(user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"), user_file("~/.omp/agent/mcp.json")),
+        project=(project_file(".omp/mcp.json"),),
+        slots=(*BASIC, "cwd", "enabled", "timeout", "oauth"),
+        oauth={
+            "client_id": "clientId",
+            "client_secret": "clientSecret",
+            "callback_port": "callbackPort",
+            "redirect_uri": "redirectUri",
+            "scopes": "scope",
+        },
+        joined_scopes=True,
+    ),
+    obeys=(
+        Obeyed("agents", ".omp/agents", "~/.omp/agent/agents"),
+        Obeyed("skills", ".omp/skills", "~/.omp/agent/skills"),
+        Obeyed("commands", ".omp/commands", "~/.omp/agent/commands"),
+        Obeyed("rules", ".omp/rules", "~/.omp/agent/rules"),
+        Obeyed("hooks", ".omp/hooks", "~/.omp/agent/hooks"),
+        Obeyed("hooks", ".omp/tools", "~/.omp/agent/tools"),
+        Obeyed("hooks", ".omp/extensions", "~/.omp/agent/extensions"),
+    ),
+)
+
+
+_OMP_PLUGIN_FILES = (".omp-plugin/plugin.json", ".claude-plugin/plugin.json", ".mcp.json")
+OMP_PLUGIN_FOLDERS = Folders(
+    "omp", registries=(Switch(user_file("~/.omp/plugins/installed_plugins.json"), ("plugins",)),)
+)
+
+# Plugins of oh-my-pi: a registry in the shape of Claude Code's, and manifests of its own before Claude's.
+OMP_PLUGINS = Format(
+    tool="omp",
+    title="oh-my-pi plugins",
+    places=files_in(OMP_PLUGIN_FOLDERS, *_OMP_PLUGIN_FILES, folder_variables=("CLAUDE_PLUGIN_ROOT", "OMP_PLUGIN_ROOT")),
+    bare_map=True,
+    untyped_url="http",
 )

@@ -14,6 +14,7 @@ from mooring.discovery.format import (
     Writes,
     common_without,
     fields,
+    obeyed_everywhere,
     project_file,
     user_file,
 )
@@ -56,9 +57,9 @@ FORMAT = Format(
         starter={"name": "Local Config", "version": "1.0.0", "schema": "v1"},
     ),
     obeys=(
-        Obeyed("rules", ".continue/rules", "~/.continue/rules"),
+        obeyed_everywhere("rules", ".continue/rules"),
         Obeyed("rules", ".continuerules"),
-        Obeyed("prompts", ".continue/prompts", "~/.continue/prompts"),
-        Obeyed("agents", ".continue/agents", "~/.continue/agents"),
+        obeyed_everywhere("prompts", ".continue/prompts"),
+        obeyed_everywhere("agents", ".continue/agents"),
     ),
 )

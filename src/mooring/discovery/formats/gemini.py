@@ -23,6 +23,7 @@ from mooring.discovery.format import (
     Switch,
     Writes,
     fields,
+    obeyed_everywhere,
     project_file,
     system_files,
     user_file,
@@ -137,12 +138,12 @@ FORMAT = Format(
     trust_marks=(Switch(user_file(f"{_HOME}/trustedFolders.json"), (), "folders"),),
     writes=WRITES,
     obeys=(
-        Obeyed("agents", ".gemini/agents", "~/.gemini/agents"),
-        Obeyed("skills", ".gemini/skills", "~/.gemini/skills"),
-        Obeyed("commands", ".gemini/commands", "~/.gemini/commands"),
+        obeyed_everywhere("agents", ".gemini/agents"),
+        obeyed_everywhere("skills", ".gemini/skills"),
+        obeyed_everywhere("commands", ".gemini/commands"),
         Obeyed("rules", "GEMINI.md", "~/.gemini/GEMINI.md"),
-        Obeyed("hooks", ".gemini/extensions", "~/.gemini/extensions"),
-        Obeyed("settings", ".gemini/settings.json", "~/.gemini/settings.json"),
+        obeyed_everywhere("hooks", ".gemini/extensions"),
+        obeyed_everywhere("settings", ".gemini/settings.json"),
     ),
 )
 
@@ -187,11 +188,11 @@ QWEN = Format(
         arrange=_arrange_qwen,
     ),
     obeys=(
-        Obeyed("agents", ".qwen/agents", "~/.qwen/agents"),
-        Obeyed("skills", ".qwen/skills", "~/.qwen/skills"),
-        Obeyed("commands", ".qwen/commands", "~/.qwen/commands"),
+        obeyed_everywhere("agents", ".qwen/agents"),
+        obeyed_everywhere("skills", ".qwen/skills"),
+        obeyed_everywhere("commands", ".qwen/commands"),
         Obeyed("rules", "QWEN.md", "~/.qwen/QWEN.md"),
-        Obeyed("hooks", ".qwen/extensions", "~/.qwen/extensions"),
-        Obeyed("settings", ".qwen/settings.json", "~/.qwen/settings.json"),
+        obeyed_everywhere("hooks", ".qwen/extensions"),
+        obeyed_everywhere("settings", ".qwen/settings.json"),
     ),
 )

@@ -21,6 +21,7 @@ from mooring.discovery.format import (
     Sheet,
     Writes,
     fields,
+    obeyed_everywhere,
     project_file,
     system_files,
     user_file,
@@ -338,9 +339,9 @@ KILO = Format(
         project=(project_file(".kilo/kilo.jsonc"), project_file(".kilo/kilo.json")),
     ),
     obeys=(
-        Obeyed("rules", ".kilocode/rules", "~/.kilocode/rules"),
-        Obeyed("commands", ".kilocode/workflows", "~/.kilocode/workflows"),
+        obeyed_everywhere("rules", ".kilocode/rules"),
+        obeyed_everywhere("commands", ".kilocode/workflows"),
         Obeyed("agents", ".kilocodemodes"),
-        Obeyed("skills", ".kilocode/skills", "~/.kilocode/skills"),
+        obeyed_everywhere("skills", ".kilocode/skills"),
     ),
 )

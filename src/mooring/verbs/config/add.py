@@ -20,9 +20,9 @@ from mooring.discovery.edit import find_entry_path, list_entries, put_entries, p
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.literals import list_written_secrets
 from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.discovery.targets import WriteScope, WriteTarget, find_target, list_writers, locate_target
+from mooring.discovery.template import list_written_secrets
 from mooring.display.text import describe_origin, safe, short_path
 from mooring.errors import ConfigError, ParseError
 from mooring.inventory.approval import ApprovalQuestion, decide, list_definitions, list_questions

@@ -21,8 +21,8 @@ from mooring.discovery.choose import Choice
 from mooring.discovery.edit import describe_taken, is_same_entry, list_unread_keys, write_entry
 from mooring.discovery.format import document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.literals import list_secret_keys
 from mooring.discovery.targets import WriteScope
+from mooring.discovery.template import list_secret_keys
 from mooring.discovery.translate import Equivalents, translate_config
 from mooring.display.text import count_noun, problem_line, quote_argument, safe, short_path
 from mooring.errors import ConfigError, UnknownServer

@@ -10,7 +10,7 @@ from mooring.auth.store import StoredSecret
 from mooring.core.conversation.question import Ask, ServerDetail, Yes
 from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.literals import LiteralSecret, find_literal_secrets
+from mooring.discovery.template import LiteralSecret, find_literal_secrets
 from mooring.discovery.values import as_mapping
 from mooring.errors import ConfigError
 from mooring.verbs.config.add import understand

@@ -4,7 +4,7 @@ from mooring.core.definitions.config import Broken, ServerConfig
 from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats import find_format
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.literals import find_literal_placeholders, spell_variable
+from mooring.discovery.template import find_literal_placeholders, spell_variable
 from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import HttpError, NeedsLogin, ServerError, TimedOut
 from mooring.servers.log import read

@@ -10,12 +10,11 @@ from msgspec import Struct
 from mooring.core.conversation.status import KnownServer
 from mooring.core.definitions.config import find_input_variables
 from mooring.core.protocol.result import FilledPrompt, Reading
-from mooring.core.protocol.tool import Prompt, Resource
+from mooring.core.protocol.tool import Item, Prompt, Resource
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import quote_argument
 from mooring.errors import MOST_NAMED, ConfigError, Denied, InputMissing, MooringError, NotApproved, RpcError
 from mooring.host.host import Host
-from mooring.servers.items import Item
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import LATELY
 

@@ -12,7 +12,7 @@ from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.tool import Listing, ServerInfo, Tool
 from mooring.discovery.formats import find_format
-from mooring.discovery.literals import find_literal_placeholders
+from mooring.discovery.template import find_literal_placeholders
 from mooring.display.text import safe
 from mooring.errors import ServerDied, ServerError, Stage, Unresolved
 from mooring.host.host import Host
