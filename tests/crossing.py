@@ -31,8 +31,6 @@ HANDLES = (Host, Conversation, EventStream, ServerSkills, FirstStarts, GatewayCl
 AS_THEY_ARE: dict[str, str] = {
     "Host.guard": "it starts programs of the agent's side, which needs one of its own in another process",
     "Host.conversation(more=)": "an agent's own tools are its code; in another process, the agent would be called back",
-    "Host.conversation(stream=)": "an agent tells its own events in the stream of its conversation, so both hold it",
-    "Conversation.stream": "the same stream",
 }
 """What is no value, and why it has to cross all the same for now."""
 
