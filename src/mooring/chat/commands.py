@@ -7,8 +7,17 @@ from typing import Any, NoReturn
 from mooring.backends.manual import choose_tool
 from mooring.chat.agents import show_agents
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
-from mooring.chat.file_commands import find_file_command, list_file_completions, say_file_commands, use_file_command
 from mooring.chat.mcp import verbs
+from mooring.chat.model_texts import (
+    find_file_command,
+    find_server_skill,
+    list_file_completions,
+    list_skill_completions,
+    say_file_commands,
+    say_server_skills,
+    use_file_command,
+    use_server_skill,
+)
 from mooring.chat.prompts import (
     find_slash_prompt,
     list_prompt_completions,
@@ -17,7 +26,6 @@ from mooring.chat.prompts import (
     show_prompts,
     use_prompt,
 )
-from mooring.chat.server_skills import find_server_skill, list_skill_completions, say_server_skills, use_server_skill
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.status import Connecting, Status

@@ -1,12 +1,13 @@
 """One field of a form: what may be typed into it, in words, and the value of what was typed. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
 from typing import Any
 
 from msgspec import Raw, Struct
 
-from mooring.chat.format import TextFormat, find_format
 from mooring.core.protocol.tool import Tool
 from mooring.display.lines import TYPE_NAMES
 from mooring.display.text import safe, shorten_description
@@ -28,6 +29,15 @@ _MOST_DIGITS = 9
 LONGEST_DESCRIPTION = 200
 MOST_FIELDS = 100
 """How many fields are asked for one by one."""
+
+
+class TextFormat(Struct, frozen=True):
+    """One `format` of JSON Schema."""
+
+    label: str
+    """What to type, in words, with its article."""
+    example: str
+    fits: Callable[[str], bool]
 
 
 class FormField(Struct, frozen=True):
@@ -225,3 +235,49 @@ def build_field_form(schema: Mapping[str, Any], name: str) -> ArgumentForm:
 def build_form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
     """A form that values can be checked against."""
     return ArgumentForm(Tool(name=name, input_schema=Raw(json.dumps(schema).encode())), FOR_PEOPLE)
+
+
+# --- the formats of a text --------------------------------------------------------------------------------------------
+
+
+def find_format(name: object) -> TextFormat | None:
+    """The format of that name, if it is one that can be checked."""
+    return _FORMATS.get(name) if isinstance(name, str) else None
+
+
+def _is_email(text: str) -> bool:
+    return re.fullmatch(r"[^@\s]+@[^@\s]+", text) is not None
+
+
+def _is_uri(text: str) -> bool:
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:(?!//\Z)\S+", text) is not None
+
+
+def _is_date(text: str) -> bool:
+    # Python also reads 20260131 and 2026-W05.
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text) is None:
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:  # no such day
+        return False
+    return True
+
+
+def _is_date_time(text: str) -> bool:
+    # With seconds and a time zone, as RFC 3339 wants it.
+    if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text) is None:
+        return False
+    try:
+        datetime.fromisoformat(text[:19])
+    except ValueError:  # no such day or hour
+        return False
+    return True
+
+
+_FORMATS: Mapping[str, TextFormat] = {
+    "email": TextFormat("an email address", "ada@example.com", _is_email),
+    "uri": TextFormat("a URL", "https://example.com/page", _is_uri),
+    "date": TextFormat("a date", "2026-01-31", _is_date),
+    "date-time": TextFormat("a date and time", "2026-01-31T09:30:00Z", _is_date_time),
+}

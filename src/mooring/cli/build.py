@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 ACTIONS: Mapping[str, str] = {
     "chat": "chat:run",
     "mcp list": "mcp.list:run",
-    "mcp add": "mcp.add:run_add",
-    "mcp add-json": "mcp.add:run_add_json",
-    "mcp edit": "mcp.edit:run",
-    "mcp import": "mcp.copying:run_import",
-    "mcp export": "mcp.copying:run_export",
+    "mcp add": "mcp.write:run_add",
+    "mcp add-json": "mcp.write:run_add_json",
+    "mcp edit": "mcp.write:run_edit",
+    "mcp import": "mcp.write:run_import",
+    "mcp export": "mcp.write:run_export",
     "mcp test": "mcp.connect:run_test",
     "mcp reload": "mcp.connect:run_reload",
     "mcp login": "mcp.connect:run_login",
@@ -290,14 +290,14 @@ def _make_argument(given: VerbArgument) -> click.Argument:
 
 def _spell_argument(given: VerbArgument) -> str | None:
     """How help shows it; `None` leaves that to click, which makes it of the key."""
-    is_usage = given.metavar is not None and " " in given.metavar
-    if given.raw and given.metavar:
-        return given.metavar if given.required else f"[{given.metavar}]"
-    # Several words say themselves which of them can be left out.
-    if not given.metavar or is_usage:
-        return given.metavar
-    text = given.metavar if given.required else f"[{given.metavar}]"
-    return f"{text}..." if given.many else text
+    shown = given.metavar
+    # Several words are a usage of their own, which says what can be left out.
+    is_usage = " " in (shown or "") and not given.raw
+    if not shown or is_usage:
+        return shown
+    if not given.required:
+        shown = f"[{shown}]"
+    return f"{shown}..." if given.many and not given.raw else shown
 
 
 def _choose_default(given: VerbArgument | Option) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`import`: definitions of other tools, or of a file, are copied into Mooring's own file."""
+"""`import` and `export`: copy servers of other tools into Mooring's own file, or servers into another tool's."""
 
 import os
 import re
@@ -26,6 +26,7 @@ from mooring.verbs.config.clearance import is_of_project
 from mooring.verbs.config.copy_servers import (
     BY_DEFAULT,
     Copied,
+    CopyCandidate,
     CopyOptions,
     SkippedServer,
     copy_servers,
@@ -157,3 +158,29 @@ def _refuse_source(word: str) -> ConfigError:
     near = nearest(word, list_tools(), 1)
     hint = f"Did you mean {near[0]}?" if near else f"The tools are: {', '.join(list_tools())}."
     return ConfigError(f"{word} is neither a file nor a tool.", hint)
+
+
+async def export_servers(
+    workspace: Workspace,
+    tool: str,
+    names: Sequence[str] = (),
+    options: CopyOptions = BY_DEFAULT,
+    ask: Ask | None = None,
+) -> Copied:
+    """Copy the servers of these names into a tool's file; without names, all that are not that tool's own already.
+
+    Raises:
+        UnknownServer: no server has one of the names.
+        ConfigError: the tool has no file that may be written, or it cannot be understood.
+        FileError: the file cannot be read or written.
+    """
+    inventory = load(workspace)
+    candidates = list_candidates(inventory.choices, names)
+    wanted = [each for each in candidates if each.is_named or not _is_of(each, tool)]
+    destination = find_destination(workspace, tool, options.scope)
+    return await copy_servers(workspace, inventory, wanted, destination, options, ask)
+
+
+def _is_of(candidate: CopyCandidate, tool: str) -> bool:
+    """Whether a tool reads the definition already, perhaps from another of its files."""
+    return candidate.config.origin.tool == tool

@@ -14,9 +14,16 @@ from mooring.discovery.targets import WriteScope, list_writers
 from mooring.display.text import short_path
 from mooring.errors import ConfigError
 from mooring.verbs.config.add import Preview, check_name, find_destination, preview, understand
-from mooring.verbs.config.describe import SCOPES, ServerDescription, parse_header, parse_variable
+from mooring.verbs.config.describe import (
+    SCOPES,
+    Pasted,
+    ServerDescription,
+    parse_command_line,
+    parse_header,
+    parse_pasted,
+    parse_variable,
+)
 from mooring.verbs.config.locate import check_files_are_read
-from mooring.verbs.config.pasted import Pasted, parse_command_line, parse_pasted
 from mooring.verbs.config.references import (
     NAMELESS,
     GivenUp,
