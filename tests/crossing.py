@@ -15,18 +15,40 @@ from typing import Any, Self
 
 from msgspec import UNSET, Raw, Struct
 
+from mooring.conversation.calls import Calls
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.events import EventStream
+from mooring.conversation.requests import Requests
 from mooring.conversation.skills import ServerSkills
 from mooring.core.protocol.raw import ABSENT
 from mooring.errors import MooringError
 from mooring.host.first_starts import FirstStarts
 from mooring.host.gateway import GatewayClient
+from mooring.host.handover import HandedServers
 from mooring.host.host import Host
+from mooring.host.preapprovals import Preapprovals
+from mooring.permissions.audit import AuditLog
 from mooring.permissions.policy import Policy
+from mooring.serve.handshake import HandshakeClient
+from mooring.serve.stateless import StatelessClients
 
-HANDLES = (Host, Conversation, EventStream, ServerSkills, FirstStarts, GatewayClient)
+HANDLES = (
+    Host,
+    Conversation,
+    EventStream,
+    ServerSkills,
+    FirstStarts,
+    GatewayClient,
+    HandedServers,
+    Requests,
+    Calls,
+    Preapprovals,
+    AuditLog,
+)
 """What a face holds on to and calls: each would be a number in a message, and is a proxy here."""
+
+CALLED_BACK = (HandshakeClient, StatelessClients)
+"""What the host calls by its methods, each of which is a function of the face."""
 
 AS_THEY_ARE: dict[str, str] = {
     "Host.guard": "it starts programs of the agent's side, which needs one of its own in another process",
@@ -61,8 +83,8 @@ class Crossing:
             return value
         if isinstance(value, Proxy):
             return value._target
-        if isinstance(value, CallbackObject):
-            return value
+        if isinstance(value, CALLED_BACK):
+            return _CallbackObject(self, value)
         if inspect.isasyncgen(value) or inspect.isawaitable(value):
             raise NotPlainError(f"{what}: {type(value).__name__}")
         if isinstance(value, map | filter | zip) or inspect.isgenerator(value):
@@ -258,13 +280,12 @@ class Proxy:
         await self._target.__aexit__(*ending)
 
 
-class CallbackObject:
-    """What the host has instead of an object of the face, whose methods are functions of the face."""
+class _CallbackObject:
+    """What the host has instead of an object of the face."""
 
-    def __init__(self, crossing: Crossing, thing: Any, what: str) -> None:
+    def __init__(self, crossing: Crossing, thing: Any) -> None:
         self._crossing = crossing
         self._thing = thing
-        self._what = what
 
     def __getattr__(self, name: str) -> Any:
-        return self._crossing.send(getattr(self._thing, name), f"{self._what}.{name}")
+        return self._crossing.send(getattr(self._thing, name), f"{type(self._thing).__name__}.{name}")

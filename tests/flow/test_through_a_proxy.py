@@ -5,8 +5,9 @@ import io
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
@@ -14,14 +15,14 @@ from tests.models import Call, FakeModel, Say
 
 import mooring
 from backends.asking import MODELS, variables
-from crossing import AS_THEY_ARE, CallbackObject, Crossing, NotPlainError
+from backends.bridging import talking
+from crossing import AS_THEY_ARE, Crossing, NotPlainError
+from mooring.backends.bridge import bridge
+from mooring.backends.bridge.bridge import McpTool
 from mooring.chat import session as chat_session
 from mooring.chat.plain.chat import Chat
 from mooring.core.conversation.verdict import CommandPermissions
-from mooring.host.first_starts import follow_first_starts
-from mooring.host.gateway import open_client
 from mooring.host.options import HostOptions
-from mooring.host.trial import try_once
 from mooring.verbs.agent import headless
 from mooring.verbs.agent import turn as agent_turn
 from mooring.verbs.agent.headless import HeadlessAnswer, TypedPrompt, run_headless
@@ -55,24 +56,27 @@ o
 """
 
 
+DOORS = (
+    (chat_session, "follow_first_starts"),
+    (headless, "follow_first_starts"),
+    (agent_turn, "follow_first_starts"),
+    (serve, "open_client"),
+    (trial, "try_once"),
+    (bridge, "HandedServers"),
+)
+"""Where a face opens something at a host that is no method of it, because programs have no use for it."""
+
+
+def _go_through(way: Crossing, door: Any, name: str, *args: Any, **options: Any) -> Any:
+    return way.call(door, name, args, options)
+
+
 @pytest.fixture
 def crossing(monkeypatch: pytest.MonkeyPatch) -> Crossing:
     """The way to every host: what opens something at a host does so on the host's side of it."""
     way = Crossing()
-
-    def follow(host: Any, *args: Any) -> Any:
-        return way.call(follow_first_starts, "follow_first_starts", (host, *args), {})
-
-    def serve_client(host: Any, client: Any, **options: Any) -> Any:
-        return way.call(open_client, "open_client", (host, CallbackObject(way, client, "ClientSide")), options)
-
-    async def try_out(host: Any, *args: Any, **options: Any) -> None:
-        await way.call(try_once, "try_once", (host, *args), options)
-
-    for module in (chat_session, headless, agent_turn):
-        monkeypatch.setattr(module, "follow_first_starts", follow)
-    monkeypatch.setattr(serve, "open_client", serve_client)
-    monkeypatch.setattr(trial, "try_once", try_out)
+    for module, name in DOORS:
+        monkeypatch.setattr(module, name, partial(_go_through, way, getattr(module, name), name))
     return way
 
 
@@ -143,6 +147,26 @@ async def test_a_client_that_is_served_needs_nothing_of_a_host_but_values(home: 
         resources = await session.list_resources()
         assert await session.read_resource(resources.items[0].uri)
     assert {"GatewayClient.list_tools", "GatewayClient.call_tool"} <= crossing.crossed.keys()
+
+
+@pytest.mark.parametrize("way", ["shared", "native"])
+async def test_another_agents_program_needs_nothing_of_a_host_but_values(
+    home: Home, crossing: Crossing, way: Literal["shared", "native"]
+) -> None:
+    numbers = {"a": 2, "b": 40}
+    async with (
+        mooring.open(request=home.request(), servers={"demo": DEMO}) as host,
+        talking(crossing.wrap(host), way=way) as talk,
+    ):
+        await talk.bridge.permit(McpTool("demo", "add"), numbers, call_id="1")
+        if way == "native":
+            [given], left_out = await talk.bridge.list_native()
+            assert (given.server, left_out) == ("demo", [])
+        else:
+            async with talk.connect("demo") as session:
+                assert "42" in (await session.call_tool("add", numbers)).text
+        assert len(talk.person.asked) == 1
+    assert {"HandedServers.names", "Calls.permit"} <= crossing.crossed.keys()
 
 
 async def test_what_is_no_value_is_refused_by_the_name_of_its_method(home: Home) -> None:

@@ -27,15 +27,17 @@ class HandedServers:
         self.requests = self._runtime.make_requests(permissions, ask)
         """What the conversation asks of servers: everything passes its gate."""
         self.audit = self._runtime.permissions.audit
+        self.preapprovals = Preapprovals()
+        """What was decided about calls that the agent is about to make."""
 
     @property
     def names(self) -> Sequence[str]:
         """The approved, enabled servers."""
         return self._runtime.lookup.own_names
 
-    def serve(self, client: ClientSide, server: str, preapprovals: Preapprovals) -> GatewayServer:
+    def serve(self, client: ClientSide, server: str) -> GatewayServer:
         """One server, served to the agent's program alone."""
-        return GatewayServer(self._runtime, client, self.requests, server, preapprovals)
+        return GatewayServer(self._runtime, client, self.requests, server, self.preapprovals)
 
     async def hand_over(self, name: str) -> Launch | Endpoint:
         """How to start or reach a server, exactly as Mooring would. What it lacks is asked for and reported likewise.

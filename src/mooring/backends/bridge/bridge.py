@@ -32,7 +32,6 @@ from mooring.host.gateway_server import BEAT_SECONDS, GatewayServer, keep_waitin
 from mooring.host.handover import HandedServers
 from mooring.host.host import Host
 from mooring.host.options import Policy
-from mooring.host.preapprovals import Preapprovals
 from mooring.permissions.policy import find_strictest
 from mooring.serve.caller import ServeOptions
 from mooring.serve.upstream import ClientSide
@@ -153,7 +152,7 @@ class AgentBridge:
         self._site = site
         self._program = program
         self._names = AgentNames(program.reserved)
-        self._preapprovals = Preapprovals()
+        self._preapprovals = handed.preapprovals
         self._streak = CallStreak()
         self._decisions = CallDecisions()
         self._own_tools = OwnTools(host.where, host.workspace.cwd, host.guard, program, host.settings)
@@ -238,7 +237,7 @@ class AgentBridge:
         return ServeOptions(partial(self._open_client, server), program, limits)
 
     def _open_client(self, server: str, client: ClientSide) -> GatewayServer:
-        return self._handed.serve(client, server, self._preapprovals)
+        return self._handed.serve(client, server)
 
     async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
         """The approved, enabled servers in full, with their secrets, and those that no agent can reach: the native way.
