@@ -25,7 +25,7 @@ from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, Rpc
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.questions import Answerer, Work
 from mooring.servers.server import Server, describe_origin
-from mooring.servers.watch import DEFAULT_INTERVAL, Watch, Watches, check_interval
+from mooring.servers.watch import DEFAULT_INTERVAL, PermittedRead, Watch, Watches, check_interval
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
@@ -76,23 +76,6 @@ class _PermittedRequest:
         with self.server.questions.working_for(self._answerer) as work:
             asking = partial(self.server.ask, lambda session: ask(session, work), era=era, work=work)
             return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
-
-
-class _PermittedReading:
-    """The reading of a resource that is watched: held, each time, to the rules that deny something by then."""
-
-    def __init__(self, request: _PermittedRequest, uri: str) -> None:
-        self._request = request
-        self._uri = uri
-
-    def check(self) -> None:
-        """Raises: Denied."""
-        self._request.check()
-
-    async def read(self) -> Reading:
-        """Raises: Denied; as `Server.ask`."""
-        self._request.check()
-        return await self._request.send(lambda session, work: session.read_resource(self._uri, find_answers=work))
 
 
 class Requests:
@@ -148,9 +131,18 @@ class Requests:
 
     async def _permit_watching(
         self, tools: Sequence[str], name: str, uri: str, linked: bool, approved: bool = False
-    ) -> _PermittedReading:
-        """Have the repeated reading of a resource authorized. Raises: as `Host.read`."""
-        return _PermittedReading(await self._permit_address(tools, name, uri, linked, approved), uri)
+    ) -> PermittedRead:
+        """Have the repeated reading of a resource authorized: each is held to the rules that deny something by then.
+
+        Raises: as `Host.read`.
+        """
+        request = await self._permit_address(tools, name, uri, linked, approved)
+
+        async def read() -> Reading:
+            request.check()
+            return await request.send(lambda session, work: session.read_resource(uri, find_answers=work))
+
+        return PermittedRead(request.check, read)
 
     async def prompt(
         self, name: str, prompt: str, arguments: Mapping[str, str] | None = None, extras: RequestMetadata = NO_METADATA

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -29,10 +29,8 @@ class ServeOptions(Struct, frozen=True):
     """How many seconds a request of the handshake era waits for somebody who was sent to a page."""
 
 
-class Notify(Protocol):
-    """Sends a notification to a client, without waiting."""
-
-    def __call__(self, method: str, params: Any = ...) -> None: ...
+Notify: TypeAlias = Callable[[str, Any], None]
+"""Sends a notification, its method and its parameters, to a client without waiting."""
 
 
 class Caller(Protocol):

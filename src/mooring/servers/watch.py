@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -33,14 +33,13 @@ Observe: TypeAlias = Callable[[], Awaitable[Reading | Result]]
 """Reads the resource, or calls the tool, that is watched."""
 
 
-class PermittedRead(Protocol):
+class PermittedRead(Struct, frozen=True):
     """Reads a resource that somebody may read, each time if they still may."""
 
-    def check(self) -> None:
-        """Raises: Denied."""
-
-    async def read(self) -> Reading:
-        """Raises: Denied; what a session raises."""
+    check: Callable[[], None]
+    """Raises: Denied."""
+    read: Callable[[], Awaitable[Reading]]
+    """Raises: Denied; what a session raises."""
 
 
 class Watch(Struct, frozen=True):
