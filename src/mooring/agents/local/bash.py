@@ -84,13 +84,13 @@ async def start_command(command: str, guard: Guard, where: Paths, cwd: str, env:
     return RunningCommand(child, launch)
 
 
-MOST = 16 * MIB
+MAX_KEPT = 16 * MIB
 
 
 class KeptOutput:
     """Keeps the first and the last half of `most` bytes."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_KEPT) -> None:
         self._half = most // 2
         self._forget()
 

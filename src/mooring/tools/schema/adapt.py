@@ -21,7 +21,7 @@ from msgspec import Struct
 from mooring.tools.schema.bound import SchemaBound
 from mooring.tools.schema.flatten import Flattener
 from mooring.tools.schema.graph import SchemaTooLarge
-from mooring.tools.schema.narrow import NEVER, GeminiConverter, NotExpressible, StrictConverter, check_limits
+from mooring.tools.schema.narrow import NEVER, GeminiConverter, NotExpressible, StrictConverter, check_strict_limits
 from mooring.tools.schema.shape import resolve_reference, without
 from mooring.tools.schema.tidy import Loss, Losses, change_inner, join_path, path_to, tidy
 
@@ -173,7 +173,7 @@ def _convert_strictly(schema: Mapping[str, Any], losses: Losses) -> tuple[dict[s
     # The arguments as a whole are never null, and to allow it would take an `anyOf` at the root.
     converter = StrictConverter(flattener, losses)
     made = converter.convert(without(made, "nullable"), "")
-    check_limits(made)
+    check_strict_limits(made)
     return made, converter.omissible
 
 

@@ -234,12 +234,12 @@ def _add_notes(made: dict[str, Any], notes: Sequence[str]) -> dict[str, Any]:
 _NULL = {"type": "null"}
 _LOOKAROUND = r"\(\?<?[=!]"
 
-MAX_DEPTH = 10
+STRICT_DEPTH = 10
 """Objects within objects. This and the next three are OpenAI's published limits for strict schemas."""
-MAX_PROPERTIES = 5000
-MAX_VALUES = 1000
+STRICT_PROPERTIES = 5000
+STRICT_VALUES = 1000
 """Values in all enumerations together."""
-MAX_TEXT = 120_000
+STRICT_TEXT = 120_000
 """Characters in all names and enumerated texts together."""
 
 
@@ -351,7 +351,7 @@ def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def check_limits(schema: dict[str, Any]) -> None:
+def check_strict_limits(schema: dict[str, Any]) -> None:
     """Check that a strict schema isn't larger than OpenAI takes. Raises: NotExpressible."""
     waiting = [(schema, 0)]
     properties = values = text = 0
@@ -359,8 +359,8 @@ def check_limits(schema: dict[str, Any]) -> None:
         part, depth = waiting.pop()
         if part.get("type") == "object":
             depth += 1
-        if depth > MAX_DEPTH:
-            raise NotExpressible(f"it is nested deeper than {MAX_DEPTH} objects")
+        if depth > STRICT_DEPTH:
+            raise NotExpressible(f"it is nested deeper than {STRICT_DEPTH} objects")
         named = part.get("properties", {})
         choices = part.get("enum", ())
         properties += len(named)
@@ -370,7 +370,7 @@ def check_limits(schema: dict[str, Any]) -> None:
         if part.get("items"):
             inner.append(part["items"])
         waiting += [(each, depth) for each in inner if each]
-    if properties > MAX_PROPERTIES or values > MAX_VALUES or text > MAX_TEXT:
+    if properties > STRICT_PROPERTIES or values > STRICT_VALUES or text > STRICT_TEXT:
         raise NotExpressible("it is larger than the strict form may be")
 
 
