@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from mooring.conversation.conversation import (
         Conversation,
     )
+    from mooring.conversation.events import EventStream
     from mooring.conversation.function import (
         FunctionTool,
         tool,
@@ -315,6 +316,7 @@ __all__ = [
     "DeniedCall",
     "Disabled",
     "Embedded",
+    "EventStream",
     "Excerpt",
     "Failed",
     "FileError",
@@ -514,6 +516,7 @@ _NAMES = {
     "tools.catalog.catalog": "Tool",
     "conversation.function": "FunctionTool tool",
     "conversation.conversation": "Conversation",
+    "conversation.events": "EventStream",
     "tools.results.outcome": "Media",
     "tools.schema.adapt": "Provider",
     "conversation.scope": "ToolScope",

@@ -10,6 +10,7 @@ from msgspec import Raw
 
 import mooring
 from mooring.conversation.conversation import Conversation
+from mooring.conversation.events import EventStream
 from mooring.conversation.lookup import Lookup
 from mooring.conversation.options import ToolOptions
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
@@ -74,7 +75,7 @@ def test_a_conversation_takes_over_the_last_of_many_changes_only(tmp_path: Path)
     options = ToolOptions(follow=True)
     unused = cast("Any", SimpleNamespace(calls=SimpleNamespace(find_origin=str)))
     store = ResultStore(str(tmp_path))
-    conversation = Conversation(unused, unused, unused, lambda: current[0], store, options)
+    conversation = Conversation(unused, unused, unused, lambda: current[0], store, options, stream=EventStream())
 
     def measure(changes: int) -> float:
         began = time.process_time()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Self
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import ref
 
 from mooring.core.conversation.call import ToolCall
 from mooring.core.conversation.event import (
@@ -57,7 +57,8 @@ class EventStream:
         self._find_server_origin = find_origin
         self._above = above
         self._listeners: list[EmitEvent] = []
-        self._readers: WeakSet[EventReader] = WeakSet()
+        self._readers: list[ref[EventReader]] = []
+        """Weak, so that a reader that nobody holds any more is not waited for."""
         self._open: dict[str, ToolCall] = {}
         self._background: set[str] = set()
         self._questions = count(1)
@@ -98,8 +99,8 @@ class EventStream:
 
     def read(self) -> "EventReader":
         """A reader of all events from now on."""
-        reader = EventReader(self)
-        self._readers.add(reader)
+        reader = EventReader()
+        self._readers.append(ref(reader, self._readers.remove))
         if self._is_closed:
             reader.end()
         return reader
@@ -108,10 +109,18 @@ class EventStream:
         """Tell an event to everybody."""
         for listener in tuple(self._listeners):
             listener(event)
-        for reader in tuple(self._readers):
+        for reader in self._list_readers():
             reader.add(event)
         if self._above is not None:
             self._above.emit(event)
+
+    def _list_readers(self) -> "list[EventReader]":
+        return [reader for each in self._readers if (reader := each()) is not None]
+
+    @property
+    def _is_heard(self) -> bool:
+        """Whether anybody listens or reads: most conversations of a program are called and nothing else."""
+        return bool(self._listeners or self._readers) or (self._above is not None and self._above._is_heard)
 
     def emit_safely(self, event: ConversationEvent) -> None:
         """Tell what became of a call or a watch. What a listener raises must not change that."""
@@ -120,14 +129,14 @@ class EventStream:
     @property
     def is_full(self) -> bool:
         """Whether somebody has too much to read."""
-        if any(reader.is_full for reader in self._readers):
+        if self._readers and any(reader.is_full for reader in self._list_readers()):
             return True
         return self._above is not None and self._above.is_full
 
     async def wait_for_room(self) -> None:
         """Wait until everybody who reads has room for more."""
         # The rooms, not the readers: one that nobody else holds is not to be kept alive by waiting for it.
-        for room in [reader.room for reader in self._readers]:
+        for room in [reader.room for reader in self._list_readers()]:
             await room.wait()
         if self._above is not None:
             await self._above.wait_for_room()
@@ -135,7 +144,7 @@ class EventStream:
     def close(self) -> None:
         """End what is read, once everything told so far was."""
         self._is_closed = True
-        for reader in tuple(self._readers):
+        for reader in self._list_readers():
             reader.end()
 
     # --- calls ----------------------------------------------------------------------------------------------------
@@ -143,6 +152,8 @@ class EventStream:
     def start_call(self, call: ToolCall) -> None:
         """Tell that a tool is to be called."""
         self._open[call.id] = call
+        if not self._is_heard:
+            return
         origin = self._find_origin(call)
         self.emit_safely(
             ToolStarted(
@@ -159,6 +170,8 @@ class EventStream:
 
     def move_call(self, call: ToolCall, progress: Progress | None, background: bool) -> None:
         """Tell that a call is on its way, or how far it is."""
+        if not self._is_heard:
+            return
         self.emit_safely(
             ToolProgress(
                 **self.stamp,
@@ -179,6 +192,8 @@ class EventStream:
             self._background.discard(call.id)
         else:
             self._background.add(call.id)
+        if not self._is_heard:
+            return
         origin = self._find_origin(call)
         self.emit_safely(
             ToolFinished(
@@ -215,20 +230,33 @@ class EventStream:
         return number if self.parent is None else f"{self.parent}-{number}"
 
 
-def tell_questions(stream: EventStream, ask: Ask) -> Ask:
-    """The same `ask`, with every question and answer told."""
+class _AskTold:
+    """An `ask` with every question and answer told. It equals the `ask` behind it: the same person answers."""
 
-    async def ask_and_tell(question: Question) -> Answer:
-        id = stream.number_question()
+    def __init__(self, stream: EventStream, ask: Ask) -> None:
+        self._stream = stream
+        self._ask = ask
+
+    async def __call__(self, question: Question) -> Answer:
+        stream, id = self._stream, self._stream.number_question()
         stream.emit(QuestionAsked(**stream.stamp, id=id, question=question))
         answer: Answer = No("The question was dropped.", "cancel")
         try:
-            answer = await ask(question)
+            answer = await self._ask(question)
         finally:
             stream.emit(_make_answered(stream, id, answer))
         return answer
 
-    return ask_and_tell
+    def __eq__(self, other: object) -> bool:
+        return self._ask == (other._ask if isinstance(other, _AskTold) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._ask)
+
+
+def tell_questions(stream: EventStream, ask: Ask) -> Ask:
+    """The same `ask`, with every question and answer told."""
+    return _AskTold(stream, ask)
 
 
 def _make_answered(stream: EventStream, id: str, answer: Answer) -> QuestionAnswered:
@@ -247,8 +275,7 @@ class EventReader:
     Read in a task of its own, or leave it: while it has too much to read, the conversation waits.
     """
 
-    def __init__(self, stream: EventStream) -> None:
-        self._stream = stream
+    def __init__(self) -> None:
         self._unread: deque[ConversationEvent] = deque()
         self._is_ended = False
         self._has_news = asyncio.Event()
