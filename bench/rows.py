@@ -382,7 +382,7 @@ ROWS = (
         _one_shot,
         rounds=15,
         goals=(
-            Goal("at most 0.4 of `mcporter call`", "wall", 0.4, "mcporter"),
+            Goal("at most 0.33 of `mcporter call`", "wall", 0.33, "mcporter"),
             Goal("at most 1/6 of an `mcp` script", "wall", 1 / 6, "mcp"),
         ),
         note="`mooring call` and `mcporter call`; for the SDKs the shortest script that does the same.",
@@ -427,7 +427,7 @@ ROWS = (
         _list,
         rounds=21,
         goals=(
-            Goal("at most 9 × `python -c pass`", "wall", 9.0, "python"),
+            Goal("at most 6.6 × `python -c pass`", "wall", 6.6, "python"),
             Goal("at most 1/4 of `mcporter list`", "wall", 1 / 4, "mcporter"),
         ),
         note="Mooring reads 10 files of 9 formats and starts nothing; `mcporter list` reads one file and starts them "

@@ -10,6 +10,7 @@ Tests that are about the start itself start `mooring` as everybody does: `subpro
 
 import asyncio
 import atexit
+import contextlib
 import json
 import math
 import os
@@ -76,7 +77,9 @@ class WarmProcess:
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            # It may have ended since, like any process: it is not our child, so nothing keeps its id.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(9)

@@ -156,9 +156,10 @@ def _find_background_after(seconds: float | UnsetType | None, settings: Settings
 
 def begin_stream(runtime: HostRuntime, session: str | None, turn: int) -> EventStream:
     """See `Host.begin_stream`."""
+    lookup = runtime.lookup
 
     def find_origin(server: str) -> Origin | None:
-        found = runtime.lookup.servers.get(server)
+        found = lookup.servers.get(server)
         return None if found is None else found.config.origin
 
     return EventStream(session, turn=turn, find_origin=find_origin)
