@@ -385,3 +385,16 @@ def check_history(messages: tuple[Any, ...]) -> None:
         calls = [each.id for each in before.calls] if isinstance(before, ModelMessage) else []
         results = [each.id for each in message.results] if isinstance(message, ResultsMessage) else []
         assert calls == results
+
+
+async def test_a_call_of_the_program_beside_a_turn_is_told_as_it_ends_and_not_with_the_turn(home: Home) -> None:
+    async with agent_on(home, ScriptedModel(["Hello."])) as agent:
+        events = agent.conversation.events()
+        beside = asyncio.create_task(agent.conversation.call("mcp__demo__slow", {"seconds": 0.5}, id="mine"))
+        assert (await agent.run("Hi")).text == "Hello."
+        assert not beside.done()
+        assert not (await beside).is_error
+        await agent.conversation.close()
+        told = [event async for event in events]
+    (finished,) = pick(told, ToolFinished)
+    assert (finished.id, finished.success, finished.canceled, finished.turn) == ("mine", True, False, 0)

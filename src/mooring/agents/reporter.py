@@ -90,8 +90,7 @@ class TurnReporter:
         self._tell(NameTaken(**self.stream.stamp, taken=taken))
 
     def end(self, reason: EndOfTurn, text: str = "") -> None:
-        """End the turn. Calls that are still open were cut off by whatever ended it."""
-        self.stream.finish_open_calls("The turn ended.")
+        """End the turn."""
         spent = self.spent
         self.done = TurnDone(
             **self.stream.stamp,

@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from typing import Self
+from typing import Self, TypedDict
 from uuid import uuid4
 from weakref import ref
 
@@ -25,13 +25,24 @@ from mooring.core.conversation.event import (
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Question, Yes
 from mooring.core.definitions.config import Origin
-from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Progress
 
 MOST_UNREAD = 1000
 """How many events a reader may have before it before the conversation waits for it."""
 LONGEST_ERROR = 500
 """How many characters of a failure are its one line."""
+
+
+class _Described(EventStamp):
+    id: str
+    name: str
+    server: str | None
+    tool: str
+
+
+class _Source(TypedDict):
+    provider: str | None
+    source: str | None
 
 
 class EventStream:
@@ -59,7 +70,7 @@ class EventStream:
         self._listeners: list[EmitEvent] = []
         self._readers: list[ref[EventReader]] = []
         """Weak, so that a reader that nobody holds any more is not waited for."""
-        self._open: dict[str, ToolCall] = {}
+        self._open: set[str] = set()
         self._background: set[str] = set()
         self._questions = count(1)
         self._is_closed = False
@@ -151,72 +162,49 @@ class EventStream:
 
     def start_call(self, call: ToolCall) -> None:
         """Tell that a tool is to be called."""
-        self._open[call.id] = call
+        self._open.add(call.id)
         if not self._is_heard:
             return
-        origin = self._find_origin(call)
-        self.emit_safely(
-            ToolStarted(
-                **self.stamp,
-                id=call.id,
-                name=call.name,
-                server=call.server,
-                tool=call.tool,
-                arguments=call.arguments,
-                provider=None if origin is None else origin.tool,
-                source=None if origin is None else origin.path,
-            )
-        )
+        self.emit_safely(ToolStarted(**self._describe(call), **self._name_source(call), arguments=call.arguments))
 
     def move_call(self, call: ToolCall, progress: Progress | None, background: bool) -> None:
         """Tell that a call is on its way, or how far it is."""
         if not self._is_heard:
             return
-        self.emit_safely(
-            ToolProgress(
-                **self.stamp,
-                id=call.id,
-                name=call.name,
-                server=call.server,
-                tool=call.tool,
-                progress=progress,
-                background=background,
-            )
-        )
+        self.emit_safely(ToolProgress(**self._describe(call), progress=progress, background=background))
 
     def finish_call(self, call: ToolCall, outcome: Outcome, *, canceled: bool = False) -> None:
         """Tell how a call ended. One that was told to its end already is not told again."""
-        if self._open.pop(call.id, None) is None and call.id not in self._background:
+        if call.id not in self._open and call.id not in self._background:
             return
+        self._open.discard(call.id)
         if outcome.continues is None:
             self._background.discard(call.id)
         else:
             self._background.add(call.id)
         if not self._is_heard:
             return
-        origin = self._find_origin(call)
-        self.emit_safely(
-            ToolFinished(
-                **self.stamp,
-                id=call.id,
-                name=call.name,
-                server=call.server,
-                tool=call.tool,
-                arguments=call.arguments,
-                success=not outcome.is_error,
-                outcome=outcome,
-                error=_name_error(outcome),
-                denied=outcome.refusal is not None,
-                canceled=canceled,
-                provider=None if origin is None else origin.tool,
-                source=None if origin is None else origin.path,
-            )
+        finished = ToolFinished(
+            **self._describe(call),
+            **self._name_source(call),
+            arguments=call.arguments,
+            success=not outcome.is_error,
+            outcome=outcome,
+            error=_name_error(outcome),
+            denied=outcome.refusal is not None,
+            canceled=canceled,
         )
+        self.emit_safely(finished)
 
-    def finish_open_calls(self, words: str) -> None:
-        """Tell the end of every call that is still open: whatever it was part of has ended."""
-        for call in tuple(self._open.values()):
-            self.finish_call(call, Outcome((Text(words),), is_error=True), canceled=True)
+    def _describe(self, call: ToolCall) -> "_Described":
+        """What every event about a call says."""
+        return {**self.stamp, "id": call.id, "name": call.name, "server": call.server, "tool": call.tool}
+
+    def _name_source(self, call: ToolCall) -> "_Source":
+        origin = self._find_origin(call)
+        return (
+            {"provider": None, "source": None} if origin is None else {"provider": origin.tool, "source": origin.path}
+        )
 
     def _find_origin(self, call: ToolCall) -> Origin | None:
         if self._above is not None:

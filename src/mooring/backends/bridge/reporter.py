@@ -66,9 +66,9 @@ class AgentReporter:
         reason = self.stopped_by or reason
         for parent in tuple(self._subs):
             self.end_agent(parent, reason)
+        self._cut_off(self._main)
         self._main.end(reason, text)
         self._in_turn = False
-        self._started.clear()
         self._denied.clear()
         self.on_end()
 
@@ -97,8 +97,16 @@ class AgentReporter:
         sub = self._subs.pop(parent, None)
         if sub is None:
             return
+        self._cut_off(sub)
         sub.end(reason, text)
-        self._started = {id: found for id, found in self._started.items() if found[0] is not sub}
+
+    def _cut_off(self, reporter: TurnReporter) -> None:
+        """Tell the end of the calls that are still open: whatever ends the turn has cut them off."""
+        outcome = Outcome((Text("The turn ended."),), is_error=True)
+        for id, (starter, call) in tuple(self._started.items()):
+            if starter is reporter:
+                del self._started[id]
+                reporter.stream.finish_call(call, outcome, canceled=True)
 
     def _find(self, parent: str | None) -> TurnReporter:
         if parent is None or not self._in_turn:
