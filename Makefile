@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
 
-test: $(VENV)/.dev          ## set up and pass the tests, but for the slowest: five minutes with two cores
+test: $(VENV)/.dev          ## set up and pass the tests, but for the slowest: six minutes with two cores
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST)
 
 test-all: $(VENV)/.dev      ## every test
