@@ -59,8 +59,8 @@ def find_internals(source: str) -> Iterator[str]:
                     yield from (each.name for each in names if each.name in UNDOCUMENTED or each.name.startswith("_"))
             case ast.Attribute(attr=name) if name in UNDOCUMENTED:
                 yield name
-            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if name in own:
-                pass
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if name in own or "aiohttp" not in source:
+                pass  # its own, or inherited from a class of ours
             case ast.Attribute(attr=name) if name in THEIRS and (name not in own or "aiohttp" in source):
                 yield name
             case ast.FunctionDef(name=name) if name in UNDOCUMENTED and "aiohttp" in source:
