@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Whatever the shell says, what is compiled is kept: every process of the tests would compile it anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test test-all test-pythons check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
 
-test: $(VENV)/.dev          ## set up and pass the tests, but for the slowest: six minutes with two cores
+test: $(VENV)/.dev          ## set up and pass the tests, but for the slowest: five minutes with two cores
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST)
 
 test-all: $(VENV)/.dev      ## every test
@@ -80,7 +82,7 @@ gateways: $(VENV)/.dev      ## mooring serve beside other gateways; fails when o
 search: $(VENV)/.dev        ## how often the right tool is found; fails when a goal is missed
 	$(BIN)/python -m bench.search --write
 
-jobs: $(VENV)/.dev          ## ten jobs with our command line and four others; writes docs/results/comparison.md; needs Node.js 20+
+jobs: $(VENV)/.dev          ## fifteen jobs with our command line and four others; writes docs/results/comparison.md; needs Node.js 20+
 	$(BIN)/python -m bench.jobs
 
 failures: $(VENV)/.dev      ## five clients and servers that fail; writes docs/results/clients.md
@@ -121,14 +123,20 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { echo "python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
 # flit_core, the build backend, is in both locks so that nothing is downloaded outside them.
+# An environment from before the distribution was called mooring-host has an older copy, which would win.
+RENAME := @if [ -n "$$(ls -d $(VENV)/lib/python3*/site-packages/mooring-[0-9]*.dist-info 2>/dev/null)" ]; then \
+  $(BIN)/python -m pip uninstall --quiet --yes mooring; fi
+
 $(VENV)/.run: locks/run.lock pyproject.toml | $(BIN)/python
 	@echo "setting up (once) ..." >&2
 	@$(BIN)/python -m pip install --quiet --require-hashes -r locks/run.lock
+	$(RENAME)
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: locks/dev.lock pyproject.toml | $(BIN)/python
 	@echo "setting up for development (once) ..." >&2
 	@$(BIN)/python -m pip install --quiet --require-hashes -r locks/dev.lock
+	$(RENAME)
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.run

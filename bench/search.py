@@ -3,7 +3,7 @@
 `python -m bench.search` judges the three sets of requests in tests/tools/data; `--tools FILE --requests FILE` judges
 others. It exits with 1 if a goal is missed on the held-back half, or on all requests of a file without halves. Our
 second and third set have no goals: they show how the search does on requests that it was not tuned for. `--half tune`
-leaves the held-back half alone; `--meaning` judges the search with the extra `mooring[search]`.
+leaves the held-back half alone; `--meaning` judges the search with the extra `search`.
 
 Tools are what `mooring tools --json` prints, or `{server: {"tools": [...]}}` in the shape of the protocol. Requests are
 `[{"words": "...", "right": ["server/tool", ...], "kind": "...", "half": "tune" | "held"}, ...]`. Either file may be
@@ -307,7 +307,7 @@ def _parse_options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--tools", type=Path, default=DATA / "tools.json.gz")
     parser.add_argument("--requests", type=Path, default=REQUESTS)
     parser.add_argument("--half", choices=("tune", "held"), help="judge no requests but these")
-    parser.add_argument("--meaning", action="store_true", help="judge the search with the extra mooring[search]")
+    parser.add_argument("--meaning", action="store_true", help="judge the search with the extra `search`")
     parser.add_argument("--write", action="store_true", help="write the figures into docs/results/search.md")
     return parser.parse_args(words)
 

@@ -1,18 +1,16 @@
 """Writes reference/commands.md from the command line itself: `make docs`."""
 
-import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import click
 
 from mooring import cli
 from mooring.chat.command import SlashCommand
 from mooring.chat.commands import COMMANDS
 from mooring.chat.mcp.verbs import VERBS, spell_usage
 from mooring.cli import base
-from mooring.cli.app import app
-from mooring.cli.build import VerbsGroup
+from mooring.cli.command_line import GLOBALS, ROOT
+from mooring.cli.help import describe_option, make_usage
+from mooring.verbs.verb import Flag, Option, Verb, VerbGroup, find_options
 
 TARGET = Path(__file__).with_name("reference") / "commands.md"
 
@@ -42,8 +40,8 @@ denies it.
 CHAT = """\
 ## In the chat
 
-Describe a task to find tools, or type `SERVER.TOOL`. Tab completes, and Ctrl+C gives up what is under way. These lines
-are commands:
+Without a model, describe a task to find tools; with one, say what you want done. `SERVER.TOOL` opens a tool. Tab
+completes, and Ctrl+C gives up what is under way. These lines are commands:
 """
 
 VERBS_HEAD = """\
@@ -63,14 +61,13 @@ EXIT_CODES = {
 
 
 def page() -> str:
-    context = click.Context(app, info_name="mooring")
-    commands = list(_find_commands(context))
+    commands = list(_find_commands(ROOT))
     parts = [
         HEAD,
         _table(("command", "what it does"), map(_summarize, commands)),
         NOTES,
         "## Options of every command\n\nThey can come before or after the command.\n",
-        _table(("option", "what it does"), _describe_shared_options(context)),
+        _table(("option", "what it does"), map(_describe_option, GLOBALS)),
         "## Exit codes\n",
         _table(("code", "meaning"), ((str(code), meaning) for code, meaning in EXIT_CODES.items())),
         CHAT,
@@ -85,69 +82,37 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _find_commands(context: click.Context) -> Iterator[click.Context]:
-    """The context of each command, without groups and without commands that are hidden."""
-    group = context.command
-    assert isinstance(group, click.Group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if command is None or command.hidden:
-            continue
-        below = click.Context(command, info_name=name, parent=context)
-        if isinstance(command, click.Group):
-            yield from _find_commands(below)
+def _find_commands(group: VerbGroup, *path: str) -> Iterator[tuple[tuple[str, ...], Verb]]:
+    """Each command with its path, without groups."""
+    for row in group.load():
+        if isinstance(row, VerbGroup):
+            yield from _find_commands(row, *path, row.name)
         else:
-            yield below
+            yield (*path, row.name), row
 
 
-def _summarize(context: click.Context) -> tuple[str, str]:
-    assert context.parent is not None
-    group = context.parent.command
-    assert isinstance(group, VerbsGroup)
-    path = context.command_path
-    summary = group.rows[context.info_name or ""].summary
-    return f"[`{path}`](#{path.replace(' ', '-')})", _escape(summary)
+def _summarize(command: tuple[tuple[str, ...], Verb]) -> tuple[str, str]:
+    path, verb = command
+    name = " ".join(["mooring", *path])
+    return f"[`{name}`](#{name.replace(' ', '-')})", _escape(verb.summary)
 
 
-def _describe_shared_options(context: click.Context) -> Iterator[tuple[str, str]]:
-    # The root takes nothing but these and the usual two, and hides these from click's own list.
-    for option in context.command.get_params(context):
-        if isinstance(option, click.Option) and option.hidden:
-            option.hidden = False
-            yield from _describe_option(option, context)
-
-
-def _describe_command(context: click.Context) -> str:
-    command = context.command
-    path = context.command_path
-    usage = " ".join([path, *command.collect_usage_pieces(context)])
-    options = [row for option in command.params for row in _describe_option(option, context)]
+def _describe_command(command: tuple[tuple[str, ...], Verb]) -> str:
+    path, verb = command
+    options = [_describe_option(option) for option in find_options(verb, "shell")]
     table = f"\n{_table(('option', 'what it does'), options)}" if options else ""
-    return f"## `{path}`\n\n```\n{usage}\n```\n\n{_format_help(command.help or '')}{table}"
+    examples = "\n".join(["\n```sh", *verb.examples, "```\n"]) if verb.examples else ""
+    text = f"## `{' '.join(['mooring', *path])}`\n\n```\n{make_usage(path, verb)}\n```\n\n{verb.help}\n"
+    return f"{text}{examples}{table}"
 
 
-def _describe_option(option: click.Parameter, context: click.Context) -> Iterator[tuple[str, str]]:
-    record = option.get_help_record(context) if isinstance(option, click.Option) else None
-    if record is not None:
-        names, summary = record
-        yield f"`{_escape(names)}`", _escape(summary)
+def _describe_option(option: Option | Flag) -> tuple[str, str]:
+    names, what = describe_option(option)
+    return f"`{_escape(names)}`", _escape(what)
 
 
 def _describe_line(command: SlashCommand) -> tuple[str, str]:
     return f"`{_escape(command.usage)}`", _escape(command.help)
-
-
-def _format_help(text: str) -> str:
-    """A help text as Markdown: paragraphs, and what click is told not to wrap as a block of code."""
-    paragraphs = inspect.cleandoc(text).split("\n\n")
-    return "\n".join(map(_format_paragraph, paragraphs))
-
-
-def _format_paragraph(text: str) -> str:
-    _, is_code, code = text.partition("\b\n")
-    if is_code:
-        return f"```sh\n{code}\n```\n"
-    return f"{text}\n"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

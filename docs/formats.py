@@ -18,9 +18,8 @@ from mooring.core.definitions.template import (
 )
 from mooring.discovery.dialect import Dialect
 from mooring.discovery.edit import write_entry
-from mooring.discovery.format import Field, Format, Place
+from mooring.discovery.format import LOGIN_KEYS, Field, Format, Place
 from mooring.discovery.formats import FORMATS
-from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.template import parse_template
 from mooring.errors import ConfigError
 
@@ -266,7 +265,7 @@ def _rules(format: Format) -> tuple[str, ...]:
 def _written(format: Format) -> tuple[str, ...]:
     assert format.writes
     lost = _group(dict.fromkeys(key for sample in SAMPLE_CONFIGS for key in _lost(sample, format)))
-    own, project = (", ".join(map(_path, places)) for places in (format.writes.user, format.writes.project))
+    own, project = (", ".join(map(_path, places)) for places in map(format.list_written_places, ("user", "project")))
     cannot = ", ".join(LOST_NAMES.get(key, f"`{key}`") for key in lost)
     return format.title, own, project, cannot, _reader(format.tool)
 

@@ -56,7 +56,6 @@ DIALOGS = {
         ("Enter for none: ", "1"),
         ("a (number, required): ", "2"),
         ("b (number, required): ", "40"),
-        ('"no, because …"): ', "y"),
         ("> ", "/quit"),
     ),
     "mooring mcp approve shop-db": (("[y/N]: ", "y"),),
@@ -117,7 +116,8 @@ def _run(command: str, home: Path) -> str:
     output = b"".join(_answer(terminal, command))
     os.close(terminal)
     program.wait()
-    text = output.decode().replace("\r\n", "\n").strip("\n")
+    # Without what asks the terminal to mark pastes.
+    text = re.sub(r"\x1b\[\?2004[hl]\r?", "", output.decode().replace("\r\n", "\n")).strip("\n")
     # A command that takes a moment says so on a line that it erases.
     return re.sub(r"^.*\r\x1b\[K", "", text, flags=re.M)
 
@@ -131,7 +131,7 @@ def _answer(terminal: int, command: str) -> Iterator[bytes]:
         seen += data
         # A program ignores what is typed before its question is there.
         if dialog and _strip(seen.decode(errors="ignore")).endswith(dialog[0][0]):
-            os.write(terminal, f"{dialog.pop(0)[1]}\n".encode())
+            os.write(terminal, f"{dialog.pop(0)[1]}\r".encode())
             seen = b""
 
 
@@ -197,6 +197,8 @@ def fill_in_outputs(page: str) -> str:
         def run(block: re.Match[str]) -> str:
             command = block[1]
             output = _strip(_run(command, home)).replace(str(home), "~")
+            # How long a call took differs from run to run.
+            output = re.sub(r"· [0-9.]+ m?s$", "· 1 ms", output, flags=re.M)
             return f"```console\n$ {command}\n{output}\n```\n"
 
         return re.sub(r"```console\n\$ (.+?)\n.*?```\n", run, page, flags=re.S)

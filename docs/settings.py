@@ -21,7 +21,12 @@ for `permissions`, the rules of [every level](../guides/permissions.md#levels) a
 | yours | `settings.json` in your configuration folder, `~/.config/mooring` |
 | a project's | `.mooring/settings.json`; it may contain only what the last column allows |
 
-`mooring settings` shows each setting with its value and the file that set it. JSON schemas:
+`mooring settings` shows each setting with its value and the file that set it. `mooring settings KEY VALUE` sets one in
+your settings, with `--project` in the project's; `--unset` removes it, and `--add VALUE` adds to a list. Comments and
+everything else in the file stay. A program that Mooring started, such as an agent's command, can set nothing. For
+permission rules there are [commands of their own](../guides/permissions.md#rules).
+
+JSON schemas:
 [settings.json](schema/settings.schema.json), and [mcp.json](schema/mcp.schema.json) for Mooring's own servers.
 """
 

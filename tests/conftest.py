@@ -4,13 +4,14 @@ import asyncio
 import gc
 import inspect
 import os
-import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from hearing import restore_signals
 from support import HOMES, NO_KEYRING, WATCHED, Cli, Home, Swift, take_record_openings
 from tiers import COLLECTED, read_slow
 
@@ -42,24 +43,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def _hear_and_go_on(_number: int, _frame: object) -> None:
-    """Do nothing at a signal, which is not the same as ignoring it: what is ignored stays so in a child."""
-
-
-def restore_signals() -> None:
-    """Let every program that a test starts hear every signal, however the tests themselves were started.
-
-    Under `nohup … &` SIGHUP, SIGINT and SIGQUIT are ignored, in a script's background the last two. A child inherits
-    that, and a server that is deaf to Ctrl+C passes no test of Ctrl+C. The tests go on at what they had to ignore.
-    """
-    of_python = {signal.SIGPIPE, signal.SIGXFSZ}  # Python ignores them itself, and `subprocess` restores them
-    for number in signal.valid_signals() - of_python:
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _hear_and_go_on)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
 restore_signals()
+
+# The environments of other agents' programs have no hypothesis, and need none.
+with suppress(ImportError):
+    from hypothesis import settings
+
+    # An example takes as long as the machine is busy.
+    settings.register_profile("mooring", deadline=None)
+    settings.load_profile("mooring")
 
 # This process is watched too, and whatever it starts with its own environment.
 os.environ.update(WATCHED)

@@ -24,9 +24,9 @@ from mooring.core.protocol.raw import ABSENT
 from mooring.errors import MooringError
 from mooring.host.first_starts import FirstStarts
 from mooring.host.gateway import GatewayClient
+from mooring.host.gateway_server import Preapprovals
 from mooring.host.handover import HandedServers
 from mooring.host.host import Host
-from mooring.host.preapprovals import Preapprovals
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.policy import Policy
 from mooring.serve.handshake import HandshakeClient

@@ -34,6 +34,14 @@ HOMES = Path(__file__).parent / "homes"
 ACTOR = str(Path(__file__).parent / "flow" / "actor.py")
 NO_KEYRING = "keyring.backends.fail.Keyring"
 """What the package `keyring` has where a system has none."""
+ROOT = Path(__file__).parents[1]
+
+
+def install_command(extra: str) -> str:
+    """What adds an extra to the clone that the tests run in."""
+    return f"{sys.executable} -m pip install -e '{ROOT}[{extra}]'"
+
+
 DEMO = {"command": sys.executable, "args": ["-I", "-m", "mooring.demo"]}
 
 
@@ -105,6 +113,10 @@ class Home:
 
     def inventory(self, *, remember: bool = True, **changes: Any) -> Inventory:
         return load(self.request(**changes), remember=remember)
+
+    def shorten(self, path: Path) -> str:
+        """A path as messages have it."""
+        return str(path).replace(str(self.home), "~")
 
     def neutral(self, value: Any) -> Any:
         """The same data with this machine's folders named `$HOME`, `$PROJECT` and `$SYSTEM`."""

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from support import install_command
+
 FRAMEWORKS = [
     ("anthropic", "anthropic", "anthropic"),
     ("fastmcp", "fastmcp", "fastmcp"),
@@ -24,4 +26,4 @@ def test_an_adapter_without_its_framework_names_the_command_that_installs_it(
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ModuleNotFoundError: ")
-    assert last.endswith(f". Install what this adapter needs: pip install 'mooring[{extra}]'")
+    assert last.endswith(f". Install what this adapter needs: {install_command(extra)}")

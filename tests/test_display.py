@@ -27,8 +27,10 @@ from mooring.core.conversation.question import (
     ChangedTool,
     ChangedTools,
     ChangeFile,
+    ChooseAnswerer,
     ContinueTurn,
     Form,
+    KeepAnswerer,
     KeepServer,
     Login,
     MissingValue,
@@ -36,8 +38,10 @@ from mooring.core.conversation.question import (
     Question,
     RemoveServer,
     RepeatedCall,
+    RestoredFile,
     Sampling,
     ServerDetail,
+    UndoTurn,
     Visit,
     WriteServer,
 )
@@ -101,8 +105,11 @@ QUESTIONS: list[Question] = [
     Login(EVIL, EVIL, f"https://{EVIL}", EVIL, EVIL, (EVIL,)),
     ChangedIssuer(EVIL, EVIL, EVIL),
     ContinueTurn(100, 100),
+    ChooseAnswerer(((EVIL, EVIL),)),
+    KeepAnswerer(EVIL, EVIL),
     RepeatedCall(EVIL, EVIL, {EVIL: EVIL}, 5, EVIL),
     RemoveServer(EVIL, EVIL),
+    UndoTurn(EVIL, (RestoredFile(EVIL, EVIL),), (EVIL,)),
     ChangeFile(EVIL, (EVIL,), f"+{EVIL}", (EVIL,)),
 ]
 
@@ -141,6 +148,8 @@ def test_every_question_is_shown_and_steers_nothing(question: Question) -> None:
 
 def test_a_form_with_a_field_that_says_nothing_is_shown() -> None:
     assert display.describe_question(Form("s", "m", {"properties": {"x": True}})) == ("s asks:", "s │ m", "s │   x: ")
+    choices = Form("s", "m", {"properties": {"x": {"type": "string", "enum": ["a", "b"]}}})
+    assert display.describe_question(choices)[-1] == "s │   x: one of a, b"
 
 
 def assert_harmless(lines: Any) -> None:
@@ -166,7 +175,6 @@ def test_a_name_nobody_knows_is_split_for_showing() -> None:
 
 def test_a_special_way_comes_before_that_of_servers_and_that_before_the_default() -> None:
     assert find_renderer("ToolSearch", KNOWN) is SPECIAL["ToolSearch"]
-    assert find_renderer("mcp__files__read", KNOWN, {"mcp__files__read": DEFAULT}) is DEFAULT
     assert find_renderer("mcp__files__read", KNOWN) is MCP
     assert find_renderer("mcp__gone__x", {}) is MCP
     assert find_renderer("Bash", KNOWN) is DEFAULT
@@ -191,7 +199,6 @@ def test_a_title_is_the_first_argument_if_it_is_a_short_text(arguments: dict[str
 def test_a_call_is_opened_to_its_input_and_its_output() -> None:
     panel = MCP.render({"a": [1]}, "one\ntwo")
     assert panel.title == "MCP Tool Result"
-    assert panel.expandable
     assert panel.lines == ("Input:", "{", '  "a": [', "    1", "  ]", "}", "", "Output:", "one", "two")
     assert MCP.render({}).lines == ("Input:", "{}")
     assert MCP.render({}, {"b": 2}).lines[-3:] == ("{", '  "b": 2', "}")

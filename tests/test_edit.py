@@ -103,7 +103,7 @@ def json_texts(draw: st.DrawFn, servers: st.SearchStrategy[Any] = SERVERS) -> st
 
 @st.composite
 def toml_texts(draw: st.DrawFn, servers: st.SearchStrategy[Any] = SERVERS) -> str:
-    from mooring.syntax.render import render_inline_toml, render_toml_key, render_toml_table
+    from mooring.syntax.edit_toml import render_inline_toml, render_toml_key, render_toml_table
 
     def comment() -> str:
         return draw(st.sampled_from(["", "", "# [servers.a]\n", "\n", "  # x = '''\n", "\n\n"]))
@@ -176,7 +176,7 @@ def yaml_texts(draw: st.DrawFn, servers: st.SearchStrategy[Any] = SERVERS) -> st
 
 
 TEXTS = {"json": json_texts, "toml": toml_texts, "yaml": yaml_texts}
-EXAMPLES = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -278,7 +278,7 @@ def test_one_key_of_an_entry_can_be_set_and_removed(kind: Kind, data: st.DataObj
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(text=st.text(st.sampled_from(' \n\r\t{}[]",:=#/*-.a1ü&|>'), max_size=40))
 def test_a_text_of_any_shape_is_changed_as_meant_or_refused(kind: Kind, text: str) -> None:
     try:

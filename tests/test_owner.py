@@ -150,7 +150,7 @@ def test_settings_that_others_may_write_allow_nothing(home: Home, cli: Cli) -> N
     path.chmod(0o666)
     refused = cli("call", "demo.echo", "text=hello")
     assert (refused.code, "settings.json" in refused.err) == (4, True)
-    assert f"chmod go-w {path}" in cli("mcp", "doctor").out
+    assert f"fix: chmod go-w {home.shorten(path)}\n" in cli("mcp", "doctor").out
 
 
 def test_denies_that_somebody_removed_from_a_folder_open_to_all_leave_a_doubt(home: Home, cli: Cli) -> None:
@@ -171,7 +171,8 @@ def test_rules_and_pins_that_others_may_write_are_not_believed(name: str, home: 
     if name == "pins":
         (record,) = (state / "pins").glob("*.json")
     record.chmod(0o666)
-    assert f"chmod go-w {record}" in cli("mcp", "doctor").out + cli("mcp", "list").err + cli("mcp", "test", "demo").err
+    told = cli("mcp", "doctor").out + cli("mcp", "list").err + cli("mcp", "test", "demo").err
+    assert f"chmod go-w {home.shorten(record)}" in told
 
 
 def test_our_own_definitions_that_others_may_write_start_nothing(home: Home, cli: Cli) -> None:

@@ -252,7 +252,7 @@ def disturbed(text: str, random: Random) -> str:
     return "".join([*made, random.choice(NOISE)])
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=70)
 @given(values, st.booleans(), st.randoms(use_true_random=False))
 def test_comments_and_trailing_commas_never_change_what_a_text_means(
     value: object, ascii: bool, random: Random
@@ -274,7 +274,7 @@ def lines(value: object, path: Path, line: int) -> Iterator[tuple[Path, int]]:
         line += json.dumps(inner, indent=1).count("\n")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(values, st.integers(0, 4), st.sampled_from(["\n", "\r\n"]))
 def test_every_key_is_found_on_its_line(value: object, indent: int, newline: str) -> None:
     document = parse(json.dumps(value, indent=indent).replace("\n", newline).encode(), "json")
@@ -282,7 +282,7 @@ def test_every_key_is_found_on_its_line(value: object, indent: int, newline: str
     assert {path: document.line(path) for path in expected} == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(), values, min_size=1, max_size=4), st.data())
 def test_a_key_written_twice_anywhere_is_found(value: dict[str, object], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(list(value)))
@@ -482,7 +482,7 @@ def leaks(data: bytes, kind: Kind) -> bool:
         return CANARY in shown(error)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(secrets, st.booleans(), st.floats(0, 1), st.integers(0, 8), breaks)
 @example({CANARY: CANARY}, True, 1.0, 0, b"\xff")
 @example({CANARY: CANARY}, True, 0.0, 1, b"")
@@ -513,7 +513,7 @@ toml_lines = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(toml_lines, min_size=1, max_size=5), st.floats(0, 1), st.integers(0, 4), breaks)
 def test_no_toml_error_ever_shows_any_of_the_text(text: list[str], place: float, gone: int, put: bytes) -> None:
     assert not leaks(broken("\n".join(text).encode(), place, gone, put), "toml")
@@ -562,7 +562,7 @@ pieces = st.sampled_from(
 soup = st.lists(pieces, max_size=40).map("".join).map(str.encode)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=60) | soup, st.sampled_from(["json", "toml"]))
 def test_any_bytes_are_a_document_or_an_error(data: bytes, kind: Kind) -> None:
     document, line = outcome(data, kind)
@@ -751,7 +751,7 @@ yaml_soup = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.binary(max_size=60)
     | yaml_soup.map(str.encode)
@@ -765,7 +765,7 @@ def test_any_bytes_are_yaml_or_an_error_that_shows_none_of_them(data: bytes) -> 
         assert document.line(["a", 0]) is None or document.data
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(values)
 def test_json_that_yaml_can_hold_is_the_same_in_both(value: object) -> None:
     text = json.dumps(value)

@@ -95,7 +95,9 @@ def test_a_change_that_is_refused_or_changes_nothing_leaves_the_file_untouched(t
     with pytest.raises(ParseError):
         files.update(str(path), lambda data: add("x", data), str(tmp_path / "locks"))
     assert not files.update(str(path), lambda data: data, str(tmp_path / "locks"))
-    assert path.stat() == before
+    after = path.stat()
+    # Not when it was last read, which reading it may change.
+    assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
 
 
 def test_a_linked_file_stays_a_link_with_its_mode_and_a_new_one_is_its_owners_alone(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 LIST = Path(__file__).parent / "slow.txt"
 HEADER = "# Made by `python -m tests.tiers`: the file, the test, and the seconds that one of its cases takes.\n"
-SHARE = 0.095
+SHARE = 0.098
 """How many tests may be slow: a bit less than the tenth that a test allows, as tests come and go."""
-ENOUGH = 0.5
+ENOUGH = 0.2
 """What takes fewer seconds than this is fast."""
 
 COLLECTED = pytest.StashKey[list[tuple[str, str, bool]]]()

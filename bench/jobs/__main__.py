@@ -5,14 +5,16 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import NamedTuple
 
+from tests.models import FakeModel
 from tests.peers import install
 
 from bench import ground
 from bench.jobs import page
 from bench.jobs.page import Answer
 from bench.jobs.table import JOBS, PROGRAMS, Job
-from bench.jobs.world import Done, Site, World
+from bench.jobs.world import Done, Site, World, open_model
 
 ROUNDS = 3
 
@@ -25,8 +27,9 @@ def main(words: Sequence[str]) -> int:
     except (ground.Missing, install.CannotInstall) as error:
         sys.stderr.write(f"jobs: {error}\n")
         return 1
-    with Site().running() as site:
-        answers = {job.key: _do(job, programs, site, options.rounds) for job in jobs}
+    with Site().running() as site, open_model() as model:
+        made_of = Ground(programs, site, model)
+        answers = {job.key: _do(job, made_of, options.rounds) for job in jobs}
     behind = [line for job in jobs for line in page.find_behind(job, answers[job.key])]
     print("\n".join(behind) or "mooring is ahead or level on each")
     if not options.jobs:
@@ -45,9 +48,14 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     return options
 
 
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 def _prepare() -> dict[str, str]:
     """The programs by name. Raises: Missing, CannotInstall."""
-    install.install(lambda text: print(text, file=sys.stderr), {"npm", "tools"})
+    install.install(_tell, {"npm", "tools"})
+    install.install_backends(_tell)
     ground.build_node()
     ground.build_python("fastmcp")
     return {
@@ -56,20 +64,30 @@ def _prepare() -> dict[str, str]:
         "fastmcp": str(ground.CACHE / "fastmcp/bin/fastmcp"),
         "claude": install.tool("claude"),
         "codex": install.tool("codex"),
+        # Nobody is compared with it: a conversation goes on with it.
+        "opencode": install.tool("opencode", "programs"),
     }
 
 
-def _do(job: Job, programs: Mapping[str, str], site: Site, rounds: int) -> dict[str, Answer]:
+class Ground(NamedTuple):
+    """What every home is made of."""
+
+    programs: Mapping[str, str]
+    site: Site
+    model: FakeModel
+
+
+def _do(job: Job, made_of: Ground, rounds: int) -> dict[str, Answer]:
     """What each program that can do the job answers; in turns, so that a busy moment is nobody's own."""
     able = [program for program in PROGRAMS if program in job.commands]
-    worlds = {program: _make_world(job, program, programs, site) for program in able}
+    worlds = {program: _make_world(job, program, made_of) for program in able}
     for program in able:  # once before, so that each has compiled and remembered what it does
         worlds[program].run(job.commands[program])
     runs: dict[str, list[Done]] = {program: [] for program in able}
     shown: dict[str, tuple[bool, ...]] = {}
     for _ in range(rounds):
         for program in able:
-            world = worlds[program]
+            world = worlds[program] = _make_world(job, program, made_of) if job.anew else worlds[program]
             done = world.run(job.commands[program])
             runs[program].append(done)
             shown[program] = tuple(fact.is_shown(world, done) for fact in job.facts)
@@ -78,8 +96,9 @@ def _do(job: Job, programs: Mapping[str, str], site: Site, rounds: int) -> dict[
     return answers
 
 
-def _make_world(job: Job, program: str, programs: Mapping[str, str], site: Site) -> World:
-    world = World(ground.CACHE / "jobs" / job.key / program, programs, install.node("server-everything"), site)
+def _make_world(job: Job, program: str, made_of: Ground) -> World:
+    folder, everything = ground.CACHE / "jobs" / job.key / program, install.node("server-everything")
+    world = World(folder, made_of.programs, everything, made_of.site, made_of.model)
     job.lay_out(world, program)
     return world
 

@@ -20,14 +20,14 @@ NAMES = {
 }
 SLOWER = 1.25
 """How many times as long is no longer level: less is within what one run differs from another."""
-HEAD = """# Ten jobs, five programs
+HEAD = """# Fifteen jobs, five programs
 
 What people do with MCP servers at a command line, done with Mooring, [mcporter](https://github.com/steipete/mcporter),
 `fastmcp`, `claude mcp` and `codex mcp`. `make jobs` does all of it for real and writes this page.
 
 Each cell has the number of commands typed, the seconds they took, and how many of the facts that we would want to know
 were in the answer; what is missing is listed below, with what each program printed. *Cannot* means that the program has
-no command for it: Claude Code and Codex call tools in a conversation only.
+no command for it: Claude Code and Codex call tools in a conversation only. Models are a fake one on loopback.
 
 Every program has a home of its own, with the same servers in the file that it reads, and did each job once before it
 was timed. The server is server-everything from npm. The programs run as in a script: nobody can be asked.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from bench.jobs.world import Done, World
+from bench.jobs.world import REPLY, Done, World
 
 PROGRAMS = ("mooring", "mcporter", "fastmcp", "claude", "codex")
 RESOURCE = "demo://resource/static/document/features.md"
@@ -27,6 +27,8 @@ class Job(NamedTuple):
     facts: tuple[Fact, ...]
     commands: Mapping[str, tuple[str, ...]]
     lay_out: Callable[[World, str], None]
+    anew: bool = False
+    """Whether the home is made anew before each run, because the job changes it."""
 
 
 def shows(text: str, pattern: str | None = None) -> Fact:
@@ -51,6 +53,12 @@ FAILS = Fact("exits with an error", lambda world, done: done.code not in (0, Non
 NO_TRACE = Fact("no stack trace", lambda world, done: "Traceback" not in done.out + done.err)
 STARTS_NOTHING = Fact("starts nothing", lambda world, done: not world.started())
 SENDS_NOTHING = Fact("does not send the text ${HARBOR_TOKEN}", lambda world, done: not world.sent("${"))
+
+WHOLE = Fact("takes the block as the README has it", lambda world, done: world.is_pasted)
+REMEMBERS = Fact(
+    "the model is sent what was said before", lambda world, done: world.asked_last("the Ahoy.", "What is it called?")
+)
+SAID, ASKED = "My ship is the Ahoy.", "What is it called?"
 
 EVERYTHING = {"everything": {"command": "server-everything"}}
 TOOLS = {
@@ -233,5 +241,88 @@ JOBS = (
             ),
         },
         lambda world, program: None,
+    ),
+    Job(
+        "paste",
+        "Add the server that a README shows",
+        "The README has a block of JSON with a comment in it; the server has an argument and a variable.",
+        (
+            shows("the command is configured", r"server-everything"),
+            shows("its argument", r"server-everything\W+(args\W+)?stdio|args\W+stdio"),
+            shows("its variable", r"LOUDNESS"),
+            WHOLE,
+        ),
+        {
+            "mooring": ("sh -c 'mooring mcp import --from - -y <README.md'", "mooring mcp get everything"),
+            "mcporter": (
+                "mcporter config add everything --command server-everything --arg stdio --env LOUDNESS=11",
+                "mcporter config get everything",
+            ),
+            "claude": (
+                "claude mcp add-json everything '"
+                '{"command": "server-everything", "args": ["stdio"], "env": {"LOUDNESS": "11"}}'
+                "'",
+                "claude mcp list",
+            ),
+            "codex": (
+                "codex mcp add everything --env LOUDNESS=11 -- server-everything stdio",
+                "codex mcp get everything",
+            ),
+        },
+        lambda world, program: world.put_readme(),
+        anew=True,
+    ),
+    Job(
+        "allow",
+        "Let agents call a tool without being asked",
+        "",
+        (
+            shows("that calls are allowed", r"allow"),
+            shows("the rule", r"everything\.echo"),
+            shows("where it is kept", r"settings"),
+        ),
+        {"mooring": ("mooring allow everything.echo", "mooring rules everything.echo")},
+        _own(),
+        anew=True,
+    ),
+    Job(
+        "setting",
+        "Set a setting",
+        "How calls are decided, for every conversation from now on.",
+        (shows("the value", r"plan"), shows("the file that has it", r"settings\.json")),
+        {"mooring": ("mooring settings permissionMode plan", "mooring settings permissionMode")},
+        lambda world, program: None,
+        anew=True,
+    ),
+    Job(
+        "resume",
+        "Go on with a conversation",
+        "A first message was answered; a second one goes on where it ended.",
+        (REMEMBERS, prints("the reply alone on stdout", REPLY)),
+        {
+            "mooring": (
+                f"mooring chat -m anthropic:claude-sonnet-5 -p '{SAID}'",
+                f"mooring chat --continue -p '{ASKED}'",
+            ),
+            "claude": (f"claude -p '{SAID}'", f"claude --continue -p '{ASKED}'"),
+            "codex": (
+                f"codex exec --skip-git-repo-check '{SAID}'",
+                f"codex exec resume --last --skip-git-repo-check '{ASKED}'",
+            ),
+        },
+        lambda world, program: world.configure_model(program),
+    ),
+    Job(
+        "switch",
+        "Go on with another agent",
+        "A conversation with a model of Anthropic goes on with OpenCode.",
+        (REMEMBERS, prints("the reply alone on stdout", REPLY)),
+        {
+            "mooring": (
+                f"mooring chat -m anthropic:claude-sonnet-5 -p '{SAID}'",
+                f"mooring chat --continue -b opencode -m fake/scripted -p '{ASKED}'",
+            ),
+        },
+        lambda world, program: world.configure_model(program),
     ),
 )

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.models import FakeModel, Say, Usage
+
 PATIENCE = 60
 """Seconds that a command may take."""
 NOISE = "could not create PATH aliases"
@@ -20,6 +22,24 @@ DEAD = """#!/bin/sh
 echo "DATABASE_URL is not set" >&2
 exit 3
 """
+
+
+README = """# Everything
+
+Add this to your client's configuration:
+
+```json
+{
+  "mcpServers": {
+    // runs on your machine
+    "everything": {"command": "server-everything", "args": ["stdio"], "env": {"LOUDNESS": "11"}},
+  }
+}
+```
+"""
+REPLY = "Aye."
+"""What the model says to everything."""
+KEY = "key-of-nobody"
 
 
 class Done(NamedTuple):
@@ -34,9 +54,14 @@ class Done(NamedTuple):
 class World:
     """One home and one repository."""
 
-    def __init__(self, folder: Path, programs: Mapping[str, str], everything: Sequence[str], site: "Site") -> None:
+    def __init__(
+        self, folder: Path, programs: Mapping[str, str], everything: Sequence[str], site: "Site", model: FakeModel
+    ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        self.folder, self._site = folder, site
+        self.folder, self._site, self._model = folder, site, model
+        self._keys: dict[str, str] = {}
+        self.is_pasted = False
+        """Whether the last commands read the README as it stands."""
         self.home, self.project, self._bin = folder / "home", folder / "home/repo", folder / "bin"
         for each in (self.home, self.project / ".git", self._bin):
             each.mkdir(parents=True)
@@ -83,17 +108,36 @@ class World:
         self._write(self.project / ".cursor/mcp.json", {"mcpServers": servers})
         self._write_codex(self.project, servers)
 
-    def _write(self, path: Path, data: Any) -> None:
+    def put_readme(self) -> None:
+        """A README in the repository that says what to add to a configuration."""
+        (self.project / "README.md").write_text(README)
+
+    def configure_model(self, program: str) -> None:
+        """A model that the program can ask, with its key."""
+        url, of_openai = self._model.anthropic_url, self._model.openai_url
+        self._keys = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "FAKE_KEY": KEY}
+        options = {"baseURL": of_openai, "apiKey": KEY}
+        fake = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted": {}}}
+        opencode = {"model": "fake/scripted", "small_model": "fake/scripted", "provider": {"fake": fake}}
+        self._write(self.home / ".config/opencode/opencode.json", opencode)
+        self._write_text(
+            self.home / ".codex/config.toml",
+            'model = "scripted"\nmodel_provider = "fake"\n[model_providers.fake]\nname = "fake"\n'
+            f'base_url = "{of_openai}"\nwire_api = "responses"\nenv_key = "FAKE_KEY"\n',
+        )
+
+    def _write_text(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data, indent=2))
+        path.write_text(text)
+
+    def _write(self, path: Path, data: Any) -> None:
+        self._write_text(path, json.dumps(data, indent=2))
 
     def _write_codex(self, folder: Path, servers: Mapping[str, Any]) -> None:
-        path = folder / ".codex/config.toml"
-        path.parent.mkdir(parents=True, exist_ok=True)
         lines = []
         for name, entry in servers.items():
             lines += [f"[mcp_servers.{name}]", *(f"{key} = {json.dumps(value)}" for key, value in entry.items())]
-        path.write_text("\n".join(lines) + "\n")
+        self._write_text(folder / ".codex/config.toml", "\n".join(lines) + "\n")
 
     # --- what a command did -------------------------------------------------------------------------------------
 
@@ -101,6 +145,8 @@ class World:
         """Run commands as a script would: what the last one printed, and how long all of them took."""
         self._mark.unlink(missing_ok=True)
         self._site.heard.clear()
+        self._model.requests.clear()
+        self.is_pasted = any("README.md" in command for command in commands)
         done = [self._run(shlex.split(command)) for command in commands]
         return done[-1]._replace(seconds=sum(each.seconds for each in done))
 
@@ -128,6 +174,12 @@ class World:
         """Whether the last command sent this in place of a token."""
         return any(text in value for value in self._site.heard)
 
+    def asked_last(self, *texts: str) -> bool:
+        """Whether the last request to the model has all of these."""
+        requests = self._model.requests
+        said = " ".join(message.text for message in requests[-1].messages) if requests else ""
+        return all(text in said for text in texts)
+
     def shorten(self, text: str) -> str:
         """What a command printed, with its folders as they would be in a real home."""
         names = {self._bin: "/usr/local/bin", self.home: "~", self.folder: "/tmp", self.folder.parents[2]: "/opt"}
@@ -145,7 +197,20 @@ class World:
         path = ":".join(dict.fromkeys([str(self._bin), str(node), "/usr/bin", "/bin"]))
         # Claude Code would look for updates and report what it does, which takes time that is not the job's.
         quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "120", **quiet}
+        return {
+            "HOME": str(self.home),
+            "PATH": path,
+            "LANG": "C.UTF-8",
+            "NO_COLOR": "1",
+            "COLUMNS": "120",
+            **quiet,
+            **self._keys,
+        }
+
+
+def open_model() -> FakeModel:
+    """A model on loopback that answers everything alike."""
+    return FakeModel(lambda request: [Say(REPLY), Usage(input=10, output=2)], skip_asides=True)
 
 
 class Site(ThreadingHTTPServer):

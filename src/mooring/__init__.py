@@ -1,7 +1,7 @@
 """Mooring: every MCP server you have configured, in any coding tool, from one place."""
 
-# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used. Only what is built
-# into Python is imported here: under `python -m mooring`, the current folder's modules would still come first.
+# Only what is built into Python is imported here: under `python -m mooring`, the current folder's modules would still
+# come first.
 import os
 import sys
 
@@ -33,442 +33,8 @@ def _end_at_once(*_: object) -> None:
 if _is_program() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _end_at_once)
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mooring.agents.definition import AgentDefinition, AgentOrigin, ToolSelection
-    from mooring.agents.history import (
-        CallBlock,
-        CallResult,
-        ModelMessage,
-        PersonMessage,
-        ResultsMessage,
-        SummaryMessage,
-        TextBlock,
-        ThinkingBlock,
-    )
-    from mooring.agents.model import (
-        BlockFinished,
-        Model,
-        ModelRequest,
-        ReplyEvent,
-        ReplyFinished,
-        ReplyText,
-        ReplyThinking,
-    )
-    from mooring.auth.login import LoginResult, LogoutResult
-    from mooring.conversation.conversation import (
-        Conversation,
-    )
-    from mooring.conversation.events import EventStream
-    from mooring.conversation.function import (
-        FunctionTool,
-        tool,
-    )
-    from mooring.conversation.scope import ToolScope
-    from mooring.conversation.tool import (
-        ModelTool,
-    )
-    from mooring.core.conversation.call import ToolCall, ToolDefinition
-    from mooring.core.conversation.event import (
-        ConversationEvent,
-        DeniedCall,
-        HistoryCompacted,
-        NameTaken,
-        PlanChanged,
-        QuestionAnswered,
-        QuestionAsked,
-        TextPiece,
-        ThinkingPiece,
-        Todo,
-        TokensUsed,
-        TokenUsage,
-        ToolFinished,
-        ToolProgress,
-        ToolStarted,
-        TurnDone,
-        TurnFailed,
-        TurnStarted,
-        WatchChanged,
-    )
-    from mooring.core.conversation.host_event import (
-        HostEvent,
-        ListChanged,
-        Logged,
-        Reloaded,
-        StatusChanged,
-        ToolsChanged,
-        Troubled,
-        Updated,
-    )
-    from mooring.core.conversation.outcome import CallRefusal, Excerpt, Outcome, Part
-    from mooring.core.conversation.question import (
-        Allow,
-        Answer,
-        ApplyRules,
-        Approval,
-        Ask,
-        ChangedIssuer,
-        ChangedTool,
-        ChangedTools,
-        ContinueTurn,
-        Form,
-        Login,
-        MissingValue,
-        No,
-        Permission,
-        Question,
-        RepeatedCall,
-        Sampling,
-        Visit,
-        Yes,
-    )
-    from mooring.core.conversation.status import (
-        Connected,
-        Connecting,
-        Disabled,
-        Failed,
-        Idle,
-        NeedsAuth,
-        NeedsInput,
-        RejectedServer,
-        Status,
-        Unapproved,
-    )
-    from mooring.core.conversation.status import (
-        KnownServer as Server,
-    )
-    from mooring.core.conversation.turn import TurnInput
-    from mooring.core.conversation.verdict import (
-        Rule,
-        Verdict,
-    )
-    from mooring.core.definitions.approved import Approved, TakenName
-    from mooring.core.definitions.config import (
-        Broken,
-        Http,
-        Origin,
-        ServerConfig,
-        Stdio,
-    )
-    from mooring.core.definitions.paths import (
-        Paths,
-        Workspace,
-    )
-    from mooring.core.definitions.problem import (
-        Problem,
-    )
-    from mooring.core.protocol.content import (
-        Audio,
-        Block,
-        Embedded,
-        Image,
-        Other,
-        ResourceContents,
-        ResourceLink,
-        Text,
-    )
-    from mooring.core.protocol.limits import (
-        Limits,
-        Timeout,
-    )
-    from mooring.core.protocol.result import (
-        Completion,
-        FilledPrompt,
-        LogMessage,
-        Message,
-        Progress,
-        Reading,
-        Result,
-    )
-    from mooring.core.protocol.tool import (
-        Hints,
-        Implementation,
-        Item,
-        Listing,
-        Prompt,
-        Resource,
-        ResourceTemplate,
-        ServerInfo,
-    )
-    from mooring.core.protocol.tool import (
-        Tool as ListedTool,
-    )
-    from mooring.errors import (
-        BadArguments,
-        Clogged,
-        Closed,
-        ConfigError,
-        ConnectError,
-        ContextOverflow,
-        Denied,
-        FileError,
-        GuardLost,
-        HandshakeError,
-        HeldBack,
-        HttpError,
-        InputMissing,
-        LoginFailed,
-        LoginTimedOut,
-        ModelError,
-        ModelOverloaded,
-        MooringError,
-        NeedsLogin,
-        NotApproved,
-        ParseError,
-        ProtocolError,
-        RpcError,
-        SecretMissing,
-        ServerDied,
-        ServerDisabled,
-        ServerError,
-        SpawnError,
-        Stale,
-        Suspended,
-        TimedOut,
-        TooLarge,
-        UnknownServer,
-        UnknownTool,
-        Unresolved,
-    )
-    from mooring.host.host import (
-        Host,
-    )
-    from mooring.host.open import (
-        Loaded,
-        discover_and_load,
-        open,
-    )
-    from mooring.host.options import (
-        Policy,
-    )
-    from mooring.inventory.admit import (
-        GivenServers,
-        NotAdmitted,
-    )
-    from mooring.inventory.load import (
-        Inventory,
-        discover,
-    )
-    from mooring.permissions.pins import HeldTools
-    from mooring.permissions.policy import Policy as CallPolicy
-    from mooring.process.programs import (
-        Guard,
-    )
-    from mooring.servers.connect import (
-        connect,
-    )
-    from mooring.servers.watch import (
-        Watch,
-    )
-    from mooring.settings import Settings
-    from mooring.tools.catalog.catalog import (
-        CatalogEntry as Tool,
-    )
-    from mooring.tools.results.outcome import (
-        Media,
-    )
-    from mooring.tools.schema.adapt import Provider
-    from mooring.verbs.agent.turn import Agent, agent
-    from mooring.wire.session.client import (
-        Client,
-        Root,
-    )
-    from mooring.wire.session.session import (
-        Session,
-    )
-
-__all__ = [
-    "Agent",
-    "AgentDefinition",
-    "AgentOrigin",
-    "Allow",
-    "Answer",
-    "ApplyRules",
-    "Approval",
-    "Approved",
-    "Ask",
-    "Audio",
-    "BadArguments",
-    "Block",
-    "BlockFinished",
-    "Broken",
-    "CallBlock",
-    "CallPolicy",
-    "CallRefusal",
-    "CallResult",
-    "ChangedIssuer",
-    "ChangedTool",
-    "ChangedTools",
-    "Client",
-    "Clogged",
-    "Closed",
-    "Completion",
-    "ConfigError",
-    "ConnectError",
-    "Connected",
-    "Connecting",
-    "ContextOverflow",
-    "ContinueTurn",
-    "Conversation",
-    "ConversationEvent",
-    "Denied",
-    "DeniedCall",
-    "Disabled",
-    "Embedded",
-    "EventStream",
-    "Excerpt",
-    "Failed",
-    "FileError",
-    "FilledPrompt",
-    "Form",
-    "FunctionTool",
-    "GivenServers",
-    "Guard",
-    "GuardLost",
-    "HandshakeError",
-    "HeldBack",
-    "HeldTools",
-    "Hints",
-    "HistoryCompacted",
-    "Host",
-    "HostEvent",
-    "Http",
-    "HttpError",
-    "Idle",
-    "Image",
-    "Implementation",
-    "InputMissing",
-    "Inventory",
-    "Item",
-    "Limits",
-    "ListChanged",
-    "ListedTool",
-    "Listing",
-    "Loaded",
-    "LogMessage",
-    "Logged",
-    "Login",
-    "LoginFailed",
-    "LoginResult",
-    "LoginTimedOut",
-    "LogoutResult",
-    "Media",
-    "Message",
-    "MissingValue",
-    "Model",
-    "ModelError",
-    "ModelMessage",
-    "ModelOverloaded",
-    "ModelRequest",
-    "ModelTool",
-    "MooringError",
-    "NameTaken",
-    "NeedsAuth",
-    "NeedsInput",
-    "NeedsLogin",
-    "No",
-    "NotAdmitted",
-    "NotApproved",
-    "Origin",
-    "Other",
-    "Outcome",
-    "ParseError",
-    "Part",
-    "Paths",
-    "Permission",
-    "PersonMessage",
-    "PlanChanged",
-    "Policy",
-    "Problem",
-    "Progress",
-    "Prompt",
-    "ProtocolError",
-    "Provider",
-    "Question",
-    "QuestionAnswered",
-    "QuestionAsked",
-    "Reading",
-    "RejectedServer",
-    "Reloaded",
-    "RepeatedCall",
-    "ReplyEvent",
-    "ReplyFinished",
-    "ReplyText",
-    "ReplyThinking",
-    "Resource",
-    "ResourceContents",
-    "ResourceLink",
-    "ResourceTemplate",
-    "Result",
-    "ResultsMessage",
-    "Root",
-    "RpcError",
-    "Rule",
-    "Sampling",
-    "SecretMissing",
-    "Server",
-    "ServerConfig",
-    "ServerDied",
-    "ServerDisabled",
-    "ServerError",
-    "ServerInfo",
-    "Session",
-    "Settings",
-    "SpawnError",
-    "Stale",
-    "Status",
-    "StatusChanged",
-    "Stdio",
-    "SummaryMessage",
-    "Suspended",
-    "TakenName",
-    "Text",
-    "TextBlock",
-    "TextPiece",
-    "ThinkingBlock",
-    "ThinkingPiece",
-    "TimedOut",
-    "Timeout",
-    "Todo",
-    "TokenUsage",
-    "TokensUsed",
-    "TooLarge",
-    "Tool",
-    "ToolCall",
-    "ToolDefinition",
-    "ToolFinished",
-    "ToolProgress",
-    "ToolScope",
-    "ToolSelection",
-    "ToolStarted",
-    "ToolsChanged",
-    "Troubled",
-    "TurnDone",
-    "TurnFailed",
-    "TurnInput",
-    "TurnStarted",
-    "Unapproved",
-    "UnknownServer",
-    "UnknownTool",
-    "Unresolved",
-    "Updated",
-    "Verdict",
-    "Visit",
-    "Watch",
-    "WatchChanged",
-    "Workspace",
-    "Yes",
-    "agent",
-    "connect",
-    "discover",
-    "discover_and_load",
-    "open",
-    "tool",
-]
-
-# The names of each module; names that are not listed are in `errors`. Loaded on first use: the guard and the demo
-# server run this file, too, and must start in an instant.
+# The public names of each module. Loaded on first use: the guard and the demo server run this file, too, and must start
+# in an instant.
 _NAMES = {
     "verbs.agent.turn": "Agent agent",
     "agents.definition": "AgentDefinition AgentOrigin ToolSelection",
@@ -500,6 +66,12 @@ _NAMES = {
     ),
     "core.protocol.tool": "Hints Item Listing Prompt Resource ResourceTemplate ListedTool Implementation ServerInfo",
     "core.definitions.paths": "Paths Workspace",
+    "errors": (
+        "BadArguments Clogged Closed ConfigError ConnectError ContextOverflow Denied FileError GuardLost "
+        "HandshakeError HeldBack HttpError InputMissing LoginFailed LoginTimedOut ModelError ModelOverloaded "
+        "MooringError NeedsLogin NotApproved ParseError ProtocolError RpcError SecretMissing ServerDied "
+        "ServerDisabled ServerError SpawnError Stale Suspended TimedOut TooLarge UnknownServer UnknownTool Unresolved"
+    ),
     "host.host": "Host",
     "host.open": "Loaded discover_and_load open",
     "host.options": "Policy",
@@ -528,6 +100,205 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names.s
 # Inside, a tool is what a server lists; to a program, it is what `host.tools` holds. So is a server.
 _OWN_NAMES = {"CallPolicy": "Policy", "ListedTool": "Tool", "Server": "KnownServer", "Tool": "CatalogEntry"}
 
+# For type checkers alone: at run time, `__getattr__` below loads each name when it is first used. They take a name for
+# public that is imported as itself, and read no `__all__` that is computed.
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mooring.agents.definition import AgentDefinition as AgentDefinition
+    from mooring.agents.definition import AgentOrigin as AgentOrigin
+    from mooring.agents.definition import ToolSelection as ToolSelection
+    from mooring.agents.history import CallBlock as CallBlock
+    from mooring.agents.history import CallResult as CallResult
+    from mooring.agents.history import ModelMessage as ModelMessage
+    from mooring.agents.history import PersonMessage as PersonMessage
+    from mooring.agents.history import ResultsMessage as ResultsMessage
+    from mooring.agents.history import SummaryMessage as SummaryMessage
+    from mooring.agents.history import TextBlock as TextBlock
+    from mooring.agents.history import ThinkingBlock as ThinkingBlock
+    from mooring.agents.model import BlockFinished as BlockFinished
+    from mooring.agents.model import Model as Model
+    from mooring.agents.model import ModelRequest as ModelRequest
+    from mooring.agents.model import ReplyEvent as ReplyEvent
+    from mooring.agents.model import ReplyFinished as ReplyFinished
+    from mooring.agents.model import ReplyText as ReplyText
+    from mooring.agents.model import ReplyThinking as ReplyThinking
+    from mooring.auth.login import LoginResult as LoginResult
+    from mooring.auth.login import LogoutResult as LogoutResult
+    from mooring.conversation.conversation import Conversation as Conversation
+    from mooring.conversation.events import EventStream as EventStream
+    from mooring.conversation.function import FunctionTool as FunctionTool
+    from mooring.conversation.function import tool as tool
+    from mooring.conversation.scope import ToolScope as ToolScope
+    from mooring.conversation.tool import ModelTool as ModelTool
+    from mooring.core.conversation.call import ToolCall as ToolCall
+    from mooring.core.conversation.call import ToolDefinition as ToolDefinition
+    from mooring.core.conversation.event import ConversationEvent as ConversationEvent
+    from mooring.core.conversation.event import DeniedCall as DeniedCall
+    from mooring.core.conversation.event import HistoryCompacted as HistoryCompacted
+    from mooring.core.conversation.event import NameTaken as NameTaken
+    from mooring.core.conversation.event import PlanChanged as PlanChanged
+    from mooring.core.conversation.event import QuestionAnswered as QuestionAnswered
+    from mooring.core.conversation.event import QuestionAsked as QuestionAsked
+    from mooring.core.conversation.event import TextPiece as TextPiece
+    from mooring.core.conversation.event import ThinkingPiece as ThinkingPiece
+    from mooring.core.conversation.event import Todo as Todo
+    from mooring.core.conversation.event import TokensUsed as TokensUsed
+    from mooring.core.conversation.event import TokenUsage as TokenUsage
+    from mooring.core.conversation.event import ToolFinished as ToolFinished
+    from mooring.core.conversation.event import ToolProgress as ToolProgress
+    from mooring.core.conversation.event import ToolStarted as ToolStarted
+    from mooring.core.conversation.event import TurnDone as TurnDone
+    from mooring.core.conversation.event import TurnFailed as TurnFailed
+    from mooring.core.conversation.event import TurnStarted as TurnStarted
+    from mooring.core.conversation.event import WatchChanged as WatchChanged
+    from mooring.core.conversation.host_event import HostEvent as HostEvent
+    from mooring.core.conversation.host_event import ListChanged as ListChanged
+    from mooring.core.conversation.host_event import Logged as Logged
+    from mooring.core.conversation.host_event import Reloaded as Reloaded
+    from mooring.core.conversation.host_event import StatusChanged as StatusChanged
+    from mooring.core.conversation.host_event import ToolsChanged as ToolsChanged
+    from mooring.core.conversation.host_event import Troubled as Troubled
+    from mooring.core.conversation.host_event import Updated as Updated
+    from mooring.core.conversation.outcome import CallRefusal as CallRefusal
+    from mooring.core.conversation.outcome import Excerpt as Excerpt
+    from mooring.core.conversation.outcome import Outcome as Outcome
+    from mooring.core.conversation.outcome import Part as Part
+    from mooring.core.conversation.question import Allow as Allow
+    from mooring.core.conversation.question import Answer as Answer
+    from mooring.core.conversation.question import ApplyRules as ApplyRules
+    from mooring.core.conversation.question import Approval as Approval
+    from mooring.core.conversation.question import Ask as Ask
+    from mooring.core.conversation.question import ChangedIssuer as ChangedIssuer
+    from mooring.core.conversation.question import ChangedTool as ChangedTool
+    from mooring.core.conversation.question import ChangedTools as ChangedTools
+    from mooring.core.conversation.question import ContinueTurn as ContinueTurn
+    from mooring.core.conversation.question import Form as Form
+    from mooring.core.conversation.question import Login as Login
+    from mooring.core.conversation.question import MissingValue as MissingValue
+    from mooring.core.conversation.question import No as No
+    from mooring.core.conversation.question import Permission as Permission
+    from mooring.core.conversation.question import Question as Question
+    from mooring.core.conversation.question import RepeatedCall as RepeatedCall
+    from mooring.core.conversation.question import Sampling as Sampling
+    from mooring.core.conversation.question import Visit as Visit
+    from mooring.core.conversation.question import Yes as Yes
+    from mooring.core.conversation.status import Connected as Connected
+    from mooring.core.conversation.status import Connecting as Connecting
+    from mooring.core.conversation.status import Disabled as Disabled
+    from mooring.core.conversation.status import Failed as Failed
+    from mooring.core.conversation.status import Idle as Idle
+    from mooring.core.conversation.status import KnownServer as _KnownServer
+    from mooring.core.conversation.status import NeedsAuth as NeedsAuth
+    from mooring.core.conversation.status import NeedsInput as NeedsInput
+    from mooring.core.conversation.status import RejectedServer as RejectedServer
+    from mooring.core.conversation.status import Status as Status
+    from mooring.core.conversation.status import Unapproved as Unapproved
+    from mooring.core.conversation.turn import TurnInput as TurnInput
+    from mooring.core.conversation.verdict import Rule as Rule
+    from mooring.core.conversation.verdict import Verdict as Verdict
+    from mooring.core.definitions.approved import Approved as Approved
+    from mooring.core.definitions.approved import TakenName as TakenName
+    from mooring.core.definitions.config import Broken as Broken
+    from mooring.core.definitions.config import Http as Http
+    from mooring.core.definitions.config import Origin as Origin
+    from mooring.core.definitions.config import ServerConfig as ServerConfig
+    from mooring.core.definitions.config import Stdio as Stdio
+    from mooring.core.definitions.paths import Paths as Paths
+    from mooring.core.definitions.paths import Workspace as Workspace
+    from mooring.core.definitions.problem import Problem as Problem
+    from mooring.core.protocol.content import Audio as Audio
+    from mooring.core.protocol.content import Block as Block
+    from mooring.core.protocol.content import Embedded as Embedded
+    from mooring.core.protocol.content import Image as Image
+    from mooring.core.protocol.content import Other as Other
+    from mooring.core.protocol.content import ResourceContents as ResourceContents
+    from mooring.core.protocol.content import ResourceLink as ResourceLink
+    from mooring.core.protocol.content import Text as Text
+    from mooring.core.protocol.limits import Limits as Limits
+    from mooring.core.protocol.limits import Timeout as Timeout
+    from mooring.core.protocol.result import Completion as Completion
+    from mooring.core.protocol.result import FilledPrompt as FilledPrompt
+    from mooring.core.protocol.result import LogMessage as LogMessage
+    from mooring.core.protocol.result import Message as Message
+    from mooring.core.protocol.result import Progress as Progress
+    from mooring.core.protocol.result import Reading as Reading
+    from mooring.core.protocol.result import Result as Result
+    from mooring.core.protocol.tool import Hints as Hints
+    from mooring.core.protocol.tool import Implementation as Implementation
+    from mooring.core.protocol.tool import Item as Item
+    from mooring.core.protocol.tool import Listing as Listing
+    from mooring.core.protocol.tool import Prompt as Prompt
+    from mooring.core.protocol.tool import Resource as Resource
+    from mooring.core.protocol.tool import ResourceTemplate as ResourceTemplate
+    from mooring.core.protocol.tool import ServerInfo as ServerInfo
+    from mooring.core.protocol.tool import Tool as _Tool
+    from mooring.errors import BadArguments as BadArguments
+    from mooring.errors import Clogged as Clogged
+    from mooring.errors import Closed as Closed
+    from mooring.errors import ConfigError as ConfigError
+    from mooring.errors import ConnectError as ConnectError
+    from mooring.errors import ContextOverflow as ContextOverflow
+    from mooring.errors import Denied as Denied
+    from mooring.errors import FileError as FileError
+    from mooring.errors import GuardLost as GuardLost
+    from mooring.errors import HandshakeError as HandshakeError
+    from mooring.errors import HeldBack as HeldBack
+    from mooring.errors import HttpError as HttpError
+    from mooring.errors import InputMissing as InputMissing
+    from mooring.errors import LoginFailed as LoginFailed
+    from mooring.errors import LoginTimedOut as LoginTimedOut
+    from mooring.errors import ModelError as ModelError
+    from mooring.errors import ModelOverloaded as ModelOverloaded
+    from mooring.errors import MooringError as MooringError
+    from mooring.errors import NeedsLogin as NeedsLogin
+    from mooring.errors import NotApproved as NotApproved
+    from mooring.errors import ParseError as ParseError
+    from mooring.errors import ProtocolError as ProtocolError
+    from mooring.errors import RpcError as RpcError
+    from mooring.errors import SecretMissing as SecretMissing
+    from mooring.errors import ServerDied as ServerDied
+    from mooring.errors import ServerDisabled as ServerDisabled
+    from mooring.errors import ServerError as ServerError
+    from mooring.errors import SpawnError as SpawnError
+    from mooring.errors import Stale as Stale
+    from mooring.errors import Suspended as Suspended
+    from mooring.errors import TimedOut as TimedOut
+    from mooring.errors import TooLarge as TooLarge
+    from mooring.errors import UnknownServer as UnknownServer
+    from mooring.errors import UnknownTool as UnknownTool
+    from mooring.errors import Unresolved as Unresolved
+    from mooring.host.host import Host as Host
+    from mooring.host.open import Loaded as Loaded
+    from mooring.host.open import discover_and_load as discover_and_load
+    from mooring.host.open import open as open
+    from mooring.host.options import Policy as Policy
+    from mooring.inventory.admit import GivenServers as GivenServers
+    from mooring.inventory.admit import NotAdmitted as NotAdmitted
+    from mooring.inventory.load import Inventory as Inventory
+    from mooring.inventory.load import discover as discover
+    from mooring.permissions.pins import HeldTools as HeldTools
+    from mooring.permissions.policy import Policy as _Policy
+    from mooring.process.programs import Guard as Guard
+    from mooring.servers.connect import connect as connect
+    from mooring.servers.watch import Watch as Watch
+    from mooring.settings import Settings as Settings
+    from mooring.tools.catalog.catalog import CatalogEntry as _CatalogEntry
+    from mooring.tools.results.outcome import Media as Media
+    from mooring.tools.schema.adapt import Provider as Provider
+    from mooring.verbs.agent.turn import Agent as Agent
+    from mooring.verbs.agent.turn import agent as agent
+    from mooring.wire.session.client import Client as Client
+    from mooring.wire.session.client import Root as Root
+    from mooring.wire.session.session import Session as Session
+
+    # Imported under another name, they would be private.
+    CallPolicy = _Policy
+    ListedTool = _Tool
+    Server = _KnownServer
+    Tool = _CatalogEntry
+else:
+    __all__ = list(_MODULES)
 
 _RENAMED = {
     "Definition": "ToolDefinition",
@@ -562,11 +333,11 @@ def __getattr__(name: str) -> "Any":
     if name in _RENAMED:
         _warn_of_change(name, _RENAMED[name])
         name = _RENAMED[name]
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module 'mooring' has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(f"mooring.{_MODULES.get(name, 'errors')}")
+    module = import_module(f"mooring.{_MODULES[name]}")
     return getattr(module, _OWN_NAMES.get(name, name))
 
 
@@ -578,4 +349,4 @@ def _warn_of_change(name: str, now: str) -> None:
 
 # Names that are not loaded yet are completed in a shell, too.
 def __dir__() -> list[str]:
-    return __all__
+    return list(_MODULES)

@@ -3,7 +3,7 @@
 import os
 import sys
 
-# Python puts the current folder first: a repository's own `click.py` would run in place of the real one.
+# Python puts the current folder first: a repository's own `msgspec.py` would run in place of the real one.
 _INSTALLED_IN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if not sys.flags.safe_path and sys.path[0] != _INSTALLED_IN:
     del sys.path[0]

@@ -67,6 +67,13 @@ class MooringError(Exception):
     for_model = ""
     """What a model reads in place of the message, where that is written for a person."""
 
+    def describe_for_model(self) -> str:
+        """The plain cause: the message without the hint, whose commands and files are for a person."""
+        if self.for_model:
+            return self.for_model
+        message = str(self)
+        return message.replace(self.hint, "", 1).rstrip(" ;") if self.hint else message
+
 
 class ConfigError(MooringError):
     """A configuration, or something on the command line, cannot be used."""
@@ -132,6 +139,10 @@ class UnknownServer(MooringError):
         sentences = (f"No {self.what} is called {self.name!r}.", self.unread, self.hint)
         return " ".join(filter(None, sentences))
 
+    def describe_for_model(self) -> str:
+        # Which names there are helps a model as well.
+        return str(self) if self.near else super().describe_for_model()
+
 
 class UnknownTool(MooringError):
     """The server has no tool of that name, or its definition cannot be used."""
@@ -146,6 +157,9 @@ class UnknownTool(MooringError):
         self.tool = tool
         self.near = tuple(near)
         self.reason = reason
+
+    def describe_for_model(self) -> str:
+        return str(self) if self.near else super().describe_for_model()
 
 
 class AmbiguousTool(UnknownTool):
@@ -182,7 +196,8 @@ class ServerDisabled(MooringError):
     """The server is disabled; `by` says where."""
 
     def __init__(self, server: str, by: str) -> None:
-        super().__init__(f'Server "{server}" is disabled ({by}). Run `mooring mcp enable {server}` first.')
+        self.hint = f"Run `mooring mcp enable {server}` first."
+        super().__init__(f'Server "{server}" is disabled ({by}). {self.hint}')
         self.server = server
         self.by = by
 
@@ -304,24 +319,14 @@ class ServerError(MooringError):
 
     retry = False
 
-    def __init__(
-        self,
-        server: str,
-        message: str,
-        *,
-        stage: Stage = "call",
-        may_have_run: bool = False,
-        exit_code: int | None = None,
-        stderr: Sequence[str] = (),
-        withheld: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, server: str, message: str, *, stage: Stage = "call", may_have_run: bool = False) -> None:
         super().__init__(message)
         self.server = server
         self.stage: Stage = stage
         self.may_have_run = may_have_run
-        self.exit_code = exit_code
-        self.stderr = tuple(stderr)
-        self.withheld = tuple(withheld)
+        self.exit_code: int | None = None
+        self.stderr: tuple[str, ...] = ()
+        self.withheld: tuple[str, ...] = ()
         self.unset: tuple[str, ...] = ()
         """Variables that its definition names and that are not set, if it refused a request without them."""
 
@@ -348,6 +353,7 @@ class InputMissing(Unresolved):
         without = f", or give it with {options}" if options else ""
         self.hint = f"Run {command} in a terminal to be asked for it{without}."
         self.args = (f"{server} needs a value for {input!r}, which only you can give. {self.hint}",)
+        self.for_model = f"{server} needs a value for {input!r}, which only the person can give."
         self.input = input
         self.variables = tuple(variables)
 
@@ -365,10 +371,11 @@ class SecretMissing(Unresolved):
 class Suspended(ServerError):
     """The server kept failing and is not tried again for now; `cause` is the last failure."""
 
-    def __init__(self, server: str, times: int, seconds: float, cause: str) -> None:
+    def __init__(self, server: str, times: int, seconds: float, cause: str, for_model: str = "") -> None:
         words = f"{server} failed {times} times within {seconds:g} s and is suspended for now"
         super().__init__(server, f"{words}; `mooring mcp reload {server}` tries again. The last failure: {cause}")
         self.cause = cause
+        self.for_model = f"{words}. The last failure: {for_model or cause}"
 
 
 class SpawnError(ServerError):
@@ -390,7 +397,8 @@ class SpawnError(ServerError):
         withheld: Sequence[str] = (),
     ) -> None:
         words = f"{reason}; {fix}." if fix else reason
-        super().__init__(server, words, stage="spawn", withheld=withheld)
+        super().__init__(server, words, stage="spawn")
+        self.withheld = tuple(withheld)
         self.reason = reason
         self.fix = fix
         self.command = command
@@ -425,18 +433,11 @@ class HttpError(ServerError):
     """The server answered with an HTTP status that is an error; `retry_after` is how many seconds it asks to wait."""
 
     def __init__(
-        self,
-        server: str,
-        status: int,
-        reason: str,
-        *,
-        stage: Stage = "call",
-        may_have_run: bool = False,
-        retry_after: float | None = None,
+        self, server: str, status: int, reason: str, *, may_have_run: bool = False, retry_after: float | None = None
     ) -> None:
         wait = f" It asks to wait {retry_after:g} s." if retry_after else ""
         words = f"{server} answered with HTTP status {status}: {reason}.{wait}"
-        super().__init__(server, words, stage=stage, may_have_run=may_have_run)
+        super().__init__(server, words, may_have_run=may_have_run)
         self.status = status
         self.retry_after = retry_after
         self.retry = status in (408, 425, 429, 500, 502, 503, 504)
@@ -463,10 +464,9 @@ class NeedsLogin(ServerError):
         scope: str = "",
         error: str = "",
         description: str = "",
-        stage: Stage = "call",
     ) -> None:
         said = f" It answered: {description or error}." if description or error else ""
-        super().__init__(server, f"{server} requires a login.{said}", stage=stage)
+        super().__init__(server, f"{server} requires a login.{said}")
         self.status = status
         self.scheme = scheme
         self.resource_metadata = resource_metadata
@@ -502,11 +502,8 @@ class TooLarge(ProtocolError):
     """A message of the server was larger than the limit and was discarded."""
 
     def __init__(self, server: str, limit: int, *, stage: Stage = "call") -> None:
-        super().__init__(
-            server,
-            f"its answer was larger than {limit:,} bytes; ask for less, or raise maxMessageBytes",
-            stage=stage,
-        )
+        reason = f"its answer was larger than {limit:,} bytes; ask for less, or raise maxMessageBytes"
+        super().__init__(server, reason, stage=stage)
         self.limit = limit
 
 
@@ -533,15 +530,10 @@ class ServerDied(ServerError):
             f". Its last output: {said}" if (said := _last_words(stderr)) else "",
             ".",
         )
-        super().__init__(
-            server,
-            "".join(words),
-            stage=stage,
-            may_have_run=may_have_run,
-            exit_code=exit_code,
-            stderr=stderr,
-            withheld=withheld,
-        )
+        super().__init__(server, "".join(words), stage=stage, may_have_run=may_have_run)
+        self.exit_code = exit_code
+        self.stderr = tuple(stderr)
+        self.withheld = tuple(withheld)
         self.cause = cause
         self.has_read_nothing = False
         """Whether it ended without having read anything that it was sent: it died of its own start."""
@@ -552,12 +544,9 @@ class Clogged(ServerError):
 
     retry = True
 
-    def __init__(self, server: str, waiting: int, *, stage: Stage = "call") -> None:
-        super().__init__(
-            server,
-            f"{server} is not reading its input: {waiting:,} bytes wait to be sent. Try again later, or restart it.",
-            stage=stage,
-        )
+    def __init__(self, server: str, waiting: int) -> None:
+        words = f"{server} is not reading its input: {waiting:,} bytes wait to be sent."
+        super().__init__(server, f"{words} Try again later, or restart it.")
 
 
 class Closed(ServerError):
@@ -567,12 +556,8 @@ class Closed(ServerError):
 
     def __init__(self, server: str, what: str, *, stage: Stage = "call", may_have_run: bool = False) -> None:
         ran = "; it may have run" if may_have_run else ""
-        super().__init__(
-            server,
-            f"The connection to {server} was closed before {what} was answered{ran}.",
-            stage=stage,
-            may_have_run=may_have_run,
-        )
+        words = f"The connection to {server} was closed before {what} was answered{ran}."
+        super().__init__(server, words, stage=stage, may_have_run=may_have_run)
 
 
 class TimedOut(ServerError):
@@ -588,12 +573,8 @@ class TimedOut(ServerError):
     ) -> None:
         did = f"answer {what}" if what else "connect"
         ran = " It may have run." if may_have_run and stage == "call" else ""
-        super().__init__(
-            server,
-            f"{server} did not {did} within {round(max(seconds, 0), 2):g} s.{ran}",
-            stage=stage,
-            may_have_run=may_have_run,
-        )
+        words = f"{server} did not {did} within {round(max(seconds, 0), 2):g} s.{ran}"
+        super().__init__(server, words, stage=stage, may_have_run=may_have_run)
         self.what = what
         self.seconds = seconds
 

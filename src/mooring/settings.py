@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from typing import Any, Literal, TypeAlias
@@ -34,6 +35,17 @@ class Setting(Struct, frozen=True):
     fits: Callable[[Any], bool]
     project: bool
     help: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that it can have, as they are typed, if they are few."""
+        if self.fits(True):
+            return ("true", "false")
+        is_choice = self.expects.startswith(_ONE_OF)
+        return tuple(self.expects.removeprefix(_ONE_OF).split(", ")) if is_choice else ()
+
+
+_ONE_OF = "one of "
 
 
 class SettingValue(Struct, frozen=True):
@@ -88,10 +100,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_https(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("https://")
-
-
 def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -105,17 +113,9 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
-def _is_cost(value: Any) -> bool:
-    return _is_amount(value) and value > 0
-
-
 def _is_message_size(value: Any) -> bool:
     # Less than this would refuse what every server sends: its list of tools.
     return type(value) is int and 64 * 1024 <= value <= 1024 * MIB
-
-
-def _is_percentage(value: Any) -> bool:
-    return _is_amount(value) and value <= 100
 
 
 def _is_list_of(fits: Callable[[Any], bool], value: Any) -> bool:
@@ -124,22 +124,6 @@ def _is_list_of(fits: Callable[[Any], bool], value: Any) -> bool:
 
 def _is_map_of(fits: Callable[[Any], bool], value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(fits, value.values()))
-
-
-def _are_switches(value: Any) -> bool:
-    return _is_map_of(_is_switch, value)
-
-
-def _are_texts(value: Any) -> bool:
-    return _is_map_of(_is_text, value)
-
-
-def _are_names(value: Any) -> bool:
-    return _is_list_of(_is_text, value)
-
-
-def _are_folders(value: Any) -> bool:
-    return _is_list_of(_is_folder, value)
 
 
 def _is_folder(value: Any) -> bool:
@@ -156,8 +140,10 @@ def _are_amounts(value: Any) -> bool:
     return _is_amount(value) or _is_map_of(_is_amount, value)
 
 
-def _is_network(value: Any) -> bool:
-    return _are_texts(value) and set(value) <= set(NETWORK)
+_are_switches = partial(_is_map_of, _is_switch)
+_are_texts = partial(_is_map_of, _is_text)
+_are_names = partial(_is_list_of, _is_text)
+_are_folders = partial(_is_list_of, _is_folder)
 
 
 def _are_endpoints(value: Any) -> bool:
@@ -205,8 +191,12 @@ def count_fitting_rules(rules: Iterable[Mapping[str, Any]]) -> int:
     return sum(size <= MAX_RULE_TEXT for size in sizes)
 
 
-MODES: tuple[Literal["plan", "ask", "accept-reads", "bypass"], ...] = ("plan", "ask", "accept-reads", "bypass")
-"""Permission modes, strictest first."""
+MODES: tuple[Literal["plan", "ask", "edits", "accept-reads", "bypass"], ...] = (
+    "plan", "ask", "edits", "accept-reads", "bypass",
+)  # fmt: skip
+"""Permission modes, as they are listed."""
+EFFORTS = ("low", "medium", "high")
+"""How much a model can be asked to think."""
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {
@@ -219,13 +209,17 @@ SETTINGS: Mapping[str, Setting] = {
         "what tools may do; a project's rules can only deny or ask",
     ),
     "permissionMode": Setting(
-        "ask", "one of " + ", ".join(MODES), lambda value: value in MODES, False,
+        "ask", _ONE_OF + ", ".join(MODES), lambda value: value in MODES, False,
         "what becomes of tools that no rule speaks of",
     ),
     "trustedServers": Setting(
         [], "a list of names", _are_names, False, "servers that are believed when they say that a tool only reads",
     ),
     "model": Setting(None, "text", _is_text, False, "the model the chat speaks to, as PROVIDER:MODEL"),
+    "effort": Setting(
+        None, "one of " + ", ".join(EFFORTS), lambda value: value in EFFORTS, False,
+        "how much a model behind an API thinks before it answers; a model that has no such choice is refused",
+    ),
     "models": Setting(
         {}, 'an object of names and {"kind", "baseUrl", "key"}, where kind is one of ' + ", ".join(MODEL_KINDS),
         _are_endpoints, False,
@@ -236,7 +230,7 @@ SETTINGS: Mapping[str, Setting] = {
         "how many times a model is asked in a turn; in the chat you are then asked whether to go on",
     ),
     "maxCost": Setting(
-        None, "a number of US dollars above 0", _is_cost, False,
+        None, "a number of US dollars above 0", lambda value: _is_amount(value) and value > 0, False,
         "what a turn may cost in US dollars, with its sub-agents, before it ends",
     ),
     "tokenBudget": Setting(
@@ -248,19 +242,19 @@ SETTINGS: Mapping[str, Setting] = {
         "how long a conversation is kept after it was last used; 0 keeps it until you remove it",
     ),
     "backend": Setting(
-        None, "one of " + ", ".join(BACKENDS), lambda value: value in BACKENDS, False,
+        None, _ONE_OF + ", ".join(BACKENDS), lambda value: value in BACKENDS, False,
         "who answers in the chat: a model behind an API, you, or another agent's program",
     ),
     "backendServers": Setting(
-        SERVERS_WAYS[0], "one of " + ", ".join(SERVERS_WAYS), lambda value: value in SERVERS_WAYS, False,
+        SERVERS_WAYS[0], _ONE_OF + ", ".join(SERVERS_WAYS), lambda value: value in SERVERS_WAYS, False,
         "how another agent's program gets the servers: shared goes through Mooring, native gives it their definitions",
     ),
     "toolNames": Setting(
-        NAMES[0], "one of " + ", ".join(NAMES), lambda value: value in NAMES, True,
+        NAMES[0], _ONE_OF + ", ".join(NAMES), lambda value: value in NAMES, True,
         "how tools are named for a model",
     ),
     "toolBudget": Setting(
-        10, "a number from 0 to 100", _is_percentage, True,
+        10, "a number from 0 to 100", lambda value: _is_amount(value) and value <= 100, True,
         "how much of a model's context tools may take, in percent, before it has to search for them",
     ),
     "alwaysLoad": Setting(
@@ -269,7 +263,7 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "searchByMeaning": Setting(
         True, "true or false", _is_switch, True,
-        "whether tools are searched by what they mean too, where `mooring[search]` is installed",
+        "whether tools are searched by what they mean too, where the extra `search` is installed",
     ),
     "resultTokens": Setting(
         25_000, "a number, or an object of globs over server.tool and numbers", _are_amounts, False,
@@ -288,11 +282,11 @@ SETTINGS: Mapping[str, Setting] = {
         "how long `mooring serve --http` waits for calls that are under way when it is told to end",
     ),
     "network": Setting(
-        {}, "an object of " + ", ".join(NETWORK), _is_network, False,
+        {}, "an object of " + ", ".join(NETWORK), lambda value: _are_texts(value) and set(value) <= set(NETWORK), False,
         "how servers behind an address are reached: a proxy, your own authorities, a client certificate and its key",
     ),
     "clientMetadataUrl": Setting(
-        None, "an https:// address", _is_https, False,
+        None, "an https:// address", lambda value: _is_text(value) and value.startswith("https://"), False,
         "where the document is that describes Mooring as an OAuth client, for issuers that take its address as the id",
     ),
     "mcpRemote": Setting(
@@ -305,6 +299,10 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "webSearch": Setting(
         None, "the name of a tool, as server.tool", _is_text, False, "the tool that searches the web for an agent",
+    ),
+    "inputHistory": Setting(
+        True, "true or false", _is_switch, False,
+        "whether what you type in a chat is kept for the up arrow and Ctrl+R in later ones",
     ),
     "writableFolders": Setting(
         [], "a list of folders", _are_names, False,
@@ -386,7 +384,7 @@ class _Layer(Struct, frozen=True):
 
 
 def _read_layer(level: Level, path: str) -> _Layer:
-    document = _read_foreign(path) if level == "project" else _read_own(path)
+    document = _read(level, path)
     if document is None:
         return _Layer()
     if isinstance(document, Problem):
@@ -396,19 +394,12 @@ def _read_layer(level: Level, path: str) -> _Layer:
     return _Layer(accepted, tuple(problems), _has_all_rules(document, accepted))
 
 
-def _read_foreign(path: str) -> Document | Problem | None:
-    """A repository's file, read only as far as one that a person writes would go."""
-    return _read(path, lambda: files.read(path, PROJECT_LIMIT), PROJECT_VALUES)
-
-
-def _read_own(path: str) -> Document | Problem | None:
-    return _read(path, lambda: files.read_own(path))
-
-
-def _read(path: str, read: Callable[[], bytes | None], most_values: float = inf) -> Document | Problem | None:
+def _read(level: Level, path: str) -> Document | Problem | None:
+    # A repository's file is read only as far as one that a person writes would go.
+    is_foreign = level == "project"
     try:
-        data = read()
-        document = None if data is None else parse(data, "json", most_values)
+        data = files.read(path, PROJECT_LIMIT) if is_foreign else files.read_own(path)
+        document = None if data is None else parse(data, "json", PROJECT_VALUES if is_foreign else inf)
     except FileError as error:
         return Problem(path, f"The file {error.reason}", error.fix or "fix or remove it")
     except ParseError as error:
@@ -432,9 +423,11 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         if key == "$schema":
             continue
         if key in UNUSED:
-            problems.append(_describe_unused(key, path, document.line((key,))))
+            message = f"`{key}` is a setting of other tools; Mooring does not use it"
+            hint = "nothing needs to be done; you can remove it"
+            problems.append(Problem(path, message, hint, line=document.line((key,)), level="note"))
             continue
-        complaint = _complain(key, value, level)
+        complaint = complain(key, value, level)
         if complaint is None:
             accepted[key] = SettingValue(value, level, path)
             continue
@@ -445,11 +438,6 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         if key == "permissions" and (rules := _filter_rules(value, level)):
             accepted[key] = SettingValue(rules, level, path)
     return accepted
-
-
-def _describe_unused(key: str, path: str, line: int | None) -> Problem:
-    message = f"`{key}` is a setting of other tools; Mooring does not use it"
-    return Problem(path, message, "nothing needs to be done; you can remove it", line=line, level="note")
 
 
 def _filter_rules(value: Any, level: Level) -> list[Any]:
@@ -464,7 +452,7 @@ def _filter_rules(value: Any, level: Level) -> list[Any]:
     return [rule for rule in rules if rule["action"] != "allow"]
 
 
-def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
+def complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
     """What is wrong with a setting in a file, and what to do."""
     if key in RENAMED:
         successor, difference = RENAMED[key]
@@ -477,7 +465,9 @@ def _complain(key: str, value: Any, level: Level) -> tuple[str, str] | None:
         return f"`{key}` cannot be set by a project; it is ignored", "nothing needs to be done; you can remove it"
     if not setting.fits(value):
         return _complain_about_value(key, value, setting)
-    return _complain_about_project(key, value) if level == "project" else None
+    if level == "project" and key == "permissions" and any(rule["action"] == "allow" for rule in value):
+        return "A project's permissions can only deny or ask; what they allow is ignored", "remove its allow rules"
+    return None
 
 
 def _complain_about_value(key: str, value: Any, setting: Setting) -> tuple[str, str]:
@@ -510,9 +500,3 @@ def _complain_about_rule(index: int, rule: Any) -> tuple[str, str]:
     has_both = isinstance(rule, Mapping) and {"tool", "action"} <= rule.keys()
     fault = _find_fault(rule) if has_both else None
     return message, f"{fault or needs}; {until}"
-
-
-def _complain_about_project(key: str, value: Any) -> tuple[str, str] | None:
-    if key == "permissions" and any(rule["action"] == "allow" for rule in value):
-        return "A project's permissions can only deny or ask; what they allow is ignored", "remove its allow rules"
-    return None

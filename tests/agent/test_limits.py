@@ -406,9 +406,9 @@ def test_ctrl_c_goes_back_from_always_and_at_the_question_itself_ends_the_turn(h
 
 @at_terminal
 @pytest.mark.processes
-def test_ctrl_c_at_always_keeps_a_form_that_was_filled_in(home: Home) -> None:
+def test_ctrl_c_at_always_keeps_the_call_that_was_typed(home: Home) -> None:
     with Person(home, "chat", "--demo") as person:
-        person.answers((READY, "/call demo.add"), ("a", "2"), ("b", "40"))
+        person.answers((READY, "/call demo.add a=2 b=40"))
         person.answers(('because …"): ', "a"))
         person.sees("Always: [e]verywhere or in this [p]roject? ")
         person.presses(CTRL_C)

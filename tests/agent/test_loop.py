@@ -9,7 +9,7 @@ import pytest
 from scripted import ScriptedModel, call, results_of
 
 import mooring
-from mooring.agents.history import ModelMessage, NoJournal, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
+from mooring.agents.history import Journal, ModelMessage, PersonMessage, ResultsMessage, SummaryMessage, ThinkingBlock
 from mooring.core.conversation.event import (
     ConversationEvent,
     HistoryCompacted,
@@ -30,7 +30,7 @@ from mooring.core.conversation.question import Allow, Answer, No, Permission, Qu
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 from mooring.verbs.agent.options import ConversationOptions
-from mooring.verbs.agent.sub_agents import AgentRole
+from mooring.verbs.agent.thread import AgentRole
 from mooring.verbs.agent.turn import open_agent
 from support import DEMO, Home
 
@@ -330,11 +330,11 @@ async def test_a_full_window_becomes_a_summary_and_the_persons_words_stay(home: 
     model = ScriptedModel(["a" * 4_000], ["b" * 6_000], ["The summary."], ["Fine."], window=2_800)
     kept: list[tuple[Any, ...]] = []
 
-    class Journal(NoJournal):
+    class KeptSummaries(Journal):
         def compact(self, messages: tuple[Any, ...]) -> None:
             kept.append(messages)
 
-    async with agent_on(home, model, journal=Journal(), allow=()) as agent:
+    async with agent_on(home, model, journal=KeptSummaries(), allow=()) as agent:
         agent.backend.thread.system = lambda: ""
         await agent.run("My name is Ada.")
         await agent.run("I like ships.")

@@ -174,7 +174,7 @@ def test_an_address_that_no_list_names_is_read_only_if_a_rule_allows_it(cli: Cli
     said = "@demo:demo://raedme"
     denied = refused(cli, fake, said, 4)
     assert "demo does not list this address, and there is nobody to ask." in denied
-    assert '{"tool": "mcp__demo__ReadMcpResource", "action": "allow"}' in denied
+    assert "To allow it: mooring allow demo.ReadMcpResource\n" in denied
     asked = ask(cli, said, "anthropic", "--allow", "demo.ReadMcpResource")
     assert "There is no resource 'demo://raedme' here (-32002). Did you mean demo://readme?" in asked.err
     assert asked.code == 1
@@ -217,7 +217,7 @@ def test_a_link_that_leads_out_of_the_project_is_named_and_not_attached(cli: Cli
     (home.project / "docs").symlink_to(note.parent)
     for named, real in (("README.md", keys), ("docs/note.txt", note)):
         said = refused(cli, fake, f"Look at @{named}", 4)
-        assert f"leads out of the project, to {real}" in said
+        assert f"leads out of the project, to {home.shorten(real)}" in said
     assert "a note of mine" in str(sent(cli, fake, f"Look at @{note}").body)
     # A link that stays in the project is a file of it.
     home.write("project/src.md", "inside")

@@ -7,7 +7,7 @@ from backends.asking import PIXEL
 from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.result import FilledPrompt, Message
 from mooring.errors import ConfigError
-from mooring.verbs.agent.prompt_turn import make_prompt_turn
+from mooring.verbs.agent.used_texts import make_prompt_turn
 from support import Home
 
 

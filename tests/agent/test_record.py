@@ -24,7 +24,7 @@ from chat.terminal import Person
 from mooring.agents.history import PersonMessage
 from mooring.agents.model import ModelRequest
 from mooring.agents.sessions.connection import find_connection
-from mooring.agents.sessions.database import BUSY_SECONDS, VERSION, find_database
+from mooring.agents.sessions.database import BUSY_SECONDS, VERSION
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Text
@@ -233,7 +233,7 @@ def test_two_chats_and_a_listing_beside_them_are_all_in_the_record(home: Home) -
 
 def list_prompts(home: Home) -> list[list[str]]:
     """What the person said in each conversation."""
-    with closing(sqlite3.connect(find_database(home.where))) as connection:
+    with closing(sqlite3.connect(home.where.record)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     store = SessionStore(home.where)
     said = []
@@ -289,7 +289,7 @@ def test_a_file_that_is_replaced_gets_all_of_two_conversations_again(home: Home)
 def test_the_file_is_in_the_mode_that_a_power_cut_does_not_damage(home: Home) -> None:
     with closing(SessionStore(home.where).begin(str(home.cwd), model="m")) as journal:
         journal.add_message(PersonMessage((Text("one"),)))
-        with find_connection(find_database(home.where)).use() as connection:
+        with find_connection(home.where.record).use() as connection:
             assert connection is not None
             # What SQLite says of this mode: after a power cut the last transactions may be missing, and nothing else.
             assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -301,7 +301,7 @@ def test_what_a_person_types_is_stored_as_it_is_and_the_key_of_the_model_never(h
     with FakeModel([Say("I won't tell.")]) as model:
         said = run_beside(home, "chat", "-m", MODELS["anthropic"], "-p", "It is hunter2", **variables(model))
     assert said.code == 0, said.err
-    stored = Path(find_database(home.where)).read_bytes()
+    stored = Path(home.where.record).read_bytes()
     assert b"It is hunter2" in stored
     assert KEY.encode() not in stored
 
@@ -312,7 +312,7 @@ def test_what_a_person_types_is_stored_as_it_is_and_the_key_of_the_model_never(h
 @contextmanager
 def held(home: Home) -> Iterator[sqlite3.Connection]:
     """Another program's connection, which keeps everybody else from writing until it says ROLLBACK."""
-    path = find_database(home.where)
+    path = home.where.record
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield other
@@ -395,7 +395,7 @@ def test_whoever_leaves_waits_ten_seconds_and_then_says_what_is_lost(home: Home)
 
 
 def replace_files(home: Home, how: str) -> None:
-    path = find_database(home.where)
+    path = home.where.record
     match how:
         case "deleted":
             for suffix in ("", "-wal", "-shm"):
@@ -470,7 +470,7 @@ def test_on_a_full_disk_a_conversation_is_continued_from_what_is_in_the_log(home
     with FakeModel(SCRIPT) as model:
         leave_in_the_log(home, model)
         if index == "no index":
-            os.unlink(f"{find_database(home.where)}-shm")
+            os.unlink(f"{home.where.record}-shm")
         done = continue_chat(home, model, "Go on.", preexec_fn=write_nothing)
         assert (done.code, done.out) == (0, "Now it is a whole one.\n"), done.err
         sent = [message.text for message in model.requests[1].messages]
@@ -531,7 +531,7 @@ def test_on_a_read_only_disk_a_conversation_is_continued_from_what_is_in_the_log
     with mounted(state), FakeModel(SCRIPT) as model:
         leave_in_the_log(home, model)
         if index == "no index":
-            os.unlink(f"{find_database(home.where)}-shm")
+            os.unlink(f"{home.where.record}-shm")
         subprocess.run(["mount", "-o", "remount,ro", state], check=True)
         listed = run_beside(home, "sessions")
         assert (listed.code, "Say a sentence." in listed.out) == (0, True), listed.err
@@ -548,7 +548,7 @@ def test_on_a_read_only_disk_a_conversation_is_continued_from_what_is_in_the_log
 
 def name_otherwise(home: Home, how: str) -> str:
     """A name in the project that leads to the record."""
-    path, name = find_database(home.where), home.project / "notes.txt"
+    path, name = home.where.record, home.project / "notes.txt"
     match how:
         case "link":
             name.symlink_to(path)
@@ -601,7 +601,7 @@ def test_an_argument_from_a_file_is_never_the_record(home: Home, cli: Cli) -> No
 def test_doctor_takes_the_rights_of_others_away_without_opening_the_record(home: Home) -> None:
     with closing(SessionStore(home.where).begin(str(home.cwd), model="m")) as journal:
         journal.add_message(PersonMessage((Text("one"),)))
-        path = find_database(home.where)
+        path = home.where.record
         for suffix in ("", "-wal", "-shm"):
             os.chmod(f"{path}{suffix}", 0o644)
         for loose in list(find_loose(home.where.state)):
@@ -613,7 +613,7 @@ def test_doctor_takes_the_rights_of_others_away_without_opening_the_record(home:
 
 @pytest.mark.processes
 def test_doctor_repairs_the_rights_of_a_record_that_a_conversation_has_open(home: Home) -> None:
-    files = [f"{find_database(home.where)}{suffix}" for suffix in ("", "-wal", "-shm")]
+    files = [f"{home.where.record}{suffix}" for suffix in ("", "-wal", "-shm")]
     with Conversing(home, "a") as one:
         one.does("begin", "say 1")
         for path in files:
@@ -633,12 +633,13 @@ OLD_COLUMNS = {
     2: ("backend", "backend_session", "mode", "expired", "continues"),
     3: ("mode", "expired", "continues"),
     4: ("continues",),
+    5: (),
 }
 
 
 def make_old(home: Home, version: int) -> None:
     """Turn the record into one of an older version."""
-    with closing(sqlite3.connect(find_database(home.where))) as connection, connection:
+    with closing(sqlite3.connect(home.where.record)) as connection, connection:
         if version == 1:
             for index in ("sessions_by_folder", "sessions_by_use", "sessions_by_parent"):
                 connection.execute(f"DROP INDEX {index}")
@@ -646,6 +647,7 @@ def make_old(home: Home, version: int) -> None:
             connection.execute("CREATE INDEX sessions_by_use ON sessions (used)")
         for column in OLD_COLUMNS[version]:
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
+        connection.execute("DROP TABLE kept_files")
         connection.execute(f"PRAGMA user_version = {version}")
 
 
@@ -657,7 +659,7 @@ def test_an_older_file_is_upgraded_while_a_process_of_that_version_has_it_open(h
     make_old(home, version)
     add = "INSERT INTO entries (session, number, at, kind, data) SELECT session, ?, at, kind, data FROM entries LIMIT 1"
     begin = "INSERT INTO sessions (id, folder, cwd, agent, model, created, used) VALUES (?, ?, '/', NULL, 'm', 1, ?)"
-    with closing(sqlite3.connect(find_database(home.where), isolation_level=None)) as old:
+    with closing(sqlite3.connect(home.where.record, isolation_level=None)) as old:
         old.execute(add, (3,))
         with Conversing(home, "b") as one:
             one.does("begin", "say 2")
@@ -669,5 +671,5 @@ def test_an_older_file_is_upgraded_while_a_process_of_that_version_has_it_open(h
             assert one.does("say 2", "close") == []
     assert read_record(home).keys() == {"a", "b"}
     assert sorted(map(len, list_prompts(home))) == [1, 4, 4]
-    with closing(sqlite3.connect(find_database(home.where))) as connection:
+    with closing(sqlite3.connect(home.where.record)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)

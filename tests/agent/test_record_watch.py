@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mooring.agents.sessions.database import find_database
 from support import WATCHED, Home, take_record_openings
 
 OPENING = """
@@ -25,7 +24,7 @@ except AssertionError:
 
 def open_in_a_process(home: Home, code: str, name: str) -> list[str]:
     """Who opened the record if code of that file opens a file beside it."""
-    path = Path(find_database(home.where)).with_name(name)
+    path = Path(home.where.record).with_name(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     command = [sys.executable, "-c", OPENING, code, str(path)]

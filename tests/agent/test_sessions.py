@@ -32,7 +32,6 @@ from mooring.agents.history import (
     TextBlock,
     ThinkingBlock,
 )
-from mooring.agents.sessions.database import find_database
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.replay import (
     BlockArrived,
@@ -55,7 +54,7 @@ from mooring.core.protocol.content import Image, Text
 from mooring.core.text.secret import list_secrets
 from mooring.errors import ConfigError
 from mooring.verbs.agent.sessions import SessionStart, open_session
-from mooring.verbs.agent.turn import AgentPast
+from mooring.verbs.agent.thread import AgentPast
 from support import Cli, Home, run_beside
 
 
@@ -173,14 +172,14 @@ async def test_what_was_allowed_for_a_session_is_asked_about_when_it_is_continue
 
 def photograph(home: Home) -> dict[str, bytes]:
     """What would be left if the process were killed at this moment."""
-    return {suffix: Path(f"{find_database(home.where)}{suffix}").read_bytes() for suffix in ("", "-wal")}
+    return {suffix: Path(f"{home.where.record}{suffix}").read_bytes() for suffix in ("", "-wal")}
 
 
 def restore(home: Home, left: dict[str, bytes]) -> None:
     for suffix, data in left.items():
-        Path(f"{find_database(home.where)}{suffix}").write_bytes(data)
+        Path(f"{home.where.record}{suffix}").write_bytes(data)
     # Its owner was this process, which lives.
-    with closing(sqlite3.connect(find_database(home.where))) as connection:
+    with closing(sqlite3.connect(home.where.record)) as connection:
         connection.execute("UPDATE sessions SET owner_start = 1")
         connection.commit()
 
@@ -205,7 +204,7 @@ async def test_text_is_on_the_disk_within_a_second_of_its_arrival_and_not_at_eac
 
 
 def count_entries(home: Home) -> int:
-    with closing(sqlite3.connect(find_database(home.where))) as connection:
+    with closing(sqlite3.connect(home.where.record)) as connection:
         count: int = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
     return count
 
@@ -291,7 +290,7 @@ def check_valid(messages: list[Message]) -> None:
 
 
 @given(st.lists(CONTENTS, max_size=25))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_whatever_happened_in_whatever_order_a_history_is_valid(contents: list[EntryContent]) -> None:
     replay = Replay("scripted:one").take(decode_content(encode_content(content)) for content in contents)
     replay.close_reply()
@@ -323,7 +322,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_journal_that_is_used_in_any_order_and_resumed_at_any_moment_gives_a_valid_history(
     home: Home, steps: list[tuple[Any, ...]]
 ) -> None:
@@ -484,14 +483,14 @@ def test_only_the_person_can_read_what_was_said(home: Home, cli: Cli) -> None:
         made = [path for path in Path(home.where.state).iterdir() if path.name.startswith("sessions.db")]
         assert len(made) == 3
         assert {path.stat().st_mode & 0o777 for path in made} == {0o600}
-    Path(find_database(home.where)).chmod(0o644)
+    Path(home.where.record).chmod(0o644)
     refused = cli("sessions")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "sessions.db: holds what you said, but others may read it; to fix it: chmod go= " in refused.err
 
 
 def spoil(home: Home, how: str) -> None:
-    path = Path(find_database(home.where))
+    path = Path(home.where.record)
     match how:
         case "damaged":
             path.write_bytes(b"no database at all, but long enough to be taken for one" * 100)
@@ -640,7 +639,7 @@ def test_the_use_of_a_session_that_was_marked_keeps_it(home: Home) -> None:
 async def test_opening_a_session_removes_old_ones_a_little_later_and_zero_days_keeps_them(home: Home) -> None:
     old = keep(home, "old", clock=lambda: 1000.0)
     keep(home, "new")
-    with closing(sqlite3.connect(find_database(home.where))) as connection, connection:
+    with closing(sqlite3.connect(home.where.record)) as connection, connection:
         connection.execute("UPDATE sessions SET expired = 2000 WHERE id = ?", (old,))
 
     async def open_with(days: float) -> int:
@@ -664,10 +663,10 @@ def test_the_permission_mode_of_a_conversation_is_stored_with_its_messages(home:
     with closing(begin(home)) as journal:
         journal.add_message(person("one"))
         assert store.find(journal.id).mode is None
-        journal.mode = "plan"
+        journal.find_mode = lambda: "plan"
         journal.add_message(reply(TextBlock("fine")))
     with resumed(home, journal.id) as found:
-        assert (found.session.mode, found.journal.mode) == ("plan", "plan")
+        assert (found.session.mode, found.journal.find_mode()) == ("plan", "plan")
 
 
 async def test_a_chat_that_says_nothing_leaves_no_session(home: Home) -> None:
@@ -695,7 +694,7 @@ async def test_continuing_takes_the_last_session_with_the_model_that_answers_now
 def fill_store(home: Home, count: int) -> str:
     """Store so many small sessions at once; the id of one of them."""
     keep(home, "first")
-    with closing(sqlite3.connect(find_database(home.where))) as connection:
+    with closing(sqlite3.connect(home.where.record)) as connection:
         rows = [
             (f"{number:012x}", f"/p/{number % 50}", "/p", "m", f"t{number}", number, number) for number in range(count)
         ]
@@ -735,8 +734,8 @@ def test_sessions_are_listed_for_this_folder_or_for_all(home: Home, cli: Cli) ->
     )
     id = keep(home, "Fix the\x1b[31m tests", "And the docs")
     head, line = cli("sessions").out.splitlines()
-    assert head.split() == ["ID", "LAST", "USED", "TURNS", "COST", "BACKEND", "MODEL", "FIRST", "WORDS"]
-    assert (line.split()[0], line.split()[3:7]) == (id, ["2", "$0.50", "api", "scripted:one"])
+    assert head.split() == ["ID", "LAST", "USED", "TURNS", "COST", "MODEL", "FIRST", "WORDS"]
+    assert (line.split()[0], line.split()[3:7]) == (id, ["2", "$0.50", "scripted:one", "Fix"])
     assert line.endswith("Fix the\\x1b[31m tests")
     elsewhere = home.write("elsewhere/x", "").parent
     assert cli("sessions", "--cwd", str(elsewhere)).out == ""

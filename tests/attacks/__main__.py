@@ -10,11 +10,13 @@ from pathlib import Path
 
 import tests.attacks
 from tests.attacks.table import Attack, Tally
+from tests.hearing import restore_signals
 
 HEADER = ("", "id", "attack", "tries", "through", "seconds")
 
 
 def main(words: list[str]) -> int:
+    restore_signals()
     attacks = sorted(find_attacks(words), key=lambda attack: (int(attack.id.removeprefix("A")), attack.name))
     began = time.monotonic()
     results = [(attack, *_try(attack)) for attack in attacks]

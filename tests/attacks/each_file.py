@@ -17,7 +17,7 @@ from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.protocol.content import Text
 from mooring.errors import MooringError
 from mooring.verbs.agent.mentions import expand_mentions
-from mooring.verbs.agent.written_command import make_command_turn
+from mooring.verbs.agent.used_texts import make_command_turn
 from mooring.verbs.use.deadline import Deadline
 
 HARMLESS = "harmless-text-beside-it"

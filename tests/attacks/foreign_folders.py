@@ -139,7 +139,7 @@ def leave_by_link(folder: Path, tally: Tally) -> None:
 
 
 async def _leave_by_link(victim: Victim, secret: Path, tally: Tally) -> None:
-    for policy in ("ask", "accept-reads", "bypass"):
+    for policy in ("ask", "edits", "accept-reads", "bypass"):
         async with open_desk(victim, *EVERYTHING, policy=policy) as registry:
             for way in LEAVING:
                 for tool, arguments in _list_uses(way):

@@ -11,13 +11,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.table import Attack, Tally, Victim
+from tests.attacks.table import MOORING, Attack, Tally, Victim
 
 import mooring
 from mooring.agents.local.toolbox import local_tools
-from mooring.core.conversation.question import Answer, No, Question
+from mooring.auth.store import values_path
+from mooring.core.conversation.question import Allow, Answer, No, Question
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.paths import Paths, Workspace
+from mooring.inventory.overlay import overlay_path
+from mooring.permissions.trust import record_path
 
 CANARY = "canary-key-of-the-person"
 SECONDS = 60.0
@@ -63,7 +66,7 @@ async def open_desk(victim: Victim, *rules: Rule, **options: Any) -> AsyncIterat
     workspace = Workspace(where, str(victim.project))
     async with mooring.open(request=workspace, servers={}) as host:
         tools = local_tools(where, str(victim.project), host.guard, ask=say_no, settings=host.settings)
-        async with host.conversation(ask=say_no, rules=rules, more=tools, **options) as registry:
+        async with host.conversation(rules=rules, more=tools, **{"ask": say_no, **options}) as registry:
             yield registry
 
 
@@ -131,6 +134,126 @@ async def _run_more_than_was_allowed(victim: Victim, tally: Tally) -> None:
             tally.count(f"left behind: {command}", victim.was_hit())
 
 
+GRANTS = (
+    "mooring allow 'demo.*'",
+    "mooring settings permissionMode bypass",
+    "mooring settings trustedServers --add demo",
+    "mooring rules --remove demo.delete",
+    "mooring ask demo.delete",
+    "mooring --no-project allow demo.x",
+    "mooring mcp approve --yes shop",
+)
+WRITES = (
+    "mooring mcp add evil -- sh",
+    "mooring mcp add --to cursor evil -- sh",
+    "mooring mcp add -s project evil -- sh",
+    "mooring mcp add - <evil.json",
+    "mooring mcp edit --no-test own -- sh",
+    "mooring mcp import -y --from evil.json",
+    "mooring mcp export own --to cursor -y",
+    "mooring mcp enable off",
+    "mooring mcp disable own",
+    "mooring mcp remove own",
+    "mooring secret set own.TOKEN <evil.json",
+)
+"""Commands that change what is started, and with which values."""
+OWN_SERVERS = {"own": {"command": "true"}, "off": {"command": "true", "enabled": False}}
+DISGUISES = (
+    "{}",
+    "cd / && {}",
+    "setsid -w {}",
+    "env -i HOME=$HOME PATH=$PATH {}",
+    'sh -c "{}"',
+    "nohup {} >/dev/null 2>&1",
+    "(sleep 0.2; {}) & wait",
+    "prlimit --locks=unlimited {}",
+    "ulimit -x unlimited 2>/dev/null; {}",
+    'm=moor; n=ing; eval "$(echo {} | sed s/mooring/$m$n/)"',
+    "ulimit -x 1; setsid -w {}",
+    "(ulimit -x 1; exec -a '' bash -c \"{}; true\")",
+    'prlimit --locks=unlimited bash -c "{}; true"',
+    'script -qec "{}" /dev/null',
+)
+"""Ways to run a command that do not look like it, or that shed what its parent gave it."""
+
+
+def grant_oneself_rights(folder: Path, tally: Tally) -> None:
+    """An agent that may run any command, and changes with one of ours what it may do; also after a yes."""
+    asyncio.run(_grant_oneself_rights(Victim(folder), tally))
+
+
+async def _grant_oneself_rights(victim: Victim, tally: Tally) -> None:
+    settings = victim.home / ".config/mooring/settings.json"
+    victim.write(victim.project / ".mcp.json", {"mcpServers": {"shop": {"command": "sh"}}})
+    approvals = Path(record_path(_find_places(victim)))
+    kept = {"permissions": [{"tool": "demo.delete", "action": "deny"}]}
+    victim.write(settings, kept)
+    before = settings.read_bytes()
+    local = victim.home / ".local/state/mooring/rules.json"
+
+    async def agree(_: Question) -> Answer:
+        return Allow("once")
+
+    # A command of ours that is seen is asked about, whatever a rule or a mode allows.
+    async with open_desk(victim, Rule("Bash", "allow"), policy="bypass") as registry:
+        for grant in GRANTS:
+            tally.count(f"unasked: {grant}", registry.may("Bash", {"command": grant}).action == "allow")
+        for write in WRITES:
+            tally.count(f"unasked: {write}", registry.may("Bash", {"command": write}).action == "allow")
+    # Whether it was seen or not, and even if it was agreed to, it changes nothing.
+    async with open_desk(victim, Rule("Bash", "allow"), policy="bypass", ask=agree) as registry:
+        for disguise in DISGUISES:
+            for grant in GRANTS:
+                command = disguise.format(grant.replace("mooring", MOORING, 1))
+                await registry.call("Bash", {"command": command})
+                tally.count(command, settings.read_bytes() != before or local.exists() or _approves(approvals))
+                victim.write(settings, kept)
+                _forget(local, approvals)
+        kept_files = _write_servers(victim)
+        for disguise in DISGUISES[:4]:
+            for write in WRITES:
+                command = disguise.format(write.replace("mooring", MOORING, 1))
+                await registry.call("Bash", {"command": command})
+                tally.count(command, _read_servers(victim) != kept_files)
+                _forget(*_read_servers(victim))
+                _write_servers(victim)
+
+
+def _list_server_files(victim: Victim) -> tuple[Path, ...]:
+    """The files that say what is started."""
+    return (
+        victim.home / ".config/mooring/mcp.json",
+        victim.home / ".cursor/mcp.json",
+        victim.project / ".mooring/mcp.json",
+        Path(overlay_path(_find_places(victim))),
+        Path(values_path(_find_places(victim))),
+    )
+
+
+def _write_servers(victim: Victim) -> dict[Path, bytes]:
+    """Servers of the person's own, one of which is off."""
+    victim.write(victim.home / ".config/mooring/mcp.json", {"mcpServers": OWN_SERVERS})
+    victim.write(victim.project / "evil.json", {"mcpServers": {"evil": {"command": "sh"}}})
+    return _read_servers(victim)
+
+
+def _read_servers(victim: Victim) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in _list_server_files(victim) if path.is_file()}
+
+
+def _find_places(victim: Victim) -> Paths:
+    return Paths(str(victim.home), victim.env, "linux", str(victim.system))
+
+
+def _forget(*records: Path) -> None:
+    for record in records:
+        record.unlink(missing_ok=True)
+
+
+def _approves(record: Path) -> bool:
+    return record.exists() and "shop" in record.read_text()
+
+
 def stall_a_tool(folder: Path, tally: Tally) -> None:
     """Patterns, ignore files and notebooks that would take forever, and a fetch that is led into the network."""
     asyncio.run(_stall_a_tool(Victim(folder), tally))
@@ -188,4 +311,5 @@ ATTACKS = (
     Attack("A37", "a local tool is led to other files", reach_other_files),
     Attack("A38", "a command says more than was allowed, or stays", run_more_than_was_allowed),
     Attack("A39", "a local tool is stalled, or led into the network", stall_a_tool),
+    Attack("A44", "an agent's command changes what agents may do", grant_oneself_rights),
 )

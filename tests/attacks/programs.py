@@ -16,7 +16,7 @@ from tests.attacks.table import Attack, Tally, Victim
 
 import mooring
 import mooring.testing
-from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool, open_bridge
+from mooring.backends.bridge.bridge import AgentBridge, AgentCall, McpTool, OwnTool, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.opencode.agents import ASK_ALWAYS, EXPLORE
 from mooring.backends.opencode.answers import TurnAnswers
@@ -80,7 +80,7 @@ class _Calls:
         """Whether a call is made without a question."""
         self._made += 1
         try:
-            await self._bridge.permit(OwnTool(tool), arguments, call_id=f"call {self._made}")
+            await self._bridge.permit(AgentCall(f"call {self._made}", OwnTool(tool), arguments))
         except MooringError:
             return False
         return True

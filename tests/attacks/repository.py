@@ -1,13 +1,19 @@
 """A clone that was never approved: whatever its files say, no command starts anything of it."""
 
+import asyncio
 import json
 import os
 import shutil
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.attacks.table import Attack, Tally, Victim
+
+import mooring
+from mooring.agents.git_state import describe_git
+from mooring.core.definitions.paths import Paths, Workspace
 
 HOMES = Path(__file__).parents[1] / "homes"
 
@@ -109,4 +115,67 @@ def _plant(victim: Victim, names: set[str]) -> None:
         planted.chmod(planted.stat().st_mode | stat.S_IXUSR)
 
 
-ATTACKS = (Attack("A1", "a fresh clone with the project files of every tool", start_a_clone),)
+# --- what git is told by a repository -----------------------------------------------------------------------------------
+
+KEYS = (
+    "core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "diff.external", "diff.evil.command",
+    "diff.evil.textconv", "filter.evil.clean", "filter.evil.process", "gpg.program", "pager.status", "pager.log",
+    "alias.status", "alias.log", "interactive.diffFilter",
+)  # fmt: skip
+"""What of a repository's configuration names a program."""
+HOOKS = ("post-index-change", "fsmonitor-watchman", "reference-transaction", "post-checkout")
+
+
+def configure_git(folder: Path, tally: Tally) -> None:
+    """Each program that a repository can have git run, while an agent is told the state of the repository."""
+    for number, key in enumerate((*KEYS, *HOOKS)):
+        victim = Victim(folder / str(number))
+        _make_repository(victim, key)
+        told = asyncio.run(_describe(victim))
+        assert "Branch: harbor" in told, told
+        tally.count(f"{key} was run", victim.was_hit())
+    _check_filter(Victim(folder / "trap"))
+
+
+def _make_repository(victim: Victim, key: str) -> None:
+    (victim.project / ".git").rmdir()
+    program = victim.write(victim.project / "run.sh", f"#!/bin/sh\ntouch {victim.marker}\ncat\n")
+    program.chmod(0o755)
+    kept = victim.write(victim.project / "kept.txt", "one\n")
+    _git(victim, "init", "-q", "-b", "harbor")
+    _git(victim, "add", ".")
+    _git(victim, "commit", "-q", "-m", "Add a file")
+    if key in HOOKS:
+        shutil.copy(program, victim.project / ".git/hooks" / key)
+    else:
+        _git(victim, "config", key, str(program))
+    _git(victim, "config", "log.showSignature", "true")
+    # The same size, and a time that git cannot rely on: it has to look at the contents, through the filter.
+    victim.write(victim.project / ".git/info/attributes", "* filter=evil diff=evil\n")
+    kept.write_text("two\n")
+    os.utime(victim.project / ".git/index", (1, 1))
+    victim.was_hit()
+
+
+def _git(victim: Victim, *words: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", *who, *words], cwd=victim.project, env=victim.env, check=True, capture_output=True)
+
+
+async def _describe(victim: Victim) -> str:
+    view = Workspace(Paths(str(victim.home), victim.env, "linux", str(victim.system)), str(victim.project))
+    async with mooring.open(request=view, servers={}) as host:
+        return await describe_git(host.workspace, host.guard)
+
+
+def _check_filter(victim: Victim) -> None:
+    """The programs would have been noticed: git as it is runs one of them."""
+    _make_repository(victim, "filter.evil.clean")
+    _git(victim, "status")
+    assert victim.was_hit()
+
+
+ATTACKS = (
+    Attack("A1", "a fresh clone with the project files of every tool", start_a_clone),
+    Attack("A40", "a repository whose configuration has git run programs", configure_git),
+)

@@ -88,7 +88,7 @@ def test_without_a_terminal_the_commands_that_keep_it_out_are_said(home: Home) -
     added = machine.run("mcp", "add-json", "docs", entry, "--no-test")
     assert added.code == 0
     assert added.err == (
-        "headers.Authorization is in the file as it is. To keep it out: mooring secret set docs.Authorization, "
+        "headers.Authorization is in the file as plain text. To keep it out: mooring secret set docs.Authorization, "
         "and write Bearer ${keyring:docs.Authorization} in its place.\n"
     )
     assert machine.kept == []

@@ -27,7 +27,7 @@ from mooring.auth.oauth.metadata import (
     list_issuer_documents,
     list_resource_documents,
 )
-from mooring.auth.oauth.token import Token, make_token, read_token_reply
+from mooring.auth.oauth.token import Token, fill_token, read_token_reply
 from mooring.errors import GrantRefused, LoginFailed
 
 ISSUER = IssuerMetadata(issuer="https://as.example")
@@ -271,10 +271,8 @@ def test_a_text_that_is_no_private_key_is_refused_without_being_repeated() -> No
 
 
 def read(body: bytes, *, key: str = "") -> Token:
-    made = read_token_reply(LoginReply(200, {}, body), "https://as.example/token")
-    return make_token(
-        made, CLIENT, resource="r", endpoint="https://as.example/token", scopes=("asked",), now=1000.0, key=key
-    )
+    asked = Token("", "Bearer", CLIENT, "r", "https://as.example/token", ("asked",), key=key)
+    return fill_token(asked, read_token_reply(LoginReply(200, {}, body), asked.endpoint), 1000.0)
 
 
 def test_a_token_knows_when_it_ends_and_is_refreshed_before() -> None:

@@ -170,9 +170,9 @@ class _Conversation:
         bridge = await enter(opening)
         options = BackendOptions(cwd=str(self._home.project), env=self._env, guard=guard)
         if self._program == "opencode":
-            from mooring.backends.opencode import open_opencode as open_backend
+            from mooring.backends.opencode.backend import open_opencode as open_backend
         else:
-            from mooring.backends.copilot import open_copilot as open_backend  # type: ignore[assignment]
+            from mooring.backends.copilot.backend import open_copilot as open_backend  # type: ignore[assignment]
         backend = await open_backend(bridge, options)
         self._stack.push_async_callback(backend.close)
         return backend

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from bridging import Person, Talk, make_server, open_host, read_history, talking, try_call
 
-from mooring.backends.bridge.bridge import McpTool
+from mooring.backends.bridge.bridge import AgentCall, McpTool
 from mooring.core.conversation.event import DeniedCall, ToolFinished, TurnDone
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question, RepeatedCall
 from mooring.core.conversation.verdict import Rule
@@ -36,7 +36,7 @@ async def working(
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 async def test_a_yes_covers_one_call(home: Home, era: EraName) -> None:
     async with working(home, era=era) as (talk, session):
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         assert len(talk.person.asked) == 1
         assert await try_call(session, "add", ONE) == "3"
         assert len(talk.person.asked) == 1
@@ -48,7 +48,7 @@ async def test_a_yes_covers_one_call(home: Home, era: EraName) -> None:
 
 async def test_the_same_arguments_are_the_same_however_they_are_written(home: Home) -> None:
     async with working(home) as (talk, session):
-        await talk.bridge.permit(ADD, {"b": 2.0, "a": 1}, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, {"b": 2.0, "a": 1}))
         assert await try_call(session, "add", ONE) == "3"
         assert len(talk.person.asked) == 1
 
@@ -56,7 +56,7 @@ async def test_the_same_arguments_are_the_same_however_they_are_written(home: Ho
 @pytest.mark.parametrize("other", [{"a": 1, "b": 3}, {"a": 1}, {"a": True, "b": 2}, {"a": 1, "b": 2, "c": None}])
 async def test_a_yes_covers_no_other_arguments(home: Home, other: dict[str, Any]) -> None:
     async with working(home) as (talk, session):
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         await try_call(session, "add", other)
         assert [question.arguments for question in list_permissions(talk.person)] == [ONE, other]
         assert await try_call(session, "add", ONE) == "3"
@@ -73,7 +73,7 @@ async def test_a_yes_covers_no_other_tool_server_or_conversation(home: Home) -> 
         talk.connect("bax") as another_server,
         other.connect("box") as another_conversation,
     ):
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         await another_server.call_tool("add", ONE)
         assert [(question.server, question.tool) for question in list_permissions(mine)] == [
             ("box", "add"),
@@ -88,7 +88,7 @@ async def test_a_yes_covers_no_other_tool_server_or_conversation(home: Home) -> 
 
 async def test_ten_equal_calls_need_ten_yeses_at_once_or_one_after_the_other(home: Home) -> None:
     async with working(home) as (talk, session):
-        permits = [talk.bridge.permit(ADD, ONE, call_id=str(number)) for number in range(10)]
+        permits = [talk.bridge.permit(AgentCall(str(number), ADD, ONE)) for number in range(10)]
         await asyncio.gather(*permits)
         # From the fifth on, the question says that they repeat the ones before; that is not another question.
         asked = list_permissions(talk.person)
@@ -112,7 +112,7 @@ async def test_a_hundred_calls_that_cross_each_get_their_own_yes(home: Home) -> 
             arguments = {"a": number, "b": 0}
             # An agent that calls whatever it is told.
             with suppress(Denied):
-                await talk.bridge.permit(ADD, arguments, call_id=str(number))
+                await talk.bridge.permit(AgentCall(str(number), ADD, arguments))
             return await try_call(session, "add", arguments)
 
         results = await asyncio.gather(*map(work, range(100)))
@@ -127,24 +127,24 @@ async def test_a_call_that_comes_after_a_no_is_refused_in_the_same_words_without
 ) -> None:
     async with working(home, Person(No("Not today.")), era) as (talk, session):
         with pytest.raises(Denied) as denied:
-            await talk.bridge.permit(ADD, ONE, call_id="1")
+            await talk.bridge.permit(AgentCall("1", ADD, ONE))
         for _ in range(3):
             assert denied.value.for_model in await try_call(session, "add", ONE)
         assert len(talk.person.asked) == 1
         await try_call(session, "add", {"a": 5, "b": 5})
         assert len(talk.person.asked) == 2
         talk.person.answer = Allow("once")
-        await talk.bridge.permit(ADD, ONE, call_id="2")
+        await talk.bridge.permit(AgentCall("2", ADD, ONE))
         assert await try_call(session, "add", ONE) == "3"
         assert len(talk.person.asked) == 3
 
 
 async def test_nothing_that_was_decided_outlives_its_turn(home: Home) -> None:
     async with working(home) as (talk, session):
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         talk.person.answer = No()
         with pytest.raises(Denied):
-            await talk.bridge.permit(ADD, {"a": 7, "b": 0}, call_id="2")
+            await talk.bridge.permit(AgentCall("2", ADD, {"a": 7, "b": 0}))
         talk.end_turn()
         talk.begin_turn()
         talk.person.answer = Allow("once")
@@ -155,7 +155,7 @@ async def test_nothing_that_was_decided_outlives_its_turn(home: Home) -> None:
 
 async def test_a_yes_for_the_session_is_asked_for_once(home: Home) -> None:
     async with working(home, Person(Allow("session"))) as (talk, session):
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         for number in range(5):
             assert await try_call(session, "add", {"a": number, "b": 1}) == str(number + 1)
         assert len(talk.person.asked) == 1
@@ -164,10 +164,10 @@ async def test_a_yes_for_the_session_is_asked_for_once(home: Home) -> None:
 async def test_rules_and_modes_decide_before_the_person_is_asked(home: Home) -> None:
     rules = (Rule("box.add", "deny", "a=9"), Rule("box.add", "allow"))
     async with working(home, rules=rules) as (talk, session):
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         assert await try_call(session, "add", ONE) == "3"
         with pytest.raises(Denied):
-            await talk.bridge.permit(ADD, {"a": 9, "b": 0}, call_id="2")
+            await talk.bridge.permit(AgentCall("2", ADD, {"a": 9, "b": 0}))
         assert "not called" in await try_call(session, "add", {"a": 9, "b": 0})
         assert talk.person.asked == []
 
@@ -175,7 +175,7 @@ async def test_rules_and_modes_decide_before_the_person_is_asked(home: Home) -> 
 async def test_a_tool_that_is_denied_meanwhile_is_not_called_in_spite_of_the_yes(home: Home) -> None:
     home.configure(box=DEMO)
     async with open_host(home) as host, talking(host) as talk, talk.connect("box") as session:
-        await talk.bridge.permit(ADD, ONE, call_id="1")
+        await talk.bridge.permit(AgentCall("1", ADD, ONE))
         home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "box.add", "action": "deny"}]})
         await host.reload()
         assert "your settings say: deny box.add" in await try_call(session, "add", ONE)
@@ -189,7 +189,7 @@ async def test_a_refused_call_ends_as_denied_with_the_rule_that_would_allow_it(h
         reporter = talk.bridge.reporter
         reporter.start_tool("1", "mcp__box__add", "box", "add", ONE)
         with pytest.raises(Denied):
-            await talk.bridge.permit(ADD, ONE, call_id="1")
+            await talk.bridge.permit(AgentCall("1", ADD, ONE))
         reporter.finish_tool("1", success=False, text="denied")
         talk.end_turn()
         [finished] = [event for event in talk.events if isinstance(event, ToolFinished)]
@@ -209,9 +209,9 @@ async def test_a_permitted_call_of_an_agent_in_the_native_way_is_on_record_with_
         reporter = talk.bridge.reporter
         for id, success in (("1", True), ("2", False)):
             reporter.start_tool(id, "box-add", "box", "add", ONE)
-            await talk.bridge.permit(ADD, ONE, call_id=id)
+            await talk.bridge.permit(AgentCall(id, ADD, ONE))
             reporter.finish_tool(id, success=success)
-        await talk.bridge.permit(ADD, ONE, call_id="3")
+        await talk.bridge.permit(AgentCall("3", ADD, ONE))
         talk.end_turn()
     assert [(entry.server, entry.outcome) for entry in read_history(home)] == [
         ("box", "ok"),
@@ -226,10 +226,10 @@ def list_permissions(person: Person) -> list[Permission]:
 
 async def test_a_refusal_without_words_is_still_a_refusal(home: Home) -> None:
     async with working(home, Person(No())) as (talk, _):
-        refusal = await talk.bridge.find_refusal(ADD, ONE, call_id="1")
+        refusal = await talk.bridge.find_refusal(AgentCall("1", ADD, ONE))
         assert refusal is not None
     async with working(home, Person(Allow())) as (talk, _):
-        assert await talk.bridge.find_refusal(ADD, ONE, call_id="1") is None
+        assert await talk.bridge.find_refusal(AgentCall("1", ADD, ONE)) is None
 
 
 async def test_the_fifth_identical_call_in_a_row_is_asked_about_and_a_no_refuses_it(home: Home) -> None:
@@ -239,11 +239,11 @@ async def test_the_fifth_identical_call_in_a_row_is_asked_about_and_a_no_refuses
     async with working(home, Person(answer)) as (talk, _):
         talk.begin_turn()
         for number in range(4):
-            await talk.bridge.permit(ADD, ONE, call_id=str(number))
+            await talk.bridge.permit(AgentCall(str(number), ADD, ONE))
         with pytest.raises(Denied, match="called 4 times in a row"):
-            await talk.bridge.permit(ADD, ONE, call_id="4")
+            await talk.bridge.permit(AgentCall("4", ADD, ONE))
         assert talk.person.asked[-1] == RepeatedCall("box", "add", ONE, 5)
-        await talk.bridge.permit(ADD, {"a": 5, "b": 5}, call_id="5")
+        await talk.bridge.permit(AgentCall("5", ADD, {"a": 5, "b": 5}))
         assert talk.bridge.reporter.stopped_by is None
         talk.end_turn()
 
@@ -253,9 +253,9 @@ async def test_where_no_one_can_be_asked_the_fifth_identical_call_ends_the_turn(
     async with working(home, Person(No(nobody=True)), rules=allowed) as (talk, _):
         talk.begin_turn()
         for number in range(4):
-            await talk.bridge.permit(ADD, ONE, call_id=str(number))
+            await talk.bridge.permit(AgentCall(str(number), ADD, ONE))
         with pytest.raises(Denied):
-            await talk.bridge.permit(ADD, ONE, call_id="4")
+            await talk.bridge.permit(AgentCall("4", ADD, ONE))
         assert talk.bridge.reporter.stopped_by == "repeated"
         talk.end_turn()
     assert [event.reason for event in talk.events if isinstance(event, TurnDone)] == ["repeated"]
@@ -274,7 +274,7 @@ async def test_a_rule_that_was_applied_to_a_projects_server_spares_the_question_
     async with open_host(home) as host:
         await host.ready()
         async with talking(host) as talk, talk.connect("box") as session:
-            await talk.bridge.permit(ADD, ONE, call_id="1")
+            await talk.bridge.permit(AgentCall("1", ADD, ONE))
             assert "3" in await try_call(session, "add", ONE)
             assert len(talk.person.asked) == (0 if words else 1)
             await try_call(session, "echo", {"text": "x"})

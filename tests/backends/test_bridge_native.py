@@ -26,7 +26,7 @@ async def find_native(talk: Talk) -> dict[str, NativeServer]:
 async def find_left_out(talk: Talk) -> dict[str, str]:
     given, left_out = await talk.bridge.list_native()
     assert given == []
-    return {each.server: each.reason for each in left_out}
+    return {each.name: each.error for each in left_out}
 
 
 async def test_a_program_is_given_as_mooring_would_start_it(home: Home) -> None:

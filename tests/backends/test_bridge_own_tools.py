@@ -8,7 +8,7 @@ import bridging
 import pytest
 from bridging import Person, Talk, open_host, read_history
 
-from mooring.backends.bridge.bridge import OwnTool
+from mooring.backends.bridge.bridge import AgentCall, OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.core.conversation.backend_name import ProgramName
@@ -35,7 +35,7 @@ async def permit(
 ) -> int:
     """Have a call decided; returns how many questions that took."""
     before = len(talk.person.asked)
-    await talk.bridge.permit(OwnTool(name), arguments, call_id=id or f"call {next(IDS)}", report=report)
+    await talk.bridge.permit(AgentCall(id or f"call {next(IDS)}", OwnTool(name), arguments, report))
     return len(talk.person.asked) - before
 
 
@@ -189,6 +189,25 @@ async def test_in_plan_mode_nothing_is_changed(
         async with talking(host, program="copilot", policy="plan") as talk:
             assert await permit(talk, "view", {"path": "notes.txt"}) == 0
             assert await permit(talk, "task", {"prompt": "Look around."}) == 0
+
+
+@pytest.mark.parametrize(("program", "name", "arguments", "_"), WRITES)
+async def test_in_edits_mode_files_of_the_project_are_changed_unasked_and_those_that_always_ask_still_do(
+    home: Home, program: ProgramName, name: str, arguments: Arguments, _: str
+) -> None:
+    home.write("project/notes.txt", "old\n")
+    async with open_host(home, {}) as host, talking(host, program=program, policy="edits") as talk:
+        assert await permit(talk, name, fill(arguments, "notes.txt")) == 0
+        for path in (".mcp.json", ".vscode/tasks.json", f"{home.home}/notes.txt"):
+            assert await permit(talk, name, fill(arguments, path)) == 1
+
+
+@pytest.mark.parametrize(("program", "name", "arguments"), COMMANDS)
+async def test_in_edits_mode_a_command_is_asked_about(
+    home: Home, program: ProgramName, name: str, arguments: Arguments
+) -> None:
+    async with open_host(home, {}) as host, talking(host, program=program, policy="edits") as talk:
+        assert await permit(talk, name, arguments) == 1
 
 
 async def test_a_patch_of_several_files_is_one_question_and_each_file_is_judged(home: Home) -> None:

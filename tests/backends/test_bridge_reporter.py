@@ -115,7 +115,7 @@ def test_a_sub_agent_is_told_apart_and_ends_with_its_call(
     reporter.begin_agent("task", agent="explorer")
     reporter.say("Looking.", parent="task")
     reporter.start_tool("inner", "add", "box", "add", {}, parent="task")
-    reporter.finish_tool("inner", success=True, parent="task")
+    reporter.finish_tool("inner", success=True)
     reporter.use("m", TokenUsage(1, 1), 0.1, parent="task")
     reporter.use("m", TokenUsage(2, 2), 0.2)
     reporter.finish_tool("task", success=True, text="Found.")

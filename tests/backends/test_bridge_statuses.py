@@ -27,10 +27,10 @@ async def test_every_configured_server_has_a_status_in_words_that_all_backends_s
             web={"type": "http", "url": site.url},
         )
         async with open_host(home) as host, talking(host) as talk:
-            before = by_name(await talk.bridge.status())
+            before = by_name(await talk.bridge.host_servers.status())
             assert before["demo"].status == before["gone"].status == "pending"
             await host.ready()
-            found = by_name(await talk.bridge.status())
+            found = by_name(await talk.bridge.host_servers.status())
     assert {name: status.status for name, status in found.items()} == {
         "demo": "connected",
         "off": "disabled",
@@ -63,9 +63,9 @@ async def test_a_server_that_came_back_is_reconnected_and_one_that_did_not_says_
         initialize = site.answers.pop("initialize")
         async with open_host(home, servers) as host, talking(host) as talk:
             await host.ready()
-            assert by_name(await talk.bridge.status())["web"].status == "failed"
+            assert by_name(await talk.bridge.host_servers.status())["web"].status == "failed"
             site.answers["initialize"] = initialize
             await talk.bridge.host_servers.reconnect("web")
-            assert by_name(await talk.bridge.status())["web"].status == "connected"
+            assert by_name(await talk.bridge.host_servers.status())["web"].status == "connected"
             with pytest.raises(MooringError, match="nowhere"):
                 await talk.bridge.host_servers.reconnect("gone")

@@ -2,9 +2,9 @@
 
 from math import inf
 
-from mooring.backends.bridge.native import NativeAddress, NativeProgram, NativeServer
+from mooring.backends.bridge.native import NativeAddress, NativeProgram, NativeServer, read_status
 from mooring.backends.copilot.program import CopilotVariables
-from mooring.backends.copilot.session import BLANKS, read_status, write_native
+from mooring.backends.copilot.session import BLANKS, write_native
 
 BYOK = {"COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:1/v1", "COPILOT_PROVIDER_API_KEY": "k"}
 
@@ -64,4 +64,4 @@ def test_an_address_keeps_its_transport_and_headers_and_no_limit_is_a_day() -> N
 def test_statuses_have_our_words() -> None:
     words = ("connected", "pending", "failed", "needs-auth", "disabled", "stopped", "not_configured", "new word")
     expected = ["connected", "pending", "failed", "needs-auth", "disabled", "disabled", "disabled", "unknown"]
-    assert [read_status(word) for word in words] == expected
+    assert [read_status("box", word, None).status for word in words] == expected

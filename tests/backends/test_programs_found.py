@@ -6,7 +6,7 @@ import pytest
 
 from mooring.backends.programs import find_program
 from mooring.core.conversation.backend_name import ProgramName
-from support import Home, run_beside
+from support import Home, install_command, run_beside
 
 
 def write_program(path: Path, script: str = "") -> Path:
@@ -48,6 +48,6 @@ def test_a_program_that_a_repository_brings_is_never_run(home: Home) -> None:
 def test_without_the_extra_the_one_command_that_is_missing_is_said(home: Home, name: str, label: str) -> None:
     answered = run_beside(home, "chat", "-b", name, "-p", "hi")
     assert answered.code == 2
-    wanted = f"Mooring can't talk to {label} yet. Install what it needs: pip install 'mooring[{name}]'"
+    wanted = f"Mooring can't talk to {label} yet. Install what it needs: {install_command(name)}"
     assert wanted in answered.err
     assert "Traceback" not in answered.err

@@ -9,7 +9,7 @@ import subprocess
 import termios
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from uuid import uuid4
 
 from support import Home, read_terminal, running
@@ -68,6 +68,10 @@ class Person:
 
     def presses(self, keys: str) -> None:
         os.write(self._master, keys.encode())
+
+    def read_settings(self) -> list[Any]:
+        """How the terminal treats what is typed."""
+        return termios.tcgetattr(self._master)
 
     def answers(self, *pairs: tuple[str, str]) -> None:
         """Wait for each text and type what belongs to it."""

@@ -41,7 +41,14 @@ class Typist:
         self.fresh: list[bool] = []
 
     async def read_line(
-        self, prompt: str, *, secret: bool = False, complete: Any = (), keep: bool = False, fresh: bool = False
+        self,
+        prompt: str,
+        *,
+        secret: bool = False,
+        complete: Any = (),
+        keep: bool = False,
+        fresh: bool = False,
+        keys: str = "",
     ) -> str:
         self.said.append(prompt)
         self.fresh.append(fresh)
@@ -52,8 +59,10 @@ class Typist:
             self.hidden.append(line)
         return line
 
-    def say(self, text: str = "") -> None:
-        self.said.append(text)
+    def say(self, *texts: str) -> None:
+        self.said.extend(texts)
+
+    notice = warn = say
 
     def style(self, text: str, *_: str) -> str:
         return text

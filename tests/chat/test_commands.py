@@ -21,12 +21,12 @@ def test_call_alone_lets_a_tool_be_picked_and_asks_for_what_it_needs(home: Home)
         assert "1  demo / add      Adds two numbers." in person.sees(WHICH)
         person.types("give the text back")
         person.answers((WHICH, "echo"), ("text (text, required): ", "found"))
-        person.sees("Output:\nfound")
+        person.sees("\nfound")
         person.answers((READY, "/call"), (WHICH, ""), (READY, "/call demo.echo"))
         person.answers(("text (text, required): ", "named"))
-        person.sees("Output:\nnamed")
+        person.sees("\nnamed")
         person.answers((READY, '/call demo.echo {"text": "as JSON"}'))
-        person.sees("Output:\nas JSON")
+        person.sees("\nas JSON")
         person.answers((READY, "/call demo.echo"))
         person.sees("text (text, required): ")
         person.presses("\x03")
@@ -45,6 +45,30 @@ def test_call_asks_only_for_what_is_required_and_was_left_out(home: Home) -> Non
         assert "steps (" not in person.sees("Took 0.1 seconds in ")
         person.answers((READY, "/call demo.add a=1"))
         person.sees("b (number, required): ")
+        person.presses("\x03")
+        person.sees("Canceled.")
+        leave(person)
+
+
+def test_ctrl_c_goes_one_field_back_and_keeps_what_was_filled_in(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--allow", "*") as person:
+        person.answers((READY, "/call demo.add"), ("a (number, required): ", "4"))
+        person.sees("b (number, required): ")
+        person.presses("38\x03")
+        person.sees("a (number, Enter for 4): ")
+        person.types("")
+        person.answers(("b (number, required): ", "38"))
+        person.sees('{"sum": 42}')
+        person.answers((READY, "/call demo.add"), ("a (number, required): ", "4"))
+        person.sees("b (number, required): ")
+        person.presses("\x03")
+        person.answers(("a (number, Enter for 4): ", "5"))
+        person.answers(("b (number, required): ", "1"))
+        person.sees('{"sum": 6}')
+        person.answers((READY, "/call demo.add"), ("a (number, required): ", "4"))
+        person.sees("b (number, required): ")
+        person.presses("\x03")
+        person.sees("a (number, Enter for 4): ")
         person.presses("\x03")
         person.sees("Canceled.")
         leave(person)
@@ -101,14 +125,15 @@ def test_permissions_are_shown_in_the_order_that_decides_with_their_files(home: 
         f"the project's settings · {home.project}/.mooring/settings.json",
         "ask  mcp__demo__*",
     ]
-    assert "Without a rule: you are asked (mode: ask)." in lines
+    without = "tools of trusted servers that say they only read are called; you are asked about the rest"
+    assert f"Without a rule: {without} (mode: ask)." in lines
     assert "~/.config/mooring/settings.json" in shown.partition("To add a rule")[2]
 
 
 def test_without_rules_permissions_say_so_and_how_to_add_one(home: Home) -> None:
     with Person(home, "chat", "--demo", "--permission-mode", "plan") as person:
         person.answers((READY, "/permissions"))
-        shown = person.sees('{"tool": "SERVER.TOOL", "action": "allow"}')
+        shown = person.sees("For one chat:")
         assert "There are no permission rules." in shown
         assert "(mode: plan)" in shown
         leave(person)
@@ -198,7 +223,8 @@ def test_what_also_comes_as_structured_content_is_shown_once(
     home.configure(actor=actor.entry)
     with Person(home, "chat", "--allow", "*") as person:
         person.answers((READY, "/call actor.say"))
-        person.sees("Output:\n")
+        person.sees("✓ 🔌 actor / say · ")
+        person.sees("\n")
         lines = person.sees(READY).splitlines()
         leave(person)
     assert [line for line in lines if line] == shown

@@ -37,7 +37,7 @@ def leave(person: Person) -> None:
 def test_a_server_of_the_project_is_approved_inside_the_chat_and_its_tools_are_there(home: Home) -> None:
     propose(home, linear={**DEMO, "env": {"MODE": "${MODE:-fast}"}})
     with Person(home, "chat", "--allow", "linear.*") as person:
-        person.sees("linear: waits for approval · `/approve linear`")
+        person.sees("linear: unapproved · `/approve linear`")
         person.answers((READY, "/approve"))
         question = person.sees(START)
         for part in ("linear, asked for by this project", "mooring.demo", "MODE=${MODE:-fast}", "is not checked"):
@@ -138,11 +138,11 @@ def test_a_question_about_a_projects_server_proposes_only_what_works_for_it(home
         assert "a rule that would answer" not in question
         person.types("a")
         person.answers((READY, "/call linear.echo text=again"))
-        person.sees("Output:\nagain")
+        person.sees("\nagain")
         person.answers((READY, "/permissions"))
         advice = person.sees("For one chat:")
-        assert "For a server of this project, answer `always`, use --allow, or" in advice
-        assert "apply your rules to it when you approve it: mooring mcp approve SERVER." in advice
+        assert "For a server of this project: mooring allow --project" in advice
+        assert "To apply your rules to it when you approve it: mooring mcp approve SERVER\n" in advice
         person.sees(READY)
         leave(person)
 
@@ -157,7 +157,7 @@ def test_a_rule_that_is_applied_in_the_chat_holds_at_once_and_until_the_definiti
         person.types("y")
         person.sees("Approved: linear · 7 tools")
         person.answers((READY, "/call linear.echo text=once"))
-        assert "Call it?" not in person.sees("Output:\nonce")
+        assert "Call it?" not in person.sees("\nonce")
         person.answers((READY, "/permissions"))
         assert "also for this project's linear" in person.sees("For one chat:")
         person.sees(READY)
@@ -181,7 +181,7 @@ def test_a_conversation_that_runs_takes_what_is_applied_and_withdrawn_beside_it(
             assert run_beside(home, "mcp", *words, "linear").code == 0
             person.types("/mcp reload")
             person.answers((READY, "/call linear.echo text=later"))
-            person.sees(START if asks else "Output:\nlater")
+            person.sees(START if asks else "\nlater")
             if asks:
                 person.types("n")
             person.sees(READY)
@@ -214,7 +214,7 @@ def test_changed_tools_are_decided_about_inside_the_chat(home: Home, tmp_path: P
         person.types("y")
         person.sees("Approved: x")
         person.answers((READY, "/call actor.x"))
-        person.sees("Output:\nx")
+        person.sees("\nx")
         person.answers((READY, "/pins actor"))
         person.sees("actor: 9 tools, approved")
         person.sees(READY)
@@ -228,7 +228,7 @@ def test_a_call_of_a_changed_tool_asks_about_it(home: Home, tmp_path: Path) -> N
         person.answers((READY, "/mcp reload actor"), (READY, "/call actor.x"), (CHANGED, "n"))
         person.sees("actor's tool 'x' is held back. To look and decide: /pins actor")
         person.answers((READY, "/call actor.x"), (CHANGED, "y"))
-        person.sees("Output:\nx")
+        person.sees("\nx")
         person.sees(READY)
         leave(person)
 
@@ -244,15 +244,17 @@ def test_nothing_is_asked_before_a_server_is_used_and_no_typed_command_becomes_a
     with Person(home, "chat", "--allow", "*.*") as person:
         person.types("/mcp")  # typed before the chat is there: a command, and nothing else
         assert "tok: " not in person.sees("MCP Servers")
-        person.sees("! vault (stdio) · needs input (tok) · asked for when you use it")
+        person.sees("? vault (stdio) · needs input (tok) · asked for when you use it")
         person.answers((READY, "/resources"))
         person.sees(READY)
-        # In one go, so that the last two are certainly typed before the question: they are gone.
+        # In one go, so that the last two are certainly typed before the question: they answer nothing.
         person.presses("/call vault.token\r/mcp\r/quit\r")
         assert "vault needs a value for tok\nYour token" in person.sees("tok: ")
         person.types("hush")
         person.sees("backwards: hsuh")
-        person.answers((READY, "/mcp"))
+        person.sees("> /mcp")
+        person.presses("\x15")
+        person.types("/mcp")
         person.sees("vault (stdio) · connected · 4 tools")
         person.sees(READY)
         leave(person)
@@ -268,7 +270,7 @@ def test_an_input_that_is_not_given_is_asked_for_at_the_next_use(home: Home) -> 
         person.answers(("A value is needed; Ctrl+C leaves.\ntok: ", ""))
         person.sees("vault needs a value for 'tok'")
         person.answers((READY, "/mcp vault"))
-        person.sees("! vault · needs input (tok)")
+        person.sees("? vault · needs input (tok)")
         person.answers((READY, "/call vault.token"), ("tok: ", "given"))
         person.sees("backwards: nevig")
         person.sees(READY)

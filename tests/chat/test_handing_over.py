@@ -61,7 +61,7 @@ def keep(home: Home, *said: str, backend: str = "claude", agent: str | None = No
 
     async def talk() -> str:
         journal = SessionStore(home.where).begin(str(home.cwd), model="opus", backend=backend, agent=agent)
-        journal.mode = mode
+        journal.find_mode = lambda: mode
         told = TurnRecorder(journal)
         for number, words in enumerate(said):
             told.begin_turn(TurnInput(words))
@@ -258,6 +258,7 @@ class Listening:
     """A backend that keeps what it is sent, and ends each turn as it is told to."""
 
     name = "claude"
+    status = switch = reconnect = close = None  # it is only talked to
 
     def __init__(self, stream: EventStream, *reasons: EndOfTurn) -> None:
         self.stream = stream

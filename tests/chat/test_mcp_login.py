@@ -40,7 +40,7 @@ async def test_a_login_in_the_chat_connects_the_server_for_the_next_line(home: H
         person.sees(f"Logged in to web at {issuer.url}. It has 1 tool.")
         person.sees(READY)
         person.types("/call web.echo text=here")
-        person.sees("Output:\nhere")
+        person.sees("\nhere")
         person.sees(READY)
         person.types("/mcp logout web")
         person.sees(f"The login to web at {issuer.url} is revoked and removed.")
@@ -64,7 +64,7 @@ async def test_control_c_cancels_a_login_and_the_chat_goes_on_with_the_old_one(h
         person.presses("\x03")
         person.sees(READY)
         person.types("/call web.echo text=still")
-        person.sees("Output:\nstill")
+        person.sees("\nstill")
         person.sees(READY)
 
     async with Issuer() as issuer, Site(issuer=issuer) as site:

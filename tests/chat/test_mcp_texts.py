@@ -141,8 +141,8 @@ def test_a_description_that_is_not_sound_is_refused_in_the_same_words_everywhere
 
 
 def test_a_name_that_is_taken_is_named_with_its_file(home: Home) -> None:
-    path = home.write(OWN, {"mcpServers": {"demo": DEMO}})
-    text = f'Server "demo" already exists in {path}'
+    home.write(OWN, {"mcpServers": {"demo": DEMO}})
+    text = 'Server "demo" already exists in ~/.config/mooring/mcp.json'
     [shown] = ask_chat(home, "/mcp add demo npx")
     assert text in shown
     assert text in run_command(home, "mcp", "add", "demo", "npx")

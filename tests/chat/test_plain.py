@@ -1,6 +1,7 @@
 """The plain chat as a person meets it: real processes at a pseudo-terminal, with real servers."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -39,20 +40,36 @@ def greeted(person: Person, also: str) -> str:
 
 
 @pytest.mark.parametrize("real", [True, False], ids=["real", "warm"])
-def test_a_tool_is_found_picked_filled_in_allowed_and_called(home: Home, real: bool) -> None:
+def test_a_tool_is_found_picked_filled_in_and_called_without_another_question(home: Home, real: bool) -> None:
     with Person(home, "--demo", real=real) as person:
         person.sees("7 tools")
         person.answers((READY, "add two numbers"), (WHICH, "1"), ("a (number, required): ", "2"))
         person.answers(("b (number, required): ", "40"))
+        assert CALL_IT not in person.sees("✓ 🔌 demo / add a=2 b=40 · ")
+        assert re.fullmatch(r"[0-9.]+ m?s\n", person.sees('{"sum": 42}'))
+        person.sees(READY)
+        leave(person)
+
+
+def test_a_rule_that_denies_holds_for_a_call_that_the_person_filled_in(home: Home) -> None:
+    with Person(home, "chat", "--demo", "--deny", "demo.add") as person:
+        person.answers((READY, "demo.add"), ("a (number, required): ", "2"), ("b (number, required): ", "40"))
+        assert '"sum"' not in person.sees("denied")
+        person.answers((READY, "/call demo.add a=2"), ("b (number, required): ", "40"))
+        assert '"sum"' not in person.sees("denied")
+        leave(person)
+    assert {entry.outcome for entry in read_log(home.where)} == {"denied"}
+
+
+def test_a_call_that_was_typed_in_one_line_is_asked_about(home: Home) -> None:
+    with Person(home, "--demo") as person:
+        person.answers((READY, "/call demo.add a=2 b=40"))
         asked = person.sees(CALL_IT)
         assert "🔌 demo / add" in asked
         assert "asked because no rule matches it" in asked
         assert '{"tool": "mcp__demo__add", "action": "allow"}' in asked
         person.types("o")
-        shown = person.sees('{"sum": 42}')
-        assert [line for line in shown.splitlines() if line and line[0] not in " {}o" and "processing" not in line] == [
-            "🔌 demo / add", "MCP Tool Result", "Input:", "Output:",
-        ]  # fmt: skip
+        person.sees('{"sum": 42}')
         person.sees(READY)
         leave(person)
 
@@ -76,9 +93,9 @@ def test_a_no_with_a_reason_is_told_and_nothing_is_called(home: Home) -> None:
         person.sees("Not called: not now")
         person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "no, it is late"))
         person.sees("Not called: it is late")
-        person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "s"), ("Output:\nhello", ""))
+        person.answers((READY, "/call demo.echo text=hello"), (CALL_IT, "s"), ("\nhello", ""))
         person.answers((READY, "/call demo.echo text=again"))
-        assert "Call it?" not in person.sees("Output:\nagain")
+        assert "Call it?" not in person.sees("\nagain")
         leave(person)
     assert [entry.outcome for entry in read_log(home.where)] == ["denied", "denied", "ok", "ok"]
 
@@ -91,10 +108,12 @@ def test_what_was_typed_ahead_answers_no_question(home: Home) -> None:
         person.sees(CALL_IT)
         person.types("n")
         person.sees("Not called.")
+        person.sees("> o")
+        person.presses("\x15")  # it went to the input line, and is not meant
         person.types("/call demo.echo text=again")
         person.sees(CALL_IT)
         person.types("o")
-        person.sees("Output:\nagain")
+        person.sees("\nagain")
         leave(person)
     assert [entry.outcome for entry in read_log(home.where)] == ["denied", "ok"]
 
@@ -103,11 +122,11 @@ def test_the_chat_goes_on_with_a_log_that_cannot_be_written_and_says_when_it_can
     place = home.home / ".local/state/mooring/audit.jsonl"
     place.mkdir(parents=True)
     with Person(home, "chat", "--plain", "--demo", "--allow", "demo.*") as person:
-        person.answers((READY, "/call demo.echo text=first"), ("Output:\nfirst", ""))
+        person.answers((READY, "/call demo.echo text=first"), ("\nfirst", ""))
         person.sees(
             "The log of calls is a folder, not a file; calls continue, but are not recorded until this is fixed"
         )
-        person.answers(("", "/call demo.echo text=second"), ("Output:\nsecond", ""))
+        person.answers(("", "/call demo.echo text=second"), ("\nsecond", ""))
         place.rmdir()
         person.sees("The log of calls is being written again; it lacks no call")
         leave(person)
@@ -116,13 +135,13 @@ def test_the_chat_goes_on_with_a_log_that_cannot_be_written_and_says_when_it_can
 
 def test_always_in_this_project_is_kept_outside_of_it(home: Home) -> None:
     with Person(home, "--demo") as person:
-        person.answers((READY, "/call demo.echo text=x"), (CALL_IT, "a"), ("[p]roject? ", "p"), ("Output:\nx", ""))
+        person.answers((READY, "/call demo.echo text=x"), (CALL_IT, "a"), ("[p]roject? ", "p"), ("\nx", ""))
         leave(person)
     rules = json.loads((home.home / ".local/state/mooring/rules.json").read_text())
     assert list(rules["projects"].values()) == [[{"tool": "mcp__demo__echo", "action": "allow"}]]
     with Person(home, "--demo") as person:
         person.answers((READY, "/call demo.echo text=again"))
-        assert "Call it?" not in person.sees("Output:\nagain")
+        assert "Call it?" not in person.sees("\nagain")
         leave(person)
 
 
@@ -165,7 +184,7 @@ def test_a_question_that_its_server_takes_back_is_gone(home: Home) -> None:
         person.sees("required): ")
         person.sees("never mind")
         person.answers((READY, "/call demo.echo text='it goes on'"))
-        person.sees("Output:\nit goes on")
+        person.sees("\nit goes on")
         person.sees(READY)
         leave(person)
 
@@ -177,7 +196,7 @@ def test_ctrl_c_ends_the_call_and_not_the_chat(home: Home) -> None:
         person.presses("\x03")
         person.sees("Stopped.")
         person.answers((READY, "/call demo.echo text='still here'"))
-        person.sees("Output:\nstill here")
+        person.sees("\nstill here")
         person.sees(READY)
         person.presses("half a line\x03")
         person.sees("Ctrl+C again leaves")
@@ -191,7 +210,7 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
     home.configure(demo=DEMO, actor=actor.entry, off={"command": "no-such-program", "disabled": True})
     home.write("project/.mcp.json", {"mcpServers": {"theirs": {"type": "http", "url": "https://their.example/mcp"}}})
     with Person(home) as person:
-        assert "theirs: waits for approval · `/approve theirs`" in greeted(person, "actor: failed")
+        assert "theirs: unapproved · `/approve theirs`" in greeted(person, "actor: failed")
         person.answers((READY, "/mcp"))
         shown = person.sees("\n\nUse `/mcp enable <name>` or `/mcp disable <name>` to toggle.")
         assert "MCP Servers\n\n" in shown
@@ -199,7 +218,7 @@ def test_servers_are_shown_as_they_stand(home: Home, tmp_path: Path) -> None:
         assert "  ✗ actor (stdio) · failed" in shown
         off = "disabled (`disabled` in its entry) · `/mcp enable off` turns it on for this session"
         assert f"  ○ off (stdio) · {off}\n    no-such-program" in shown
-        assert "  ? theirs (http) · waits for approval" in shown
+        assert "  ? theirs (http) · unapproved" in shown
         assert "\n    https://their.example/mcp" in shown
         person.answers((READY, "/mcp theirs"))
         person.sees("from claude-code: ")
@@ -249,7 +268,7 @@ def test_a_server_that_its_file_switches_off_can_be_had_for_a_session(home: Home
         person.sees('Server "demo" is disabled. Run /mcp enable demo first.')
         person.answers((READY, "/mcp enable demo"), ("MCP server 'demo' enabled for this session.", ""))
         person.answers((READY, "/call demo.echo text=there"))
-        person.sees("Output:\nthere")
+        person.sees("\nthere")
         person.answers((READY, "/mcp enable theirs"))
         person.sees("theirs comes from the project and is not approved")
         leave(person)
@@ -260,7 +279,7 @@ def test_tools_that_are_held_back_are_named_at_the_start_and_with_their_server(h
     actor = Actor(tmp_path / "actor.json", tools=["x"])
     home.configure(actor=actor.entry)
     with Person(home, "chat", "--allow", "*") as person:
-        person.answers((READY, "/call actor.x"), ("Output:\nx", ""))
+        person.answers((READY, "/call actor.x"), ("\nx", ""))
         leave(person)
     actor.tell(tools=["x"], describe={"x": "evil"})
     says = "1 tool held back: changed or new since your approval; `/pins actor` shows them"
@@ -291,8 +310,8 @@ def test_a_call_that_takes_long_goes_on_in_the_background_and_is_shown_when_it_e
         person.answers((READY, "/call demo.slow seconds=2 steps=1"))
         person.sees("demo / slow goes on in the background; its result will be shown.")
         person.answers((READY, "/call demo.echo text=meanwhile"))
-        person.sees("Output:\nmeanwhile")
-        person.sees("MCP Tool Result")
+        person.sees("\nmeanwhile")
+        person.sees("✓ 🔌 demo / slow seconds=2 steps=1 · ")
         person.sees("Took 2 seconds in 1 steps.")
         leave(person)
 
@@ -306,8 +325,7 @@ def test_a_server_that_comes_late_is_told_above_what_is_being_typed(home: Home, 
         person.sees("late is connected now: 8 tools")
         person.sees("> late.who")
         person.types("ami")
-        person.answers((CALL_IT, "o"))
-        person.sees("MCP Tool Result")
+        person.sees("✓ 🔌 late / whoami · ")
         leave(person)
 
 
@@ -401,25 +419,6 @@ def test_a_window_that_is_closed_leaves_nothing_behind(home: Home) -> None:
         assert person.left() == []
 
 
-def test_a_long_result_is_shown_in_part_and_its_file_named(home: Home) -> None:
-    text = home.write("project/long.txt", "\n".join(f"line {number}" for number in range(1300)))
-    with Person(home, "chat", "--demo", "--allow", "*") as person:
-        person.answers((READY, f"/call demo.echo text=@{text}"))
-        person.sees("Output:\nline 0\n")
-        head = person.sees("… 1,240 of 1,300 lines left out …\n")
-        tail = person.sees("Shown in part; the whole is in ")
-        path = person.sees(".txt")
-        assert (head.splitlines()[-1], tail.splitlines()[0], tail.splitlines()[-1]) == (
-            "line 39",
-            "line 1280",
-            "line 1299",
-        )
-        assert Path(f"{path}.txt").read_text() == text.read_text()
-        leave(person)
-        # Advice on how a model reads the rest is not for a person.
-        assert "ToolResult" not in person.shown
-
-
 def test_without_a_terminal_there_is_the_list_and_no_chat(home: Home) -> None:
     def run(*words: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -443,7 +442,7 @@ def test_a_server_that_was_rejected_is_no_longer_asked_about_when_a_chat_begins(
     home.write("project/.mcp.json", {"mcpServers": {"no": {"command": "sh"}}})
     assert run_beside(home, "mcp", "reject", "no").code == 0
     with Person(home, "chat") as person:
-        assert "waits for approval" not in person.sees("No model connected")
+        assert "unapproved" not in person.sees("No model connected")
         person.types("/mcp")
         person.sees("rejected")
         leave(person)

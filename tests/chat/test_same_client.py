@@ -24,7 +24,8 @@ def ask_in_chat(home: Home, *words: str) -> str:
     """What the tool answers in a chat that was opened with these words."""
     with Person(home, *words, "chat", "--allow", "*") as person:
         person.answers(("\n> ", "/call actor.where"))
-        person.sees("Output:\n")
+        person.sees("✓ 🔌 actor / where · ")
+        person.sees("\n")
         answer = person.sees("\n")
         person.types("/quit")
         assert person.ended() == 0

@@ -99,10 +99,10 @@ def test_the_command_and_the_chat_take_the_same_options() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["x", "--colour", "npx"], "--colour is not an option of add."),
-        (["x", "-z", "npx"], "-z is not an option of add."),
+        (["x", "--colour", "npx"], "There is no option --colour."),
+        (["x", "-z", "npx"], "There is no option -z."),
         (["x", "--token"], "--token needs a value."),
-        (["x", "-s", "team", "npx"], "-s takes user or project, not team."),
+        (["x", "-s", "team", "npx"], "--scope must be user, project or local, not 'team'."),
     ],
 )
 def test_an_option_that_a_chat_cannot_read_is_named(words: list[str], message: str) -> None:
@@ -182,7 +182,7 @@ def test_a_name_that_is_taken_is_refused_and_the_file_stays(home: Home, cli: Cli
     path = home.write(OWN, '{"mcpServers": {"x": {"command": "a"}}} // mine\n')
     before = path.read_bytes()
     done = cli("mcp", "add", "--no-test", "x", "npx")
-    assert (done.code, done.err) == (2, f'mooring: Server "x" already exists in {path}\n')
+    assert (done.code, done.err) == (2, f'mooring: Server "x" already exists in {home.shorten(path)}\n')
     assert path.read_bytes() == before
 
 
@@ -190,7 +190,7 @@ def test_a_file_that_cannot_be_read_is_never_written(home: Home, cli: Cli) -> No
     path = home.write(OWN, '{\n"mcpServers": {,\n')
     done = cli("mcp", "add", "--no-test", "x", "npx")
     assert done.code == 2
-    assert done.err.startswith(f"mooring: {path} is not valid JSON")
+    assert done.err.startswith(f"mooring: {home.shorten(path)} is not valid JSON")
     assert done.err.endswith(" (line 2), so it was left as it is.\n")
     assert path.read_text() == '{\n"mcpServers": {,\n'
 
@@ -198,7 +198,7 @@ def test_a_file_that_cannot_be_read_is_never_written(home: Home, cli: Cli) -> No
 def test_without_a_terminal_it_is_written_tried_reported_and_kept(home: Home, cli: Cli) -> None:
     works = cli("mcp", "add", "demo", *DEMO_WORDS)
     assert works.code == 0
-    assert works.out.startswith("Added demo to ~/.config/mooring/mcp.json.\n✓ definition")
+    assert works.out.startswith("Added demo to ~/.config/mooring/mcp.json.\n✓ file")
     assert "✓ tools" in works.out
     fails = cli("mcp", "add", "broken", "false")
     assert fails.code == 1
@@ -282,7 +282,7 @@ def test_a_program_reads_what_was_done_as_data(home: Home, cli: Cli) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
 def test_a_server_that_takes_long_shows_that_it_starts_and_stays_when_the_trial_is_interrupted(home: Home) -> None:
     with Person(home, "mcp", "add", "slow", "sleep", "100") as person:
-        person.sees("✓ values")
+        person.sees("✓ variables")
         person.sees("starting slow …")
         person.presses("\x03")
         person.sees("slow stays in ~/.config/mooring/mcp.json. To remove it: mooring mcp remove slow")
@@ -396,7 +396,7 @@ def test_another_tools_server_is_removed_only_if_the_tool_is_named(home: Home, c
     done = cli("mcp", "rm", "x")
     assert done.code == 2
     assert done.err == (
-        f"mooring: x is not defined in Mooring's own file, but in claude-code ({path})."
+        f"mooring: x is not defined in Mooring's own file, but in claude-code ({home.shorten(path)})."
         " To remove it there: mooring mcp remove x --from claude-code\n"
     )
     assert cli("mcp", "rm", "x", "--from", "claude-code").code == 0
@@ -437,3 +437,37 @@ def test_many_commands_at_once_lose_nothing(home: Home, tmp_path: Path) -> None:
     text = path.read_text()
     assert text.startswith("// mine\n{\n  // all\n")
     assert text.count('"command": "npx"') == 6
+
+
+def test_a_server_that_fails_stays_where_nobody_can_be_asked_and_that_is_said(cli: Cli) -> None:
+    done = cli("mcp", "add", "x", "--", "no-such-program-here")
+    assert done.code == 1
+    assert done.err.splitlines()[-1] == "x stays in ~/.config/mooring/mcp.json. To remove it: mooring mcp remove x"
+    assert cli("mcp", "remove", "x").code == 0
+
+
+def test_a_whole_command_line_in_quotes_is_refused_with_the_form_that_works(cli: Cli) -> None:
+    done = cli("mcp", "add", "x", "npx -y some-server")
+    assert done.code == 2
+    assert (
+        "the command has blanks in it; write its words apart, behind --. For example: -- npx -y some-server" in done.err
+    )
+    assert cli("mcp", "list", "--json").data["servers"] == []
+    # A path with a blank in it is a program all the same.
+    assert cli("mcp", "add", "y", "--no-test", "--", "/opt/my tools/server").code == 0
+
+
+@pytest.mark.parametrize("command", ["npx -y some-server", "/nowhere/npx -y some-server"])
+def test_a_whole_line_as_the_command_of_an_entry_is_refused_too(command: str, home: Home, cli: Cli) -> None:
+    entry = {"command": command}
+    for words in (["add-json", "x", json.dumps(entry)], ["add", json.dumps({"mcpServers": {"x": entry}})]):
+        done = cli("mcp", *words, "--no-test")
+        assert done.code == 2
+        assert f"the command has blanks in it; write its words apart, behind --. For example: -- {command}" in done.err
+    assert not (home.folder / OWN).exists()
+
+
+def test_a_program_whose_path_has_blanks_is_a_program(home: Home, cli: Cli) -> None:
+    program = home.write("home/My Servers/demo", "#!/bin/sh\n")
+    assert cli("mcp", "add", "--no-test", "x", "--", str(program)).code == 0
+    assert servers(home)["x"] == {"command": str(program)}

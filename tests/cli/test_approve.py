@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chat.terminal import Person
-from mooring.servers.launch.target import may_replace_program
+from mooring.servers.launch.environment import may_replace_program
 from support import Cli, Home, run_beside
 from warm import run_mooring
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.process.programs import Guard
 from mooring.verbs.agent.backends import list_backends
-from support import Cli, Home
+from support import Cli, Home, install_command
 
 NO_LOGIN = "┌  Credentials \x1b[90m~/.local/share/opencode/auth.json\n│\n└  0 credentials\n"
 LOGIN = "┌  Credentials\n│\n●  Anthropic \x1b[90moauth\n│\n└  1 credentials\n"
@@ -45,7 +45,7 @@ def test_with_nothing_installed_each_has_the_one_command_that_is_missing(cli: Cl
     assert find(states, "manual")["state"] == "ready"
     assert (find(states, "claude")["state"], find(states, "claude")["fix"]) == (
         "not-installed",
-        "pip install 'mooring[claude]'",
+        install_command("claude"),
     )
     assert find(states, "opencode")["fix"] == "npm install -g opencode-ai"
 

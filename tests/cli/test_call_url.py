@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from certificates import make_certificate
 from mooring.process.guard.boot import start_guard
 from mooring.testing.site import ReceivedRequest, Site
 from support import Home
 from warm import run_mooring
+from wire.test_network import serve_tls
 
 MOORING = str(Path(sys.executable).parent / "mooring")
 
@@ -30,6 +32,17 @@ async def test_a_server_behind_an_address_is_listed_and_called(stateless: bool, 
         assert (code, err) == (0, "")
         assert [tool["tool"] for tool in json.loads(out)["tools"]] == ["echo"]
         assert await run(home, "call", "--url", site.url, "echo", "text=hello", real=True) == (0, "hello\n", "")
+
+
+async def test_a_configured_server_behind_tls_is_called(home: Home, tmp_path: Path) -> None:
+    # Its command learns of TLS only from the configuration, when the event loop's own TLS was left out.
+    make_certificate(tmp_path, "127.0.0.1")
+    home.write("home/.config/mooring/settings.json", {"network": {"ca": str(tmp_path / "cert.pem")}})
+    async with Site() as site:
+        server, url = await serve_tls(tmp_path, site)
+        async with server:
+            home.configure(web={"type": "http", "url": url})
+            assert await run(home, "call", "web.echo", "text=sealed", real=True) == (0, "sealed\n", "")
 
 
 async def test_headers_go_with_every_request(home: Home) -> None:

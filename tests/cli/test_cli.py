@@ -413,7 +413,9 @@ def test_help_lists_commands_without_loading_them(home: Home) -> None:
         "print([name for name in sys.modules if name.startswith('mooring.verbs.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=100)
-    assert done.stdout.splitlines()[-1] == "['mooring.verbs.verb', 'mooring.verbs.rows', 'mooring.verbs.mcp_rows']"
+    assert done.stdout.splitlines()[-1] == (
+        "['mooring.verbs.verb', 'mooring.verbs.parse', 'mooring.verbs.rows', 'mooring.verbs.mcp_rows']"
+    )
 
 
 def test_a_reader_that_goes_away_is_no_error(home: Home) -> None:
@@ -446,12 +448,17 @@ def test_output_that_cannot_be_written_is_no_traceback(redirect: str, home: Home
     assert ("code 1" if "full" in redirect else "code 0") in done.stdout
 
 
-def test_a_narrow_terminal_keeps_each_server_on_one_line(home: Home) -> None:
+def test_a_narrow_terminal_cuts_long_names_and_shows_where_each_server_comes_from_in_full(home: Home) -> None:
     home.write("home/.mcp.json", {"mcpServers": {"x" * 300: GOOD, "名前": GOOD, "short": GOOD}})
     shown, _ = run_at_terminal(home, "mcp", "list", cells=70)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
-    assert len(lines) == 4, lines
     assert max(map(width, lines)) <= 70
+    assert [" ".join(line.split()) for line in lines[1:3]] == [
+        "● short idle stdio — claude-code, user:",
+        "~/.mcp.json",
+    ]
+    wider, _ = run_at_terminal(home, "mcp", "list", cells=100)
+    assert len(wider.splitlines()) == 4, wider
 
 
 def test_a_folder_that_is_gone_is_one_sentence(home: Home) -> None:

@@ -1,9 +1,12 @@
 """`mooring mcp doctor`: what it knows without starting anything."""
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,7 +85,7 @@ def test_another_name_of_a_server_that_failed_is_not_known_to_pass(cli: Cli) -> 
     cli.home.configure(one=dead, two=dead)
     data = cli("mcp", "doctor", "--check", "--json").data
     stages = {server["name"]: server["stages"][-1] for server in data["servers"]}
-    assert (stages["one"]["stage"], stages["one"]["ok"]) == ("protocol", False)
+    assert (stages["one"]["stage"], stages["one"]["ok"]) == ("command", False)
     assert (stages["two"]["stage"], stages["two"]["ok"]) == ("command", True)
     assert cli("mcp", "doctor", "two").code == 1
 
@@ -255,3 +258,37 @@ def test_a_rule_that_is_not_understood_is_named_and_every_allow_of_its_file_asks
                 return tools.may("mcp__demo__add", {"a": 1, "b": 2}).action
 
     assert asyncio.run(judge()) == "ask"
+
+
+# --- another program of our name ------------------------------------------------------------------------------------
+
+
+def put_mooring(folder: Path, text: str = "#!/bin/sh\necho I am another program\n") -> Path:
+    """A program called `mooring` in a folder."""
+    folder.mkdir()
+    program = folder / "mooring"
+    program.write_text(text)
+    program.chmod(0o755)
+    return program
+
+
+def test_another_mooring_that_comes_first_on_path_is_named_and_the_fix_puts_this_one_first(
+    home: Home, tmp_path: Path
+) -> None:
+    other = put_mooring(tmp_path / "other bin")
+    path = f"{other.parent}:{home.env['PATH']}"
+    [finding] = json.loads(run_beside(home, "mcp", "doctor", "--json", PATH=path).out)["findings"]
+    assert finding["what"] == f"Your shell starts another program when you type mooring: {other}"
+    command, _, _ = finding["fix"].partition("  (")
+    shell = ["sh", "-c", f"{command}; mooring --version; mooring mcp doctor"]
+    done = subprocess.run(shell, env={**home.env, "PATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("mooring 0.")
+    assert "PATH has another program called mooring, further back" in done.stdout
+
+
+def test_a_link_to_this_mooring_is_no_other_program(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "mooring").symlink_to(Path(sys.executable).parent / "mooring")
+    put_mooring(tmp_path / "no program").chmod(0o644)
+    path = f"{tmp_path / 'no program'}:{tmp_path / 'links'}:{home.env['PATH']}"
+    assert json.loads(run_beside(home, "mcp", "doctor", "--json", PATH=path).out)["findings"] == []

@@ -7,22 +7,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from certificates import Authority
 from cli.test_doctor_stages import closed_port, doctor, serve, stages_of
 from mooring import errors
-from mooring.cli.app import app
+from mooring.cli.base import Globals
+from mooring.cli.command_line import LineReader
 from mooring.core.definitions.config import ServerConfig
 from mooring.inventory.load import load
 from mooring.testing.site import Site
 from mooring.verbs.doctor.trial import TriedServer, check_tried
+from mooring.verbs.verb import Verb
 from support import DEMO, Home, run_beside
 
 __all__ = ["closed_port"]
 
-OTHERS = {"mv": 3, "chmod": 3, "${EDITOR:-vi}": 2, "pip": 3}
+OTHERS = {"mv": 3, "chmod": 3, "${EDITOR:-vi}": 2, "pip": 3, "npm": 4, "brew": 3, "apt-get": 4, "sudo": 5}
 """Other programs that a fix may name, and how many words such a command has."""
 
 
@@ -33,7 +34,11 @@ def find_command(fix: str) -> str:
 
 def check_command(fix: str) -> None:
     """See that a fix begins with a command that could be typed as it is. Raises: AssertionError, ClickException."""
-    words = shlex.split(find_command(fix))
+    for command in find_command(fix).split(" && "):
+        _check_words(shlex.split(command), fix)
+
+
+def _check_words(words: list[str], fix: str) -> None:
     match words:
         case ["export", assignment]:
             name, _, value = assignment.partition("=")
@@ -53,11 +58,8 @@ def check_command(fix: str) -> None:
 
 def parse(words: list[str]) -> None:
     """Let our own command line read a command, without running it."""
-    context = app.make_context(words[0], words[1:])
-    while isinstance(context.command, click.Group):
-        name, command, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
-        assert command is not None
-        context = command.make_context(name, rest, parent=context)
+    line = LineReader(Globals()).read(words[1:])
+    assert isinstance(line.row, Verb), words
 
 
 def list_fixes(data: Any) -> list[str]:

@@ -139,12 +139,12 @@ def test_a_program_that_is_missing_fails_at_its_command(home: Home) -> None:
 
 def test_a_program_that_ends_at_once_fails_with_its_exit_code_and_its_last_lines(home: Home) -> None:
     home.configure(dead=faulty("exit_at_once"))
-    failed = check_fails_at(home, "dead", "protocol")
+    failed = check_fails_at(home, "dead", "command")
     assert failed["what"] == "It ended with exit code 3 before it answered anything"
     assert failed["evidence"] == ["exit code 3", "| fatal: no such table: widgets"]
     # It is remembered, so that a quick look knows it too.
     code, data = doctor(home)
-    remembered = stages_of(data, "dead")["protocol"]
+    remembered = stages_of(data, "dead")["command"]
     assert (code, remembered["ok"], remembered["evidence"]) == (1, False, ["exit code 3"])
 
 
@@ -277,7 +277,7 @@ def test_no_secret_that_a_server_repeats_is_shown(home: Home) -> None:
     for words in (["leaky"], ["--check"], []):
         _, data = doctor(home, *words)
         assert "canary" not in json.dumps(data)
-        assert stages_of(data, "leaky")["protocol"]["ok"] is False
+        assert stages_of(data, "leaky")["command"]["ok"] is False
 
 
 def test_a_person_reads_stage_by_stage_what_fails_and_how_to_fix_it(home: Home) -> None:
@@ -288,7 +288,7 @@ def test_a_person_reads_stage_by_stage_what_fails_and_how_to_fix_it(home: Home) 
             lines = [line.strip() for line in person.shown.splitlines()]
             # The line that showed progress is cleared, and the name stands in its place.
             assert lines[0].endswith("dead")
-            assert "✓ command" in lines
+            assert "✓ variables" in lines
             assert "| fatal: no such table: widgets" in lines
             assert any(line.startswith("fix: mooring mcp get dead") for line in lines)
             assert person.left() == []

@@ -61,6 +61,8 @@ def servers(home: Home, path: str = OWN) -> dict[str, Any]:
         (ADDRESS, ["https://b.example/mcp", "-t", "http"], {**ADDRESS, "type": "http", "url": "https://b.example/mcp"}),
         (ADDRESS, ["-H", "Y: 2"], {**ADDRESS, "headers": {"X": "1", "Y": "2"}}),
         (ADDRESS, ["--token", "${T}"], {**ADDRESS, "headers": {"X": "1", "Authorization": "Bearer ${T}"}}),
+        # What would be left empty goes, too.
+        (PROGRAM, ["--unset", "env.A", "--unset", "env.B.C"], {**PROGRAM, "env": None}),
         (ADDRESS, ["--unset", "type"], {key: value for key, value in ADDRESS.items() if key != "type"}),
         (ADDRESS, ["--", "npx", "-y"], {"command": "npx", "args": ["-y"], "blockedTools": ["t"]}),
         ({"type": "stdio", "command": "npx"}, ["-e", "A=1"], {"type": "stdio", "command": "npx", "env": {"A": "1"}}),
@@ -296,7 +298,10 @@ def test_a_plugins_file_and_lua_are_never_written_and_it_says_where_the_server_i
     words = ("--in", tool, "--no-test", "-e", "A=1") if verb == "edit" else ("--from", tool)
     done = Cli(home, monkeypatch, capfd)("mcp", verb, name, *words)
     assert (done.code, done.out) == (2, "")
-    assert done.err == f"mooring: {name} is in {home.folder / path}, which is never written; {verb} it there.\n"
+    assert (
+        done.err
+        == f"mooring: {name} is in {home.shorten(home.folder / path)}, which is never written; {verb} it there.\n"
+    )
     assert read_all(home.home) == before
 
 
@@ -694,7 +699,7 @@ def test_an_entry_that_others_changed_meanwhile_is_theirs_and_what_was_typed_is_
     [saved] = (home.home / ".local/state/mooring/edits").iterdir()
     assert json.loads(saved.read_text()) == {"command": "mine"}
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
-    assert str(saved) in person.shown
+    assert home.shorten(saved) in person.shown
     assert not editor.folder.exists()
 
 

@@ -37,7 +37,7 @@ def apply(old: list[str], diff: str) -> list[str]:
     return made + old[at:]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(old=LINES, middle=LINES, new=LINES, tail=LINES)
 def test_a_diff_leads_from_the_old_text_to_the_new_one(
     old: list[str], middle: list[str], new: list[str], tail: list[str]
@@ -54,7 +54,7 @@ SECRETS = st.text(
 
 
 @pytest.mark.parametrize("kind", ["json", "toml", "yaml"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(secret=SECRETS, other=SECRETS)
 def test_no_secret_of_the_file_or_of_an_entry_shows_in_any_syntax(kind: Kind, secret: str, other: str) -> None:
     entry: dict[str, Any] = {"command": "npx", "env": {"A": secret}, "headers": {"X": f"{secret} {other}"}}

@@ -196,7 +196,7 @@ def test_the_answer_alone_is_on_stdout_and_what_was_denied_on_stderr(cli: Cli, m
     done = ask(cli, monkeypatch, script, "-p", "Keep a note")
     assert (done.code, done.out) == (0, "I may not.\nSorry.\n")
     assert "demo.note was not called" in done.err
-    assert '{"tool": "mcp__demo__note", "action": "allow"}' in done.err
+    assert "To allow it: mooring allow demo.note\n" in done.err
 
 
 def test_the_answer_as_data_is_what_the_published_schema_says(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

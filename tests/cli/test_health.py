@@ -64,7 +64,7 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
     done = cli("mcp", "test", "demo")
     assert done.code == 0
     steps = [line.split()[:2] for line in done.out.splitlines()]
-    assert steps == [["✓", step] for step in ("definition", "approval", "values", "start", "handshake", "tools", "ping", "close")]  # fmt: skip
+    assert steps == [["✓", step] for step in ("file", "approval", "variables", "command", "protocol", "tools", "ping", "close")]  # fmt: skip
     assert "mooring-demo 1, protocol 2025-11-25\n" in done.out
     data = cli("mcp", "test", "demo", "--json").data
     assert list(data) == ["name", "ok", "error", "steps", "server"]
@@ -75,11 +75,11 @@ def test_a_server_is_tried_step_by_step(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("server", "step", "code", "words"),
     [
-        ("dead", "start", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
-        ("nowhere", "start", 1, "is not on PATH"),
+        ("dead", "command", 1, 'Failed to connect to "dead": dead ended with exit code 1'),
+        ("nowhere", "command", 1, "is not on PATH"),
         (
             "sleepy",
-            "handshake",
+            "protocol",
             5,
             "| set the key\nIt may need longer: `mooring mcp edit sleepy --in claude-code --timeout 120` raises",
         ),
@@ -92,15 +92,15 @@ def test_the_step_that_fails_is_marked_and_explained(server: str, step: str, cod
     assert words in done.err
 
 
-@pytest.mark.parametrize("seconds", [0, 1.5])
-def test_a_server_that_dies_at_its_start_is_started_once_and_its_start_is_what_failed(seconds: float, cli: Cli) -> None:
+@pytest.mark.parametrize("work", ["", "time.sleep(1.5)", "sys.stdin.readline()"])
+def test_a_server_that_dies_at_its_start_is_started_once_and_its_command_is_what_failed(work: str, cli: Cli) -> None:
     starts = cli.home.folder / "starts"
-    code = f"import sys, time; open({str(starts)!r}, 'a').write('x'); time.sleep({seconds}); sys.exit('no such table')"
+    code = f"import sys, time; open({str(starts)!r}, 'a').write('x'); {work}\nsys.exit('no such table')"
     cli.home.configure(dead={"command": sys.executable, "args": ["-S", "-c", code]})
     done = cli("mcp", "test", "dead")
     steps = [line.split()[:2] for line in done.out.splitlines()]
-    assert [mark for mark, step in steps if step == "start"] == ["✗"]
-    assert steps[-1] == ["✗", "start"]
+    assert [mark for mark, step in steps if step == "command"] == ["✗"]
+    assert steps[-1] == ["✗", "command"]
     assert (done.code, "no such table" in done.err) == (1, True)
     assert starts.read_text() == "x"
 
@@ -124,7 +124,7 @@ def test_what_may_not_be_started_is_not_tried(server: str, code: int, cli: Cli) 
 def test_what_was_left_out_of_a_definition_is_said_without_any_value(cli: Cli) -> None:
     cli.home.write("home/.config/mooring/mcp.json", {"mcpServers": {"demo": {**DEMO, "env": {"A": "!exit 3", "B": "canary-value"}}}})  # fmt: skip
     done = cli("mcp", "test", "demo")
-    line = next(line for line in done.out.splitlines() if "values" in line)
+    line = next(line for line in done.out.splitlines() if "variables" in line)
     assert "env.A was left out" in line
     assert "canary" not in done.out + done.err
 
@@ -143,7 +143,7 @@ async def test_a_server_that_wants_a_login_exits_3_and_says_how_to_give_a_token(
             assert "requires a login" in err
             if words[0] == "mcp":
                 assert '"Authorization": "Bearer ${TOKEN}"' in err
-                assert "✗ handshake" in out
+                assert "✗ auth" in out
 
 
 async def test_a_server_that_forbids_is_helped_on_as_one_that_wants_a_login(cli: Cli) -> None:
@@ -190,7 +190,7 @@ async def test_a_configured_server_behind_an_address_is_used_like_any_other(cli:
         cli.home.configure(site={"type": "http", "url": site.url})
         assert await run(cli, "call", "site.echo", "text=hello") == (0, "hello\n", "")
         code, out, _ = await run(cli, "mcp", "test", "site")
-        assert (code, "✓ reach" in out) == (0, True)
+        assert (code, "✓ network" in out) == (0, True)
         assert "-e is for servers that are programs" in (await run(cli, "call", "site.echo", "-e", "A=b"))[2]
 
 

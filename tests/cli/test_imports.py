@@ -8,11 +8,11 @@ import sys
 from support import Home
 
 HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", "httpx", "yaml", "watchfiles",
-         "importlib.metadata", "email", "hashlib", "secrets", "tomllib", "subprocess", "socket", "ssl", "urllib",
+         "importlib.metadata", "typing_extensions", "inspect", "email", "hashlib", "secrets", "tomllib", "subprocess", "socket", "ssl", "urllib",
          "pydantic_ai", "anthropic", "openai", "google.genai", "genai_prices", "httpx2", "pathlib", "dataclasses", "unittest", "logging", "difflib", "shutil", "tempfile", "http", "xml", "locale"]  # fmt: skip
 
 OURS = [
-    "mooring", "mooring.cli", "mooring.cli.app", "mooring.cli.base", "mooring.cli.build", "mooring.cli.failure",
+    "mooring", "mooring.cli", "mooring.cli.app", "mooring.cli.base", "mooring.cli.command_line",
     "mooring.cli.interrupts", "mooring.cli.mcp", "mooring.cli.mcp.list", "mooring.core", "mooring.core.conversation",
     "mooring.core.conversation.backend_name", "mooring.core.conversation.status_word", "mooring.core.definitions",
     "mooring.core.definitions.approved", "mooring.core.definitions.config", "mooring.core.definitions.paths",
@@ -21,20 +21,23 @@ OURS = [
     "mooring.core.text.secret", "mooring.core.text.suggestions", "mooring.discovery", "mooring.discovery.choose",
     "mooring.discovery.dialect", "mooring.discovery.documents", "mooring.discovery.entry", "mooring.discovery.format",
     "mooring.discovery.formats", "mooring.discovery.mentions", "mooring.discovery.scan", "mooring.discovery.template",
-    "mooring.discovery.values", "mooring.display", "mooring.display.text", "mooring.errors", "mooring.files",
-    "mooring.files.owner", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
+    "mooring.discovery.values", "mooring.display", "mooring.display.status", "mooring.display.tables", "mooring.display.text", "mooring.errors",
+    "mooring.files", "mooring.files.owner", "mooring.files.reading", "mooring.files.record", "mooring.inventory",
     "mooring.inventory.load", "mooring.inventory.overlay", "mooring.permissions", "mooring.permissions.trust",
     "mooring.servers", "mooring.servers.records", "mooring.settings", "mooring.syntax", "mooring.syntax.document",
     "mooring.syntax.parse", "mooring.verbs", "mooring.verbs.config", "mooring.verbs.config.get",
-    "mooring.verbs.config.known", "mooring.verbs.config.list", "mooring.verbs.mcp_rows", "mooring.verbs.rows",
+    "mooring.verbs.config.known", "mooring.verbs.config.list", "mooring.verbs.mcp_rows", "mooring.verbs.parse",
+    "mooring.verbs.rows",
     "mooring.verbs.verb",
 ]  # fmt: skip
 CODE = """
-import sys, json, contextlib, io
-from mooring.cli.app import run
+import sys, contextlib, io
+from mooring import cli
 with contextlib.redirect_stdout(io.StringIO()):
-    run(sys.argv[1:])
-print(json.dumps(sorted(sys.modules)))
+    cli._run_command()
+loaded = sorted(sys.modules)
+import json
+print(json.dumps(loaded))
 """
 
 
@@ -66,6 +69,35 @@ def test_a_call_of_a_configured_server_loads_at_most_220_modules_of_ours(home: H
     ours = [name for name in loaded(home, "--demo", "call", "demo.echo", "text=x") if name.split(".")[0] == "mooring"]
     assert "mooring.conversation.calls" in ours
     assert len(ours) <= 220
+
+
+def test_a_call_of_a_program_loads_neither_tls_nor_what_describes_objects(home: Home) -> None:
+    names = loaded(home, "--demo", "call", "demo.echo", "text=x")
+    assert "asyncio.base_events" in names
+    assert {"ssl", "asyncio.sslproto", "inspect", "locale", "msgspec.inspect", "platform"}.isdisjoint(names)
+
+
+def test_what_a_command_left_out_is_loaded_by_whoever_uses_it(home: Home) -> None:
+    code = """
+import sys
+sys.argv = ["mooring", "--demo", "call", "demo.echo", "text=x"]
+from mooring import cli
+cli._run_command()
+import asyncio, asyncio.sslproto, inspect, locale, msgspec, platform, ssl
+print(
+    asyncio.base_events.ssl.SSLContext is ssl.SSLContext,
+    asyncio.base_events.sslproto.SSLProtocol is asyncio.sslproto.SSLProtocol,
+    asyncio.iscoroutinefunction(print),
+    inspect.isfunction(cli.main),
+    msgspec.inspect.type_info(int) == msgspec.inspect.IntType(),
+    msgspec.json.schema(int) == {"type": "integer"},
+    platform.machine() != "",
+)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=home.cwd, env=home.env, capture_output=True, text=True, timeout=100
+    )
+    assert (done.stdout, done.stderr) == ("x\nTrue True False True True True True\n", "")
 
 
 def test_mooring_itself_and_the_choice_of_a_model_load_no_library_of_a_provider(home: Home) -> None:

@@ -169,7 +169,7 @@ def test_the_command_for_pins_asks_about_what_is_held_back(home: Home, tmp_path:
     ("words", "then"),
     [
         (["tools", "vault"], "token()"),
-        (["mcp", "test", "vault"], "✓ values"),
+        (["mcp", "test", "vault"], "✓ variables"),
         (["call", "vault.token"], "backwards: hsuh"),
     ],
 )
@@ -370,7 +370,7 @@ def test_an_answer_for_good_is_kept(home: Home) -> None:
 def test_without_a_terminal_a_call_that_must_be_asked_about_says_what_would_allow_it(home: Home) -> None:
     home.configure(demo=DEMO)
     result = run(home, "call", "--permission-mode", "ask", "demo.add", "a=1", "b=1")
-    assert (result.returncode, "settings.json" in result.stderr) == (4, True)
+    assert (result.returncode, "To allow it: mooring allow demo.add" in result.stderr) == (4, True)
 
 
 def test_the_line_that_shows_progress_never_draws_over_a_question(home: Home) -> None:

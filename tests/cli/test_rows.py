@@ -9,7 +9,7 @@ import pytest
 
 from mooring.chat.mcp.verbs import ACTIONS as CHAT_ACTIONS
 from mooring.chat.mcp.verbs import VERBS
-from mooring.cli.build import ACTIONS
+from mooring.cli.app import ACTIONS
 from mooring.discovery.targets import WriteScope
 from mooring.settings import MODES
 from mooring.verbs.complete import OFFERS

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from chat.terminal import Person
 from mooring.inventory.admit import admit
 from mooring.servers.cache import Cache
 from support import DEMO, MOORING, Actor, Cli, Home, run_at_terminal, running
@@ -315,13 +316,13 @@ def test_what_is_wrong_with_a_prompt_is_named(words: list[str], sentence: str, c
 # --- watching and logs ----------------------------------------------------------------------------------------------
 
 
-def test_each_change_is_a_line_and_the_count_ends_it(cli: Cli) -> None:
+def test_what_is_there_at_the_beginning_and_each_change_are_lines_and_the_count_ends_it(cli: Cli) -> None:
     cli.home.configure(demo=DEMO)
     done = cli("watch", "demo", "demo://clock", "--count", "2", "--json")
     assert done.code == 0
-    first, second = map(json.loads, done.out.splitlines())
+    first, second, third = map(json.loads, done.out.splitlines())
     assert (first["server"], first["target"]) == ("demo", "demo://clock")
-    assert first["contents"][0]["text"] != second["contents"][0]["text"]
+    assert len({each["contents"][0]["text"] for each in (first, second, third)}) == 3
 
 
 def test_what_a_tool_answers_is_watched_and_errors_are_lines_on_stderr(home: Home, actor: Actor) -> None:
@@ -332,13 +333,28 @@ def test_what_a_tool_answers_is_watched_and_errors_are_lines_on_stderr(home: Hom
     while not actor.done("answers"):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    os.kill(int(actor.done("starts")[-1]), signal.SIGKILL)
     assert process.stdout is not None
-    line = process.stdout.readline()  # it comes as soon as it is there
-    assert line.decode().strip() == actor.done("starts")[-1]
+    first = process.stdout.readline()  # it comes as soon as it is there
+    assert first.decode().strip() == actor.done("starts")[-1]
+    os.kill(int(actor.done("starts")[-1]), signal.SIGKILL)
+    line = process.stdout.readline()
+    assert line.decode().strip() == actor.done("starts")[-1] != first.decode().strip()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=100)
     assert (process.returncode, b"Traceback" in err) == (130, False)
+
+
+@pytest.mark.parametrize(
+    "words", [["demo://readme"], ["demo://readme", "--interval", "1"], ["echo", "text=# Mooring demo"]]
+)
+def test_a_terminal_shows_what_is_watched_in_place_of_the_start(home: Home, words: list[str]) -> None:
+    home.configure(slow={"command": "sh", "args": ["-c", f"sleep 1; exec {sys.executable} -I -m mooring.demo"]})
+    with Person(home, "watch", "slow", *words, cells=80) as person:
+        person.sees("starting slow …")
+        person.sees("# Mooring demo")
+        person.presses("\x03")
+        assert person.ended() == 130
+        assert "\r\x1b[K# Mooring demo" in person.raw
 
 
 @pytest.mark.parametrize(
@@ -360,10 +376,10 @@ def test_what_cannot_be_watched_is_refused(words: list[str], code: int, sentence
 def test_a_watch_ends_with_its_time_and_says_what_came_of_it(cli: Cli, actor: Actor) -> None:
     cli.home.configure(demo=DEMO, actor=actor.entry, sleepy=SLEEPY)
     quiet = cli("watch", "actor", "count", "--timeout", "2")
-    assert (quiet.code, quiet.out) == (5, "")
+    assert (quiet.code, len(quiet.out.splitlines())) == (5, 1)
     assert quiet.err == "mooring: count of actor was watched for 2 s, and that time is over: no change.\n"
     busy = cli("watch", "demo", "demo://clock", "--timeout", "6")
-    changes = len(busy.out.splitlines())
+    changes = len(busy.out.splitlines()) - 1
     assert (busy.code, changes > 0) == (5, True)
     assert f"watched for 6 s, and that time is over: {changes} change" in busy.err
     assert cli("watch", "demo", "demo://clock", "--count", "1", "--timeout", "20").code == 0
@@ -393,7 +409,7 @@ def test_what_a_server_wrote_is_shown_whoever_started_it(cli: Cli, actor: Actor)
     cli.home.configure(actor=actor.entry)
     cli("call", "actor.complain")
     lines = cli("logs", "Actor").out.splitlines()
-    assert sorted(line.split(" ", 1)[1] for line in lines) == ["stderr  this is stderr", "warning this is a message"]
+    assert sorted(line.split(" ", 2)[2] for line in lines) == ["stderr  this is stderr", "warning this is a message"]
     entry = json.loads(cli("logs", "actor", "-n", "1", "--json").out)
     assert list(entry) == ["time", "level", "text"]
     assert cli("logs", "nobody").code == 2

@@ -186,7 +186,7 @@ async def test_an_unset_variable_is_the_first_cause_that_is_named_for_a_refusal(
     assert done.code == 3
     assert "NO_TOKEN is not set. github requires a login." in done.err
     assert "Give it a token" not in done.err
-    assert "✓ values" not in done.out
+    assert "✓ variables" not in done.out
     assert {"Authorization" in heard.headers for heard in site.heard} == {False}
     assert {heard.headers.get("X-Kept") for heard in site.heard} == {"1"}
 
@@ -209,7 +209,7 @@ async def test_nothing_literal_is_sent_and_a_test_says_what_was_left_out(cli: Cl
         )
         done = await beside(cli, "mcp", "test", "site")
         assert done.code == 0
-        assert "! values" in done.out
+        assert "! variables" in done.out
         assert "NO_KEY in url was left out: it is not set." in done.out
         assert "headers.X-A was left out: it needs the variable NO_A, which is not set." in done.out
         assert [step["ok"] for step in (await beside(cli, "mcp", "test", "site", "--json")).data["steps"]].count(
@@ -229,7 +229,7 @@ async def test_a_placeholder_that_a_tool_takes_literally_is_reported_in_its_own_
     [problem] = cli("mcp", "list", "--json").data["problems"]
     assert (problem["server"], problem["message"], problem["hint"]) == ("github", literally, hint)
     assert hint in cli("mcp", "doctor").out
-    assert "! values" in tested.out
+    assert "! variables" in tested.out
     assert "headers.Authorization: its placeholder is taken literally; Cursor writes ${env:GITHUB_TOKEN}." in tested.out
     assert "Write ${env:GITHUB_TOKEN} for ${GITHUB_TOKEN} in ~/.cursor/mcp.json" in tested.err
     assert "${TOKEN}" not in tested.err
@@ -262,14 +262,14 @@ def test_a_placeholder_in_the_right_spelling_and_a_variable_of_a_shell_are_no_pr
 def test_an_unset_variable_in_the_origin_of_an_address_stops_the_start(cli: Cli) -> None:
     cli.home.configure(site={"type": "http", "url": "https://${NO_TENANT}.example.com/mcp"})
     done = cli("mcp", "test", "site")
-    assert (done.code, "✗ values" in done.out) == (1, True)
+    assert (done.code, "✗ variables" in done.out) == (1, True)
     assert "url needs the variable NO_TENANT, which is not set" in done.err
 
 
 def test_an_unset_variable_anywhere_else_stays_as_it_is_written(cli: Cli, actor: Actor) -> None:
     cli.home.configure(actor={**actor.entry, "env": {"LITERAL": "${NO_SUCH}"}})
     done = cli("mcp", "test", "actor")
-    assert "! values" in done.out
+    assert "! variables" in done.out
     assert "env.LITERAL: NO_SUCH is not set; it stays as written." in done.out
 
 

@@ -34,7 +34,7 @@ def test_another_tools_file_stays_as_it_is_in_both_directions(home: Home, cli: C
     path = home.write("home/.codeium/windsurf/mcp_config.json", {"mcpServers": entries})
     before = path.read_bytes()
     done = cli("mcp", "disable", "x")
-    assert (done.code, done.out) == (0, "Disabled x everywhere; ~/.codeium/windsurf/mcp_config.json stays as it is.\n")
+    assert (done.code, done.out) == (0, "Disabled x in Mooring; ~/.codeium/windsurf/mcp_config.json stays as it is.\n")
     assert not is_on(cli)
     assert "disabled by `mooring mcp disable`" in cli("mcp", "why", "x").out
     assert cli("mcp", "enable", "x").code == 0
@@ -51,7 +51,7 @@ def test_a_switch_for_one_project_holds_there_alone_and_wins_there(home: Home, c
     home.configure(x={"command": "a"})
     (home.folder / "other" / ".git").mkdir(parents=True)
     done = cli("mcp", "disable", "x", "-s", "project")
-    assert done.out == "Disabled x in this project; ~/.mcp.json stays as it is.\n"
+    assert done.out == "Disabled x in Mooring, for this project; ~/.mcp.json stays as it is.\n"
     elsewhere = cli("--cwd", str(home.folder / "other"), "mcp", "list", "--json").out
     assert (is_on(cli), json.loads(elsewhere)["servers"][0]["enabled"]) == (False, True)
     assert list(home.project.iterdir()) == [home.project / ".git"]
@@ -97,5 +97,8 @@ def test_a_damaged_record_is_a_problem_and_is_not_written_over(home: Home, cli: 
     assert listed["servers"][0]["status"] == "disabled"
     for verb in ("disable", "enable"):
         done = cli("mcp", verb, "x")
-        assert (done.code, f"{record}: is damaged; to start a new one: mv {record}" in done.err) == (2, True)
+        assert (
+            done.code,
+            f"{home.shorten(record)}: is damaged; to start a new one: mv {home.shorten(record)}" in done.err,
+        ) == (2, True)
     assert record.read_text() == "{"

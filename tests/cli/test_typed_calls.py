@@ -26,7 +26,7 @@ from support import DEMO, Home
 MOORING = str(Path(sys.executable).with_name("mooring"))
 ASK = {"permissions": [{"tool": "mcp__demo__echo", "action": "ask"}]}
 PLAIN = CommandPermissions()
-QUESTION = 'Call it? [y]es once · [a]lways · [n]o (or "no, because …"): '
+QUESTION = '[a]lways · [n]o (or "no, because …"): '
 MANAGED, OWN = "system/etc/mooring/settings.json", "home/.config/mooring/settings.json"
 
 

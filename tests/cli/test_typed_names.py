@@ -160,7 +160,7 @@ def test_the_log_says_that_a_typed_call_was_allowed_because_it_was_typed(cli: Cl
         (["call", "nope.x"], 2, "No server is called 'nope'.", "`mooring mcp list` shows the known ones."),
         (["call", "demo.ehco"], 2, "demo has no tool 'ehco'.", "Did you mean echo?"),
         (["call"], 2, "Missing SERVER.TOOL.", "See: mooring call --help"),
-        (["call", "--jsn", "x"], 2, "There is no option --jsn.", "Did you mean --json?"),
+        (["call", "--jsn", "x"], 2, "There is no option --jsn.", "Did you mean --json? For an argument: jsn=…"),
         (["lits"], 2, "There is no command 'lits'.", "Did you mean mooring mcp list?"),
         (["mcp", "get", "nope"], 2, "No server is called 'nope'.", "`mooring mcp list` shows the known ones."),
         (["mcp"], 2, "Missing command.", "See: mooring mcp --help"),

@@ -26,8 +26,8 @@ from support import DEMO, Cli
         ("mcp get", "Missing NAME. See: mooring mcp get --help"),
         ("mcp export", "Missing --to TOOL. See: mooring mcp export --help"),
         ("completion", "Missing SHELL: bash, zsh or fish. See: mooring completion --help"),
-        ("mcp list demo", "'demo' is one word too many. See: mooring mcp list --help"),
-        ("chat hello there", "'hello' is one word too many. See: mooring chat --help"),
+        ("mcp list demo", "Unexpected argument 'demo'. See: mooring mcp list --help"),
+        ("chat hello there", "Unexpected argument 'hello'. See: mooring chat --help"),
     ],
 )
 def test_a_wrong_word_is_one_sentence_with_what_to_type_instead(cli: Cli, typed: str, says: str) -> None:

@@ -28,6 +28,10 @@ COMMANDS = {
     "agents": ("agents",),
     "sessions": ("sessions",),
     "secret": ("secret", "list"),
+    "allow": ("allow", "demo.echo"),
+    "deny": ("deny", "demo.note", "--project"),
+    "ask": ("ask", "nobody.x"),
+    "rules": ("rules", "demo.echo"),
     "settings": ("settings",),
     "completion": ("completion", "bash"),
 }

@@ -40,7 +40,7 @@ def test_a_program_is_described_checked_shown_connected_and_kept(home: Home) -> 
             ("the name may have letters, digits, `_`, `.` and `-` only.\nName: ", "demo"),
             ("Program or address [program]: ", ""),
             ("Command line: ", f"{DEMO_LINE} 'x"),
-            ("a quotation mark is missing its partner.\nCommand line: ", DEMO_LINE),
+            ("unbalanced quotes.\nCommand line: ", DEMO_LINE),
             ("(Enter to go on): ", "COLOR"),
             ("a variable is written as KEY=VALUE.\nVariable, as KEY=VALUE (Enter to go on): ", "COLOR=blue"),
             ("(Enter to go on): ", ""),
@@ -60,6 +60,20 @@ def test_a_program_is_described_checked_shown_connected_and_kept(home: Home) -> 
         assert person.ended() == 0
     command, *args = DEMO_LINE.split()
     assert servers(home) == {"demo": {"command": command, "args": args, "env": {"COLOR": "blue"}}}
+
+
+@terminal
+def test_each_question_about_a_file_says_which_file_it_is(home: Home) -> None:
+    with Person(home, "mcp", "add", "demo", cells=80) as person:
+        person.answers(("[program]: ", ""), ("Command line: ", DEMO_LINE), ("(Enter to go on): ", ""))
+        notes = " ".join(person.sees("Scope [user]: ").split())
+        assert "user: for you, everywhere. project: for everyone who works on this project, in a file" in notes
+        person.types("")
+        notes = " ".join(person.sees("Tool [mooring]: ").split())
+        assert "The file of which tool it goes into: mooring, " in notes
+        person.presses("\x04")
+        assert person.ended() == 0
+    assert not (home.folder / OWN).exists()
 
 
 @terminal
@@ -264,14 +278,13 @@ async def test_a_pasted_entry_without_a_name_is_asked_for_one(home: Home) -> Non
 @pytest.mark.parametrize(
     ("pasted", "reason"),
     [
-        ('{"x": {"command": "a"}, "y": {"command": "b"}}', "it describes x, y; add one at a time."),
-        ('{"command": }', "it is not valid JSON."),
-        ('{"x": 1}', "it has neither a command nor a URL."),
+        ('{"command": }', "The text is not valid JSON: "),
+        ('{"x": 1}', "The text has no servers in any format that is read here."),
         ("[]", "the name may have letters, digits, `_`, `.` and `-` only."),
-        ("npx 'x", "a quotation mark is missing its partner."),
+        ("npx 'x", "unbalanced quotes."),
         ("claude mcp add x --token t -- npx", "--token requires --url (HTTP/SSE transport)."),
         ("claude mcp add x", "it has neither a command nor a URL."),
-        ("claude mcp add x --scope local npx", "--scope takes user or project, not local."),
+        ("claude mcp add x --scope team npx", "--scope must be user, project or local, not 'team'."),
     ],
 )
 async def test_what_cannot_be_pasted_is_explained_and_asked_again(pasted: str, reason: str, home: Home) -> None:

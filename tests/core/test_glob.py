@@ -22,14 +22,14 @@ def reference(elements: list[str], text: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(elements=st.lists(ELEMENTS, max_size=8), texts=st.lists(TEXTS, min_size=5, max_size=5))
 def test_a_glob_matches_what_a_plain_reading_says(elements: list[str], texts: list[str]) -> None:
     glob = Glob("".join(elements))
     assert [glob.matches(text) for text in texts] == [reference(elements, text) for text in texts]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(glob=st.text(alphabet="abz-!^*?[].", max_size=10), texts=st.lists(TEXTS, min_size=5, max_size=5))
 def test_a_glob_matches_what_a_shell_would(glob: str, texts: list[str]) -> None:
     ready = Glob(glob)
@@ -44,7 +44,7 @@ def test_filters_over_tools_match_what_they_did_by_the_standard_library(glob: st
     assert [GlobSet([glob]).matches(text) for text in texts] == [fnmatchcase(text, glob) for text in texts]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pattern=st.text(alphabet="ab*?[]!", max_size=8), text=TEXTS)
 def test_in_a_pattern_of_stars_nothing_else_is_special(pattern: str, text: str) -> None:
     expected = re.fullmatch(re.escape(pattern).replace(r"\*", "(?s:.*)"), text) is not None
@@ -72,14 +72,14 @@ def test_a_glob_of_brackets_that_never_close_is_compiled_at_once() -> None:
     assert time.thread_time() - began < 2
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(elements=st.lists(ELEMENTS, max_size=8), text=TEXTS)
 def test_what_matches_to_the_letter_matches_loosely(elements: list[str], text: str) -> None:
     glob = "".join(elements)
     assert Glob(glob, loosely=True).matches(folded(text)) or not Glob(glob).matches(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=st.text(max_size=12) | TEXTS, other=st.text(max_size=12) | TEXTS)
 def test_a_literal_matches_its_text_alone(text: str, other: str) -> None:
     glob = Glob(literal(text))

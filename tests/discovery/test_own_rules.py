@@ -463,7 +463,7 @@ def test_an_agent_of_amazon_q_offers_the_tools_that_it_lists(tools: Any, allowed
         max_leaves=12,
     )
 )
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_tool_keeps_about_trust_and_plugins_a_scan_does_not_raise(value: Any, home: Home) -> None:
     for path in (
         "home/.gemini/trustedFolders.json",

@@ -61,7 +61,7 @@ FILES = {
     "magenta": ("home/.magenta/options.json", lambda servers: {"mcpServers": servers}),
     "shared": ("home/.agents/mcp.json", lambda servers: {"mcpServers": servers}),
     "goose": ("home/.config/goose/config.yaml", None),
-    "continue_": ("home/.continue/mcpServers/a.json", lambda servers: {"mcpServers": servers}),
+    "continue": ("home/.continue/mcpServers/a.json", lambda servers: {"mcpServers": servers}),
 }
 
 json_values = st.recursive(
@@ -78,7 +78,7 @@ keys = st.sampled_from(
 entries = st.dictionaries(keys, json_values, max_size=5) | json_values
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=entries)
 def test_a_bad_entry_never_removes_a_good_neighbour(bad: Any, home: Home) -> None:
     files = {str(home.write(path, wrap({"good": GOOD, "bad": bad}))) for path, wrap in FILES.values() if wrap}
@@ -89,7 +89,7 @@ def test_a_bad_entry_never_removes_a_good_neighbour(bad: Any, home: Home) -> Non
         assert definition.config.connection.command.text == "good"  # type: ignore[union-attr]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=300)
     | st.text(alphabet='{}[]":,/*\\ \n\t="\'#.ab0-mcpServers', max_size=300).map(str.encode)
@@ -99,7 +99,7 @@ def test_no_bytes_make_a_scan_raise(data: bytes, home: Home) -> None:
     assert {*find(home).files} <= files
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=json_values)
 def test_no_shape_makes_a_scan_raise(document: Any, home: Home) -> None:
     for path, wrap in FILES.values():

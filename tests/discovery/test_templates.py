@@ -464,7 +464,7 @@ fragments = st.sampled_from([*"${}:-~!/\n A9é", *CLOSED, *PLACES, *OPEN])
 texts = st.lists(fragments, max_size=12).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(harmless, dialects, slots)
 def test_a_text_without_placeholders_means_exactly_itself(text: str, dialect: Dialect, slot: TextSlot) -> None:
     assume(not (dialect.slots.get(slot, dialect).bare_names and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text)))
@@ -497,7 +497,7 @@ def source(part: Part) -> str:
             return r"(?:~|\$\{[A-Za-z/]+(?::[^}]*)?\})"
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(texts, dialects, slots)
 def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dialect: Dialect, slot: TextSlot) -> None:
     made = parse_template(text, dialect, slot)
@@ -505,7 +505,7 @@ def test_the_parts_in_order_make_up_the_text_and_nothing_is_lost(text: str, dial
     assert made.text == text
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(texts, dialects, slots)
 def test_equal_meanings_have_one_form(text: str, dialect: Dialect, slot: TextSlot) -> None:
     """No two texts side by side and none that is empty beside another part: else equality would miss them."""
@@ -516,7 +516,7 @@ def test_equal_meanings_have_one_form(text: str, dialect: Dialect, slot: TextSlo
     assert len(made) == 1 or TextPart("") not in made
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.from_regex("[A-Za-z_][A-Za-z0-9_]*", fullmatch=True), st.text(st.characters(exclude_characters="}")))
 def test_any_default_without_a_closing_brace_is_kept_to_the_letter(name: str, default: str) -> None:
     for dialect in (CLAUDE, SHARED, MOORING, COPILOT):

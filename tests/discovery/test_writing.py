@@ -15,7 +15,7 @@ from mooring.core.definitions.config import Http, OAuth, Origin, ServerConfig, S
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Template, literal
 from mooring.discovery.dialect import CLAUDE
-from mooring.discovery.edit import put_entry, remove_entry, round_times, write_entry
+from mooring.discovery.edit import put_entries, remove_entry, round_times, write_entry
 from mooring.discovery.format import Format, Place, locate
 from mooring.discovery.formats import FORMATS, find_format
 from mooring.discovery.scan import make_context, scan
@@ -37,8 +37,8 @@ def find_places() -> Iterator[tuple[Format, Place]]:
     where = Paths("/home", {}, "linux", "/")
     for format in WRITERS:
         assert format.writes
-        yield from [(format, place) for place in format.writes.user if locate(place, where)][:1]
-        yield from [(format, place) for place in format.writes.project][:1]
+        yield from [(format, place) for place in format.list_written_places("user") if locate(place, where)][:1]
+        yield from [(format, place) for place in format.list_written_places("project")][:1]
 
 
 TARGETS = list(find_places())
@@ -163,14 +163,13 @@ def put(home: Home, format: Format, place: Place, config: ServerConfig) -> tuple
     before = path.read_bytes() if path.exists() else b""
     context = make_context(home.where, str(home.project))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(
-        put_entry(before, str(path), WriteTarget(format, (place,)), place, config.name, entry.raw, context)
-    )
+    target = WriteTarget(format, (place,))
+    path.write_bytes(put_entries(before, str(path), target, place, {config.name: entry.raw}, context))
     return path, entry.lost
 
 
 @pytest.mark.parametrize(("format", "place"), TARGETS, ids=TARGET_NAMES)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(config=DEFINITIONS)
 def test_what_is_written_is_read_as_it_was_meant_except_what_is_reported(
     format: Format, place: Place, config: ServerConfig
@@ -308,7 +307,7 @@ def test_every_tool_that_is_written_has_a_file_of_the_person_or_the_project() ->
 @pytest.mark.parametrize("format", WRITERS, ids=[format.title for format in WRITERS])
 def test_a_file_that_is_written_is_one_that_is_read(format: Format) -> None:
     assert format.writes
-    assert {place.path for place in (*format.writes.user, *format.writes.project)} <= {
+    assert {place.path for place in (*format.list_written_places("user"), *format.list_written_places("project"))} <= {
         place.path for place in format.places
     }
     assert all(

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from tests.faults import gateways, host, http, real, signals, stdio
 from tests.faults.table import Meter, Row
+from tests.hearing import restore_signals
 from tests.peers.install import CannotInstall, install
 
 HEADER = ("", "id", "fault", "promise", "here, just now", "mcp 2.3", "fastmcp 4.1", "mcporter 0.12")
 
 
 def main(words: list[str]) -> int:
+    restore_signals()
     rows = [
         row
         for row in (*stdio.ROWS, *http.ROWS, *host.ROWS, *real.ROWS, *signals.ROWS)

@@ -98,8 +98,9 @@ def call(key, name, arguments):
         content = {"type": "resource_link", "uri": arguments["uri"], "name": "x"}
     structured = script().get("structured", {}).get(name)
     more = {} if structured is None else {"structuredContent": structured}
-    send({"id": key, "result": {"content": [] if name == "void" else [content], **more}})
+    # Before the answer: whoever has it may end this process at once.
     note("answers", name)
+    send({"id": key, "result": {"content": [] if name == "void" else [content], **more}})
 
 
 LISTS = {

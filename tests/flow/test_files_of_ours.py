@@ -241,10 +241,12 @@ def test_what_is_damaged_is_reported_and_never_written_over(
         return
     code, err = write(home, file, "p1")
     assert code != 0
-    assert str(path) in err
-    assert "Traceback" not in err or file in (FILES["rules"], FILES["settings"])
+    # What no command writes, a program of ours does, which has the error as it was raised.
+    is_program = file in (FILES["rules"], FILES["settings"])
+    name = str(path) if is_program else home.shorten(path)
+    assert "Traceback" not in err or is_program
     assert path.read_bytes() == damaged
-    assert len([line for line in err.splitlines() if str(path) in line]) == 1
+    assert len([line for line in err.splitlines() if name in line]) == 1
 
 
 @pytest.mark.parametrize("name", ["approvals", "overlay", "rules"])
@@ -328,7 +330,8 @@ def test_a_damaged_token_is_refused_and_never_replaced_by_another(home: Home, da
     path.write_bytes(damaged := DAMAGES[damage](path.read_bytes()))
     done = mooring(home, "serve", "--http", "127.0.0.1:0")
     assert (done.code, path.read_bytes()) == (2, damaged)
-    assert done.err == f"mooring: {path}: is damaged; to start a new one: mv {path} {path}.damaged\n"
+    short = home.shorten(path)
+    assert done.err == f"mooring: {short}: is damaged; to start a new one: mv {short} {short}.damaged\n"
 
 
 def test_calls_go_on_where_nothing_can_be_written(home: Home) -> None:

@@ -56,7 +56,7 @@ def log(home: Home) -> list[dict[str, Any]]:
 
 async def test_without_a_person_and_without_a_rule_nothing_is_called(home: Home, actor: Actor) -> None:
     async with opened(home) as host:
-        with pytest.raises(mooring.Denied, match=r"nobody to ask.*settings\.json"):
+        with pytest.raises(mooring.Denied, match=r"nobody to ask\. To allow it: mooring allow actor\.count"):
             await host.call("actor.count")
     assert actor.done("counts") == []
     assert [(line["tool"], line["outcome"]) for line in log(home)] == [("count", "denied")]

@@ -12,7 +12,7 @@ import mooring
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.events import EventStream
 from mooring.conversation.lookup import Lookup
-from mooring.conversation.options import ToolOptions
+from mooring.conversation.toolbox import ToolOptions
 from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.template import literal
 from mooring.core.protocol.tool import Listing, Offer, ServerInfo, Tool

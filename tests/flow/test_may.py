@@ -103,7 +103,8 @@ async def test_a_tool_that_is_held_back_is_denied_with_the_reason(
                 verdict = tools.may("mcp__theirs__x")
                 outcome = await tools.call("mcp__theirs__x")
     assert outcome.is_error
-    assert "mooring mcp pins theirs" in outcome.text
+    assert "changed or was added since you approved" in outcome.text
+    assert "mooring mcp pins" not in outcome.text  # advice for the user is nothing that a model can follow
     assert verdict.action == "deny"
     assert verdict.why == "held back: changed or added since you approved its server's tools"
 

@@ -161,7 +161,7 @@ async def test_an_ask_may_be_an_object_or_return_a_task(home: Home) -> None:
 
 async def test_a_policy_or_a_rule_that_does_not_exist_is_refused_at_once(home: Home) -> None:
     with pytest.raises(
-        mooring.ConfigError, match="policy is one of allow, plan, ask, accept-reads, bypass, not 'alow'"
+        mooring.ConfigError, match="policy is one of allow, plan, ask, edits, accept-reads, bypass, not 'alow'"
     ):
         make_host(home, policy="alow")
     for rules in (["demo.echo"], "demo.echo", [{"tool": "demo.echo", "action": "allow"}]):

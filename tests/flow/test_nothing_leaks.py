@@ -63,7 +63,7 @@ def hook(event, args):
     elif event in STARTS:
         events.append([event, ""])
 from mooring.cli.app import run
-import mooring.verbs.config.definition, mooring.verbs.config.why, mooring.cli.mcp.doctor, mooring.verbs.config.settings, click.shell_completion
+import mooring.verbs.config.definition, mooring.verbs.config.why, mooring.cli.mcp.doctor, mooring.verbs.config.settings, mooring.cli.completion
 sys.addaudithook(hook)
 for job in map(json.loads, sys.stdin):
     os.environ.clear()

@@ -156,7 +156,7 @@ async def test_a_no_or_nobody_to_ask_reads_nothing_and_says_which_rule_would_all
         with pytest.raises(mooring.Denied, match="not that"):
             await host.read("a", UNLISTED)
     async with opened(home) as host:
-        with pytest.raises(mooring.Denied, match=r"nobody to ask.*mcp__a__ReadMcpResource"):
+        with pytest.raises(mooring.Denied, match=r"nobody to ask. To allow it: mooring allow a.ReadMcpResource"):
             await host.read("a", UNLISTED)
     assert two[0].done("reads") == []
     for rule in ("allow a.ReadMcpResource", "allow mcp__a", "allow ReadMcpResource"):

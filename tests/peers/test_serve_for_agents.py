@@ -24,7 +24,7 @@ CALLS = {
     "mcp__tides__echo": {"text": "ahoy"},
     "mcp__tides__add": {"a": 40, "b": 2},
 }
-RULE = '{"tool": "mcp__tides__add", "action": "allow"}'
+RULE = "mooring allow tides.add"
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(arguments=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_no_text_of_any_argument_is_in_its_shape(arguments: dict[str, Any]) -> None:
     text = json.dumps(describe_shape(arguments))

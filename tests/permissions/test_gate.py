@@ -3,9 +3,11 @@
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.core.conversation.question import Allow, Answer, No, Permission, Question, Yes
 from mooring.core.conversation.verdict import ProposedCall, Rule, Verdict
@@ -14,7 +16,7 @@ from mooring.core.protocol.tool import Hints
 from mooring.errors import ConfigError, Denied
 from mooring.permissions.gate import Gate, answer_saver
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.rules import load_policy
+from mooring.permissions.rules import load_policy, save_trust
 from mooring.settings import load
 from support import Home
 
@@ -27,15 +29,23 @@ class Person:
     def __init__(self, *answers: Answer, hold: bool = False) -> None:
         self.answers = list(answers)
         self.asked: list[Permission] = []
+        self._heard = asyncio.Condition()
         self.go = asyncio.Event()
         if not hold:
             self.go.set()
 
     async def __call__(self, question: Question) -> Answer:
         assert isinstance(question, Permission)
-        self.asked.append(question)
+        async with self._heard:
+            self.asked.append(question)
+            self._heard.notify_all()
         await self.go.wait()
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+    async def hears(self, count: int) -> None:
+        """Wait until so many questions were asked."""
+        async with self._heard:
+            await self._heard.wait_for(lambda: len(self.asked) >= count)
 
 
 class Log:
@@ -117,8 +127,8 @@ async def test_the_model_reads_the_persons_reason_and_the_person_that_nothing_wa
 
 async def test_without_anybody_to_ask_the_rule_to_add_is_named() -> None:
     assert await outcome(Gate(Policy())) == (
-        "github.create_issue was not called: no rule matches it, and there is nobody to ask. To allow it, add to "
-        '`permissions` in your settings.json: {"tool": "mcp__github__create_issue", "action": "allow"}'
+        "github.create_issue was not called: no rule matches it, and there is nobody to ask. To allow it: "
+        "mooring allow github.create_issue"
     )
 
 
@@ -137,7 +147,7 @@ async def test_questions_about_the_same_tool_are_asked_one_at_a_time_and_a_sessi
     gate = Gate(Policy(), person)
     waiting = [asyncio.create_task(outcome(gate, ProposedCall("github", "t", {"n": n}))) for n in range(20)]
     other = asyncio.create_task(outcome(gate, ProposedCall("github", "u")))
-    await asyncio.sleep(0)
+    await person.hears(2)
     assert [question.tool for question in person.asked] == ["t", "u"]
     person.go.set()
     assert await asyncio.gather(*waiting, other) == ["allow"] * 21
@@ -192,6 +202,76 @@ async def test_always_is_kept_and_holds_for_the_next_gate(home: Home) -> None:
         assert f"for_{place}" in (home.home / path).read_text()
         settings = load(home.where, str(home.project))
         assert load_policy(settings, home.where, str(home.project)).decide(call).action == "allow"
+
+
+READ = ProposedCall("github", "get_issue", {}, Hints(read_only_hint=True))
+
+
+async def test_one_answer_trusts_a_server_for_all_that_it_says_only_reads(home: Home) -> None:
+    person = Person(Allow("reads"))
+    gate = Gate(
+        Policy(), person, save_answer=answer_saver(home.where, None), save_trust=partial(save_trust, home.where)
+    )
+    assert await outcome(gate, READ) == "allow"
+    assert await outcome(gate, replace(READ, tool="list_issues")) == "allow"
+    assert [question.scopes for question in person.asked] == [("once", "session", "reads", "always")]
+    # The next policy, as after a change of the settings, and one that is made of what was saved.
+    gate.use(Policy())
+    assert gate.policy.decide(READ).why == "github, which you trust, marks it as read-only"
+    saved = load_policy(load(home.where, None), home.where, None)
+    assert (saved.decide(READ).action, saved.decide(replace(READ, server="other")).action) == ("allow", "ask")
+    # Nothing that writes, or that a rule is about.
+    assert await outcome(gate) == "allow"
+    assert person.asked[-1].scopes == ("once", "session", "always")
+    gate.use(ruled(Rule("github.get_*", "ask")))
+    await gate.authorize(READ)
+    assert len(person.asked) == 3
+
+
+async def test_an_answer_that_trusts_a_server_settles_what_else_is_asked_about_it() -> None:
+    person = Person(Allow("reads"), hold=True)
+    gate = Gate(Policy(), person, save_answer=lambda *_: None, save_trust=lambda _: None)
+    other = gate.share(person)
+    calls = READ, replace(READ, tool="list_issues"), CALL, replace(READ, server="other")
+    outcomes = [asyncio.create_task(outcome(each, call)) for call in calls for each in (gate, other)]
+    await person.hears(len(calls))  # one of each tool: the second one waits for its answer
+    person.go.set()
+    assert await asyncio.gather(*outcomes) == ["allow"] * 8
+    # The other gate's write and the other server's second read are asked about, and none of the trusted reads.
+    assert [question.tool for question in person.asked[4:]] == ["create_issue"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "call"),
+    [
+        (Policy(), replace(READ, hints=None)),
+        (Policy(), replace(READ, hints=Hints(read_only_hint=True, destructive_hint=True))),
+        (Policy(foreign={"github": ()}), READ),
+        (ruled(Rule("github.*", "ask")), READ),
+        (ruled(Rule("github.*", "ask"), level="managed"), READ),
+        (Policy(doubts=["settings.json"], trusted=["github"]), READ),
+    ],
+)
+async def test_an_answer_trusts_no_server_where_that_is_not_offered(policy: Policy, call: ProposedCall) -> None:
+    person = Person(Allow("reads"))
+    trusted: list[str] = []
+    gate = Gate(policy, person, save_answer=lambda *_: None, save_trust=trusted.append)
+    for _ in range(2):
+        assert await outcome(gate, call) == "allow"
+    assert len(person.asked) == 2
+    assert "reads" not in person.asked[0].scopes
+    assert trusted == []
+
+
+async def test_a_server_that_the_machine_does_not_trust_is_trusted_for_the_session_alone(home: Home) -> None:
+    home.write("system/etc/mooring/settings.json", {"trustedServers": []})
+    problems: list[Problem] = []
+    person = Person(Allow("reads"))
+    save = partial(save_trust, home.where)
+    gate = Gate(Policy(), person, save_answer=lambda *_: None, save_trust=save, on_problem=problems.append)
+    assert [await outcome(gate, READ), await outcome(gate, READ)] == ["allow", "allow"]
+    assert "says which servers are trusted" in problems[0].message
+    assert not (home.home / ".config/mooring/settings.json").exists()
 
 
 async def test_an_answer_that_cannot_be_kept_holds_for_the_session_and_is_told(home: Home) -> None:

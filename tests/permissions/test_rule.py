@@ -59,7 +59,7 @@ LONG = st.text(alphabet="ab_1", min_size=20, max_size=80)
 PLAIN = st.from_regex(r"\A[a-z][a-z0-9-]{0,8}\Z")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     server=RAW | LONG, tool=RAW | LONG, scheme=st.sampled_from(SCHEMES), crowd=st.lists(st.tuples(RAW, RAW), max_size=3)
 )
@@ -80,7 +80,7 @@ SPELLINGS = [str.upper, str.title, wide, "\u200b".join, lambda text: unicodedata
 WRITTEN = ["mcp__{}__{}", "mcp.{}.{}", "mcp_{}_{}", "{}.{}", "{}/{}", "MCP__{}__{}"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     server=PLAIN,
     tool=PLAIN,
@@ -101,7 +101,7 @@ def test_no_spelling_reaches_a_tool_that_a_deny_covers(
     assert decide(rule, "deny", spelled(server, "server"), spelled(tool, "tool")) == "deny"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(words=st.lists(PLAIN, min_size=2, max_size=3), mark=st.sampled_from(list(" ._/:+!")))
 def test_a_deny_in_the_clean_form_covers_a_tool_with_odd_characters(words: list[str], mark: str) -> None:
     assert decide(f"mcp__x__{'_'.join(words)}", "deny", "x", mark.join(words)) == "deny"
@@ -119,7 +119,7 @@ def test_a_deny_of_one_server_leaves_others_with_a_longer_name_alone(rule: str) 
     assert decide(rule, "deny", "mydb", "query") == "ask"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(server=RAW | PLAIN, tool=RAW | PLAIN, other=st.tuples(RAW | PLAIN, RAW | PLAIN))
 def test_an_allow_written_for_a_pair_matches_that_pair_and_no_other(
     server: str, tool: str, other: tuple[str, str]
@@ -143,7 +143,7 @@ def test_an_allow_written_for_a_pair_matches_that_pair_and_no_other(
     assert [it for it in near if it != (server, tool) and decide(rule, "allow", *it) != "ask"] == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(server=RAW, tool=RAW, scheme=st.sampled_from(SCHEMES), other=st.tuples(RAW, RAW))
 def test_an_allow_of_a_shown_name_never_reaches_a_tool_that_is_shown_otherwise(
     server: str, tool: str, scheme: Scheme, other: tuple[str, str]

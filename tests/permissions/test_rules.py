@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mooring
 from mooring.core.conversation.verdict import Action, Mode, ProposedCall
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.permissions.policy import Policy
@@ -53,6 +54,11 @@ def test_a_project_alone_can_let_nothing_through(home: Home) -> None:
         ("ask", None, "bypass", "ask"),
         ("accept-reads", None, "plan", "plan"),
         ("bypass", None, "ask", "ask"),
+        (None, "edits", None, "edits"),
+        ("ask", None, "edits", "ask"),
+        ("edits", None, "ask", "ask"),
+        ("edits", None, "accept-reads", "accept-reads"),
+        ("accept-reads", None, "edits", "accept-reads"),
     ],
 )
 def test_the_machines_mode_can_be_made_stricter_but_not_looser(
@@ -61,6 +67,18 @@ def test_the_machines_mode_can_be_made_stricter_but_not_looser(
     home.write("system/etc/mooring/settings.json", {"permissionMode": managed} if managed else {})
     home.write(USER, {"permissionMode": user} if user else {})
     assert in_force(home, wanted).mode == mode
+
+
+async def test_a_mode_that_is_switched_in_an_open_host_cannot_be_looser_than_the_machines_either(home: Home) -> None:
+    home.write("system/etc/mooring/settings.json", {"permissionMode": "accept-reads"})
+    async with mooring.open(request=home.request()) as host:
+        conversation = host.conversation()
+        modes = []
+        wanted: tuple[Mode | None, ...] = ("plan", "bypass", None)
+        for mode in wanted:
+            host.change_mode(mode)
+            modes.append((host.call_policy().mode, host.call_policy(conversation).mode))
+        assert modes == [("plan", "plan"), ("accept-reads", "accept-reads"), ("accept-reads", "accept-reads")]
 
 
 def test_a_tool_allowed_for_good_is_allowed_everywhere(home: Home) -> None:
@@ -184,7 +202,7 @@ def texts(draw: st.DrawFn) -> tuple[str, int]:
     return f"{space()}{{{body}}}{space()}", len(rules)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(made=texts(), data=st.data())
 def test_an_insertion_changes_nothing_else_in_any_text_or_is_refused(
     made: tuple[str, int], data: st.DataObject
@@ -204,7 +222,7 @@ def test_an_insertion_changes_nothing_else_in_any_text_or_is_refused(
     assert all(character in kept for character in text), "something of the text was lost"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(made=texts(), data=st.data())
 def test_a_removal_changes_no_other_rule_and_no_comment_in_any_text_or_is_refused(
     made: tuple[str, int], data: st.DataObject

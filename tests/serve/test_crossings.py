@@ -214,7 +214,7 @@ def test_without_anybody_to_ask_the_refusal_names_the_rule_to_add(connect: Conne
     client = connect("--permission-mode", "ask", capabilities={})
     refused = client.call("pid")
     assert refused["isError"]
-    assert '{"tool": "mcp__box__pid", "action": "allow"}' in text(refused)
+    assert "To allow it: mooring allow box.pid" in text(refused)
 
 
 def test_rules_of_the_command_decide(connect: Connect) -> None:

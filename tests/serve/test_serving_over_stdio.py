@@ -227,7 +227,9 @@ def test_a_request_held_for_its_client_can_be_resumed_by_it_alone_and_once(home:
         given = {"requestState": state, "inputResponses": {key: {"action": "accept", "content": {"name": "Ada"}}}}
         other = client.wait(client.begin("tools/call", {"name": "write", "arguments": {}, **given}))
         assert other["error"]["code"] == -32602
-        forged = {**given, "requestState": state[:-1] + "x"}
+        # In the middle: at its end, the last bits of a character may stand for nothing.
+        at = len(state) // 2
+        forged = {**given, "requestState": f"{state[:at]}{'x' if state[at] != 'x' else 'y'}{state[at + 1 :]}"}
         assert client.wait(client.begin("tools/call", {"name": "form", "arguments": {}, **forged}))["error"]
         empty = {"name": "form", "arguments": {}, "requestState": state, "inputResponses": {}}
         again = client.wait(client.begin("tools/call", empty))["result"]

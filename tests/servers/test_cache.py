@@ -141,7 +141,7 @@ offers = st.builds(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(known=st.dictionaries(st.binary(min_size=32, max_size=32), offers, max_size=3))
 def test_any_offer_comes_back_as_it_was_put(
     tmp_path_factory: pytest.TempPathFactory, known: dict[bytes, Offer]

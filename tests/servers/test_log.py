@@ -44,7 +44,7 @@ def test_an_entry_is_a_line_with_its_time_level_and_text(home: Home) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z error no such table: x\n", written)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(written=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
 def test_any_text_comes_back_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, written: list[str]) -> None:
     where = Paths(str(tmp_path_factory.mktemp("home")))
@@ -130,7 +130,7 @@ def test_every_name_has_a_file_of_its_own_inside_the_folder(home: Home) -> None:
     assert len(list(logs(home.where).iterdir())) == len(ODD)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=100))
 def test_any_name_is_made_safe_and_told_apart_from_what_it_looks_like(name: str) -> None:
     made = file_name(name)

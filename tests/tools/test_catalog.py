@@ -34,7 +34,7 @@ def source(server: str, tools: Iterable[str], held: Iterable[str] = ()) -> ToolS
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(listed=LISTS)
 def test_a_catalog_that_was_brought_up_to_date_is_the_one_made_anew(
     scheme: Scheme, listed: list[tuple[str, set[str], set[str]]]
@@ -104,7 +104,7 @@ OFFERS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(offers=OFFERS)
 def test_an_index_whose_servers_were_replaced_finds_what_a_new_one_does(
     offers: list[tuple[str, dict[str, str]]],

@@ -71,7 +71,7 @@ def test_names_that_could_meet_are_told_apart(pairs: list[tuple[str, str]], sche
 text = st.text(alphabet="ab_.-/ AÉ\u200b1", min_size=1, max_size=8) | st.text(min_size=1, max_size=90)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pairs=st.lists(st.tuples(text, text), unique=True, max_size=30), scheme=st.sampled_from(SCHEMES))
 def test_no_two_pairs_ever_share_a_name_and_none_is_too_long(pairs: list[tuple[str, str]], scheme: Scheme) -> None:
     made = name_tools(pairs, scheme)
@@ -82,7 +82,7 @@ def test_no_two_pairs_ever_share_a_name_and_none_is_too_long(pairs: list[tuple[s
         assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in made.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(pair=st.tuples(text, text), others=st.lists(st.tuples(text, text), max_size=10))
 def test_in_the_first_scheme_a_name_does_not_depend_on_its_neighbours(
     pair: tuple[str, str], others: list[tuple[str, str]]

@@ -153,7 +153,7 @@ def test_a_schema_that_cannot_be_read_costs_the_tool_its_parameters_only() -> No
     assert Index({("post", "weigh"): broken}).search("parcel") == [("post", "weigh")]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(words=st.text(max_size=80))
 def test_whatever_is_asked_the_answer_is_tools_and_the_same_again(words: str) -> None:
     first, again = Index(SMALL).search(words), Index(dict(reversed(SMALL.items()))).search(words)
@@ -161,7 +161,6 @@ def test_whatever_is_asked_the_answer_is_tools_and_the_same_again(words: str) ->
     assert set(first) <= set(SMALL)
 
 
-@settings(deadline=None)
 @given(description=st.text(max_size=300), name=st.text(min_size=1, max_size=30))
 def test_whatever_a_server_calls_its_tools_they_can_be_searched(description: str, name: str) -> None:
     pair = ("server", name)

@@ -9,7 +9,7 @@ import pytest
 
 from mooring.wire.http.fetch import FetchFailed, HttpFetcher
 from mooring.wire.http.network import Network, Options
-from mooring.wire.http.reach import ANYWHERE, AddressKind, Reach
+from mooring.wire.http.reach import ANYWHERE, AddressKind, NetworkReach
 
 
 class Listener:
@@ -39,7 +39,7 @@ async def listening(body: bytes = b"here", head: str = "200 OK") -> AsyncIterato
 
 
 def make_fetcher(allowed: Collection[AddressKind], proxy: str = "", max_body: int = 100, **more: bool) -> HttpFetcher:
-    reach = Reach(allowed, lambda address: f"not to {address}")
+    reach = NetworkReach(allowed, lambda address: f"not to {address}")
     return HttpFetcher(reach, Network({}), Options(proxy=proxy), seconds=10, max_body=max_body, **more)
 
 
@@ -59,7 +59,7 @@ async def test_only_the_addresses_of_the_policy_are_contacted() -> None:
 
 
 async def test_a_name_keeps_the_addresses_that_it_had_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    reach = Reach({"loopback"})
+    reach = NetworkReach({"loopback"})
     first = await reach.resolve("localhost")
 
     async def lie(*_: object, **__: object) -> object:

@@ -225,13 +225,13 @@ def _cut(stream: bytes, chance: random.Random) -> Iterator[bytes]:
         stream = stream[size:]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_every_request_has_exactly_the_outcome_that_the_frames_say(seed):
     asyncio.run(frames_against_the_model(300, random.Random(seed)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.binary(max_size=60)), st.integers(1, 50), st.randoms(use_true_random=False))
 def test_lines_come_out_whole_however_they_are_cut(contents, limit, chance):
     contents = [content.replace(b"\n", b"") for content in contents]

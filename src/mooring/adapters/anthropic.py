@@ -1,6 +1,6 @@
 """The Anthropic SDK: a conversation's tools for `messages.create`, and the results of the calls in its answer.
 
-Needs `mooring[anthropic]`.
+Needs the extra `anthropic`.
 """
 
 import asyncio

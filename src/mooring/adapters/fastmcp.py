@@ -1,6 +1,6 @@
 """FastMCP: a conversation's tools behind a transport, for `fastmcp.Client` and whatever takes one.
 
-Needs `mooring[fastmcp]`.
+Needs the extra `fastmcp`.
 """
 
 import asyncio

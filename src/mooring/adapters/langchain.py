@@ -1,6 +1,6 @@
 """LangChain and LangGraph: a conversation's tools as middleware, for `create_agent(middleware=[…])`.
 
-Needs `mooring[langchain]`.
+Needs the extra `langchain`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -55,9 +55,7 @@ class MooringMiddleware(AgentMiddleware[Any, Any, Any]):
         return await handler(request.override(tools=[*request.tools, *make_tools(self._tools)]))
 
     async def awrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         if request.tool is not None:  # one of the agent's own
             return await handler(request)

@@ -1,6 +1,6 @@
 """The OpenAI Agents SDK: a conversation's tools as function tools, for `Agent(tools=…)`.
 
-Needs `mooring[openai-agents]`.
+Needs the extra `openai-agents`.
 """
 
 from functools import partial

@@ -1,12 +1,12 @@
 """Pydantic AI: a conversation's tools as a toolset, for `Agent(toolsets=[…])` or `agent.run(toolsets=[…])`.
 
-Needs `mooring[pydantic-ai]`.
+Needs the extra `pydantic-ai`.
 """
 
 from base64 import b64decode
-from typing import Any, NoReturn
+from typing import Any
 
-from mooring import Answer, Conversation, No, Outcome, Part, Permission, Question, Text
+from mooring import Answer, Conversation, No, Part, Permission, Question, Text
 from mooring import ToolDefinition as ModelToolDefinition
 from mooring.adapters import explain_import
 
@@ -28,12 +28,8 @@ async def interrupt(question: Question) -> Answer:
     made without asking again. Everything that isn't about a call is refused.
     """
     if isinstance(question, Permission):
-        _require_approval(question)
+        raise ApprovalRequired({"server": question.server, "tool": question.tool, "why": question.why})
     return No("only calls can be approved here")
-
-
-def _require_approval(question: Permission) -> NoReturn:
-    raise ApprovalRequired({"server": question.server, "tool": question.tool, "why": question.why})
 
 
 class MooringToolset(AbstractToolset[Any]):
@@ -69,11 +65,7 @@ class MooringToolset(AbstractToolset[Any]):
         outcome = await self._tools.call(name, tool_args, id=ctx.tool_call_id, approved=ctx.tool_call_approved)
         if outcome.is_error:
             raise ToolFailed(outcome.text)
-        return _make_content(outcome)
-
-
-def _make_content(outcome: Outcome) -> list[str | BinaryContent]:
-    return [_make_part(part) for part in outcome.parts]
+        return [_make_part(part) for part in outcome.parts]
 
 
 def _make_part(part: Part) -> str | BinaryContent:

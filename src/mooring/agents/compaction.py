@@ -6,9 +6,9 @@ The model is sent less, nothing is deleted: the journal keeps every message.
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 
-from msgspec import json
 from msgspec.structs import replace
 
+from mooring.agents.context import FULL_SHARE, measure_message, measure_request
 from mooring.agents.history import (
     CallResult,
     Message,
@@ -23,18 +23,14 @@ from mooring.agents.limits import check_limits
 from mooring.agents.model import ModelRequest, ReplyFinished
 from mooring.agents.thread import AgentThread
 from mooring.core.conversation.event import Todo
-from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.errors import ContextOverflow, ModelError
 
-FULL_SHARE = 0.8
-"""How much of a window may be filled before room is made."""
 KEPT_SHARE = 0.25
 """How much of the window, or of the history where the window is unknown, is kept as it is."""
 VERBATIM_SHARE = 0.25
 """How much of it the person's own words may take. The oldest are left out if they take more."""
-IMAGE_TOKENS = 1_600
 MOST_SHORTENINGS = 6
 """How often the history is halved for a model that has no room even to summarize it."""
 
@@ -51,7 +47,7 @@ _UNSUMMARIZED = "(It could not be summarized.)"
 def is_nearly_full(thread: AgentThread, system: str) -> bool:
     """Whether the next request would fill most of the model's window; false if nobody knows how large that is."""
     window = thread.model.window
-    return window is not None and _measure_thread(thread, system) > window * FULL_SHARE
+    return window is not None and measure_request(thread, system) > window * FULL_SHARE
 
 
 async def compact(thread: AgentThread, system: str, *, must: bool = False) -> bool:
@@ -62,12 +58,12 @@ async def compact(thread: AgentThread, system: str, *, must: bool = False) -> bo
 
     Raises: LimitReached if the model may not be asked for a summary any more.
     """
-    before = _measure_thread(thread, system)
+    before = measure_request(thread, system)
     window = thread.model.window or before
     if must:
         # The provider refused what is there, so that its window is smaller than anybody told us, as with a proxy that
         # has a limit of its own. Less of the history has to be kept, however small we take it to be.
-        window = min(window, sum(map(_measure, thread.messages)))
+        window = min(window, sum(map(measure_message, thread.messages)))
     tail_start = _find_tail(thread.messages, round(window * KEPT_SHARE))
     head, tail = thread.messages[:tail_start], thread.messages[tail_start:]
     summary = ""
@@ -78,11 +74,34 @@ async def compact(thread: AgentThread, system: str, *, must: bool = False) -> bo
         tail = _shorten_results(tail)
     if tail == thread.messages:
         return False
-    thread.journal.compact(tuple(tail))
-    thread.messages = tail
-    thread.context_tokens = thread.counted_messages = 0
-    thread.reporter.compact(summary, before, _measure_thread(thread, system))
+    _replace_history(thread, tail)
+    thread.reporter.compact(summary, before, measure_request(thread, system))
     return True
+
+
+async def summarize_history(thread: AgentThread, focus: str = "") -> bool:
+    """Put a summary in place of everything but the last message, as the user asks for; false if there is no more.
+
+    `focus` says what the summary is to keep above all.
+
+    Raises: ModelError if the model can't summarize it; then the history stays as it is.
+    """
+    tail_start = _find_tail(thread.messages, 0)
+    head, tail = thread.messages[:tail_start], thread.messages[tail_start:]
+    if all(isinstance(message, SummaryMessage) for message in head):
+        return False
+    summary = await _try_to_summarize(thread, head, focus)
+    if not summary:
+        raise ModelError(thread.model.name, "it did not summarize the conversation, which stays as it is.")
+    window = thread.model.window or sum(map(measure_message, thread.messages))
+    _replace_history(thread, [_make_summary(head, summary, thread.plan, round(window * VERBATIM_SHARE)), *tail])
+    return True
+
+
+def _replace_history(thread: AgentThread, messages: list[Message]) -> None:
+    thread.journal.compact(tuple(messages))
+    thread.messages = messages
+    thread.context_tokens = thread.counted_messages = 0
 
 
 # --- what is kept -----------------------------------------------------------------------------------------------------
@@ -96,7 +115,7 @@ def _find_tail(messages: Sequence[Message], tokens: int) -> int:
     start = len(messages)
     taken = 0
     for index in range(len(messages) - 1, -1, -1):
-        taken += _measure(messages[index])
+        taken += measure_message(messages[index])
         if taken > tokens and start < len(messages):
             break
         if not isinstance(messages[index], ResultsMessage):
@@ -145,20 +164,27 @@ def _find_own_words(message: Message) -> str:
 
 async def _summarize(thread: AgentThread, head: Sequence[Message]) -> str:
     """What the model makes of the earlier part. Without a model that can, the person's own words have to do."""
+    try:
+        return await _try_to_summarize(thread, head) or _UNSUMMARIZED
+    except ModelError:
+        return _UNSUMMARIZED
+
+
+async def _try_to_summarize(thread: AgentThread, head: Sequence[Message], focus: str = "") -> str:
+    """The model's summary; empty if it has no room even for a part, or says nothing. Raises: ModelError."""
     messages = _shorten_results(head)
     for _ in range(MOST_SHORTENINGS):
         try:
-            return await _ask_for_summary(thread, messages) or _UNSUMMARIZED
+            return await _ask_for_summary(thread, messages, focus)
         except ContextOverflow:
             messages = _drop_oldest_half(messages)
-        except ModelError:
-            break
-    return _UNSUMMARIZED
+    return ""
 
 
-async def _ask_for_summary(thread: AgentThread, messages: Sequence[Message]) -> str:
+async def _ask_for_summary(thread: AgentThread, messages: Sequence[Message], focus: str) -> str:
     await check_limits(thread)
-    asked = PersonMessage((Text(_SUMMARIZE),), synthetic=True)
+    words = f"{_SUMMARIZE} Above all, keep this: {focus}" if focus else _SUMMARIZE
+    asked = PersonMessage((Text(words),), synthetic=True)
     request = ModelRequest("", (*messages, asked))
     async with aclosing(thread.model.reply(request)) as events:
         async for event in events:
@@ -179,12 +205,10 @@ def _drop_oldest_half(messages: Sequence[Message]) -> list[Message]:
 
 
 def _shorten_results(messages: Iterable[Message]) -> list[Message]:
-    return [_shorten_message(message) for message in messages]
+    return [_shorten_message(message) if isinstance(message, ResultsMessage) else message for message in messages]
 
 
-def _shorten_message(message: Message) -> Message:
-    if not isinstance(message, ResultsMessage):
-        return message
+def _shorten_message(message: ResultsMessage) -> ResultsMessage:
     return ResultsMessage(tuple(map(_shorten_result, message.results)))
 
 
@@ -194,36 +218,3 @@ def _shorten_result(result: CallResult) -> CallResult:
     if shortened == text and len(result.parts) == 1:
         return result
     return replace(result, parts=(Text(shortened),))
-
-
-# --- how long it is ---------------------------------------------------------------------------------------------------
-
-
-def _measure_thread(thread: AgentThread, system: str) -> int:
-    """How many tokens the next request takes: as the provider counted, and estimated for what came after that."""
-    counted = thread.context_tokens
-    fresh = sum(map(_measure, thread.messages[thread.counted_messages :]))
-    if counted:
-        return counted + fresh
-    tools = sum(len(json.encode(tool.schema)) + len(tool.description) for tool in thread.tools.definitions)
-    return fresh + (len(system) + tools) // BYTES_PER_TOKEN
-
-
-def _measure(message: Message) -> int:
-    match message:
-        case PersonMessage(parts):
-            return _measure_parts(parts)
-        case ModelMessage(blocks):
-            return len(json.encode(blocks)) // BYTES_PER_TOKEN
-        case ResultsMessage(results):
-            return sum(_measure_parts(result.parts) for result in results)
-        case SummaryMessage(text):
-            return len(text.encode()) // BYTES_PER_TOKEN
-
-
-def _measure_parts(parts: Iterable[Part]) -> int:
-    tokens = 0
-    for part in parts:
-        # Base64 says nothing about what an image takes.
-        tokens += len(part.text.encode()) // BYTES_PER_TOKEN + 1 if isinstance(part, Text) else IMAGE_TOKENS
-    return tokens

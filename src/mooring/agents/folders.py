@@ -37,7 +37,7 @@ class FoundFolder(Struct, Generic[R], frozen=True):
     base: str = "/"
     """The folder of the project that it was looked for in."""
     fence: str | None = None
-    """For a project's, its root without links."""
+    """For a project's, its root without links: a link leads no further."""
 
 
 def find_folders(workspace: Workspace, rows: Sequence[R]) -> Iterator[FoundFolder[R]]:
@@ -89,7 +89,7 @@ def walk_files(
         relative = f"{below}{name}"
         if not name.endswith("/"):
             yield relative
-        elif depth < bounds.deepest and _may_enter(f"{path}/{name[:-1]}", bounds):
+        elif depth < bounds.deepest and (bounds.follows_links or not os.path.islink(f"{path}/{name[:-1]}")):
             yield from walk_files(root, bounds, refuse_folder, relative, depth + 1)
 
 
@@ -98,10 +98,6 @@ def _list_names(path: str, most: int) -> list[str]:
         return list_folder(path, most)
     except FileError:  # it is gone by now, or nobody may look into it
         return []
-
-
-def _may_enter(path: str, bounds: WalkBounds) -> bool:
-    return bounds.follows_links or not os.path.islink(path)
 
 
 FileStamp: TypeAlias = tuple[int, int, int]

@@ -1,7 +1,7 @@
 """What was said and done in a conversation, in a form that no provider owns; and the journal that keeps it."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -74,10 +74,14 @@ class CallResult(Struct, frozen=True):
     is_error: bool = False
 
 
+def make_refused(call: CallBlock, words: str) -> CallResult:
+    """What a model gets for a call that was not made, or never ended."""
+    return CallResult(call.id, call.name, (Text(words),), is_error=True)
+
+
 def make_interrupted(call: CallBlock, *, may_have_run: bool) -> CallResult:
     """What a model gets for a call that never ended."""
-    words = _MAY_HAVE_RUN if may_have_run else _DID_NOT_RUN
-    return CallResult(call.id, call.name, (Text(words),), is_error=True)
+    return make_refused(call, _MAY_HAVE_RUN if may_have_run else _DID_NOT_RUN)
 
 
 _MAY_HAVE_RUN = "The call was interrupted; it may have run."
@@ -115,8 +119,14 @@ def shorten_result(text: str) -> str:
     return f"{text[:half]}\n[…]\n{text[-half:]}"
 
 
-class Journal(Protocol):
-    """Keeps a conversation. Each method returns once it would survive the end of this process.
+KeepFile: TypeAlias = Callable[[str, bytes | None, bytes], None]
+"""Keeps what a file is before it is changed: its path, what it holds, and what it will hold; `None` is no file."""
+
+
+class Journal:
+    """Keeps a conversation; this one keeps nothing, for a conversation that ends with the program.
+
+    In any other, each method returns once what it says would survive the end of this process.
 
     The order of the calls is the order of what happened. They are quick (a write without a flush to the disk), and so
     not async. If another process holds the file for longer, they return before it is written; `settle` waits for that.
@@ -146,41 +156,18 @@ class Journal(Protocol):
     def compact(self, messages: tuple[Message, ...]) -> None:
         """From now on these are what the model is sent. What they stand for is kept all the same."""
 
+    def keep_file(self, path: str, before: bytes | None, after: bytes) -> None:
+        """A tool of the conversation is about to change a file. Called in a thread."""
+
     def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
         """What one reply took."""
 
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "Journal":
         """The journal of the sub-agent that works for a call of this conversation. Close it when that has ended."""
+        return Journal()
 
     async def settle(self) -> None:
         """Wait until all of it is written, before something is done that it has to survive."""
 
     def close(self) -> None:
         """Write what is left."""
-
-
-class NoJournal:
-    """Keeps nothing, for a conversation that ends with the program."""
-
-    def add_message(self, message: Message) -> None: ...
-
-    def record_text(self, piece: str) -> None: ...
-
-    def record_block(self, block: ReplyBlock) -> None: ...
-
-    def drop_reply(self) -> None: ...
-
-    def record_call_started(self, call: CallBlock) -> None: ...
-
-    def record_call_ended(self, result: CallResult) -> None: ...
-
-    def compact(self, messages: tuple[Message, ...]) -> None: ...
-
-    def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None: ...
-
-    def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "NoJournal":
-        return NoJournal()
-
-    async def settle(self) -> None: ...
-
-    def close(self) -> None: ...

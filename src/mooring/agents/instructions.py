@@ -4,11 +4,10 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.agents.folders import Reach, make_reach, resolve_named
+from mooring.agents.folders import FolderScope, Reach, make_reach, resolve_named
 from mooring.core.conversation.mention import find_mentions
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
@@ -29,6 +28,16 @@ they help. Say briefly what you found or did.
 - Never repeat keys, tokens or passwords."""
 
 
+CODE_CONVENTIONS = """\
+When you work on code:
+- Read what you change and what is around it first. Follow the conventions that are there: names, layout, libraries.
+- Change what was asked for, and no more. Leave changes that you did not make as they are.
+- Verify what you did with the project's own checks: its tests, its linter, its build. Its README, instructions and \
+configuration say how they are run. Say what you ran and what came of it, and what you could not verify.
+- Commit, push or publish only if you are asked to."""
+"""For an agent with the tools for this machine."""
+
+
 class Surroundings(Struct, frozen=True):
     """What is true of the place that an agent works in."""
 
@@ -45,8 +54,6 @@ def build_system_prompt(surroundings: Surroundings, sections: Sequence[str] = ()
     return "\n\n".join(text for text in texts if text)
 
 
-InstructionScope: TypeAlias = Literal["user", "project"]
-
 _USER = ("mooring", "claude-code")
 _USER_OTHERWISE = ("opencode", "codex")
 """The first file of these is read where there is none of the others, as OpenCode reads Claude's: it was written for one
@@ -61,7 +68,7 @@ class InstructionPlace(Struct, frozen=True):
     """A file that is there."""
 
     path: str
-    scope: InstructionScope
+    scope: FolderScope
     base: str = ""
     """The folder of the project that it was looked for in."""
 
@@ -115,9 +122,7 @@ class InstructionFile(Struct, frozen=True):
 
     path: str
     """As a person would look for it."""
-    real: str
-    """Without links in it."""
-    scope: InstructionScope
+    scope: FolderScope
     text: str
     size: int
     """How many bytes the file has; the text may be its beginning only."""
@@ -157,10 +162,13 @@ class _Importer(Struct, frozen=True):
 
     path: str
     real: str
-    scope: InstructionScope
+    scope: FolderScope
     fence: str | None
     """The repository that it belongs to; `None` if it is the person's."""
     depth: int
+
+
+_NOTHING_TO_DO = "nothing needs to be done; to give the text to a model, write it into a file of the project"
 
 
 class _Collector:
@@ -181,14 +189,12 @@ class _Collector:
         fence = self._reach.project if place.scope == "project" else None
         refusal = self._reach.find_link_refusal(place.base, place.path, fence) if fence is not None else ""
         link = self._reach.find_exit(place.path, real) if refusal else ""
-        if link:
-            if not self._may_leave(place.path, real):
-                self._report_exit(place.path, f"The file {_describe_exit(link, real)}; it is not read", real)
-                return
-        elif refusal:
+        if link and not self._may_leave(place.path, real):
+            self._report(place.path, f"The file {_describe_exit(link, real)}; it is not read", _suggest_rule(real))
+        elif refusal and not link:
             self._report(place.path, f"The file is a link to one that {refusal}; it is not read")
-            return
-        self._add(_Importer(place.path, real, place.scope, fence, 0))
+        else:
+            self._add(_Importer(place.path, real, place.scope, fence, 0))
 
     def _add(self, source: _Importer, imported_by: str = "") -> None:
         if source.real in self._paths or len(self._paths) >= MOST_FILES:
@@ -202,7 +208,7 @@ class _Collector:
         if not text.strip() or digest in self._texts:
             return
         self._texts.add(digest)
-        self.files.append(InstructionFile(source.path, source.real, source.scope, text, size, imported_by))
+        self.files.append(InstructionFile(source.path, source.scope, text, size, imported_by))
         if source.depth < DEEPEST_IMPORT:
             self._add_imports(source, text)
 
@@ -238,7 +244,7 @@ class _Collector:
         if link:
             if not self._may_leave(path, real):
                 message = f"The file imports @{named}, which {_describe_exit(link, real)}; that one is not read"
-                self._report_exit(source.path, message, real)
+                self._report(source.path, message, _suggest_rule(real))
                 return
         elif refusal:
             self._report(source.path, f"The file imports @{named}, which {refusal}; that one is not read")
@@ -253,13 +259,12 @@ class _Collector:
         self.exits.append(LinkExit(path, real))
         return False
 
-    def _report(self, path: str, message: str) -> None:
-        hint = "nothing needs to be done; to give the text to a model, write it into a file of the project"
+    def _report(self, path: str, message: str, hint: str = _NOTHING_TO_DO) -> None:
         self.problems.append(Problem(path, message, hint, level="warning"))
 
-    def _report_exit(self, path: str, message: str, real: str) -> None:
-        hint = f"to give it to a model, allow Read({real}) in your settings"
-        self.problems.append(Problem(path, message, hint, level="warning"))
+
+def _suggest_rule(real: str) -> str:
+    return f"to give it to a model, allow Read({real}) in your settings"
 
 
 def _describe_exit(link: str, real: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import DecodeError, json
 
-from mooring.agents.history import CallBlock, CallResult
+from mooring.agents.history import CallBlock, make_refused
 from mooring.agents.streak import normalize_arguments
 from mooring.agents.thread import AgentThread
 from mooring.core.conversation.call import CallId, ToolCall, ToolDefinition
@@ -17,7 +17,8 @@ from mooring.errors import ModelError, MooringError
 
 _NOT_REPEATED = "The call was not made: the same call was made several times in a row. Do something else, or say why."
 _REFUSED = "The call was not made: the person refused to have the same call made again. Do something else."
-_CUT_OFF = "The call was not made, because the reply was cut off. Make it again if it is needed, in a shorter reply."
+CUT_OFF = "The call was not made, because the reply was cut off. Make it again if it is needed, in a shorter reply."
+"""What it says may be half of what was meant."""
 
 
 class LimitReached(Exception):
@@ -33,14 +34,12 @@ async def check_limits(thread: AgentThread) -> None:
 
     Raises: LimitReached; ModelError if a price is unknown that has to be known.
     """
-    limits, spent = thread.limits, thread.reporter.spent_in_turn
-    if limits.token_budget is not None and spent.usage.total >= limits.token_budget:
-        raise LimitReached("token-budget")
-    if limits.max_cost is not None:
-        if spent.cost is None:
-            raise ModelError(thread.model.name, "the price of a reply is unknown, so that its cost has no limit.")
-        if spent.cost >= limits.max_cost:
-            raise LimitReached("max-cost")
+    limits = thread.limits
+    reached = thread.reporter.spent_in_turn.find_limit(limits)
+    if reached == "failed":
+        raise ModelError(thread.model.name, "the price of a reply is unknown, so that its cost has no limit.")
+    if reached is not None:
+        raise LimitReached(reached)
     if thread.reporter.spent.replies >= limits.most_requests + thread.granted_requests:
         await _ask_to_continue(thread)
 
@@ -74,12 +73,6 @@ async def refuse_repeated_calls(thread: AgentThread, calls: Sequence[CallBlock])
             await _ask_about_repeated(thread, call, calls)
 
 
-def end_unanswered(thread: AgentThread) -> None:
-    """End a turn in which there was no one to ask whether a repeated call is permitted. Raises: LimitReached."""
-    if thread.streak.is_unanswered:
-        raise LimitReached("repeated")
-
-
 def _needs_permission(thread: AgentThread, call: CallBlock) -> bool:
     try:
         return thread.tools.may(call.name, call.arguments).action == "ask"
@@ -103,7 +96,7 @@ async def _ask_about_repeated(thread: AgentThread, call: CallBlock, calls: Seque
         case Yes() | Allow():
             pass
         case No(nobody=True):
-            thread.results |= {each.id: _make_refused(each, _NOT_REPEATED) for each in calls}
+            thread.results |= {each.id: make_refused(each, _NOT_REPEATED) for each in calls}
             raise LimitReached("repeated")
         case No(reason=reason):
             _refuse_repeated(thread, call, tool, reason)
@@ -121,7 +114,7 @@ def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: ToolDefinition 
     words = f"{_REFUSED} They said: {reason}" if reason else _REFUSED
     if tool is None:
         # The model gets its result; nobody else heard of a call to a tool that doesn't exist.
-        thread.results[call.id] = _make_refused(call, words)
+        thread.results[call.id] = make_refused(call, words)
         return
     name = tool.name if tool.server is None else f"{tool.server}.{tool.tool}"
     refusal = f"{name} was not called again: you refused it."
@@ -136,12 +129,3 @@ def _refuse_repeated(thread: AgentThread, call: CallBlock, tool: ToolDefinition 
     invocation = ToolCall(CallId(call.id), tool.name, _read_arguments(call), tool.server, tool.tool)
     thread.reporter.stream.start_call(invocation)
     thread.reporter.stream.finish_call(invocation, outcome)
-
-
-def _make_refused(call: CallBlock, words: str) -> CallResult:
-    return CallResult(call.id, call.name, (Text(words),), is_error=True)
-
-
-def make_cut_off(call: CallBlock) -> CallResult:
-    """What a model gets for a call of a reply that was cut off: what it says may be half of what was meant."""
-    return _make_refused(call, _CUT_OFF)

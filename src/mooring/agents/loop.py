@@ -5,9 +5,11 @@ before it can be lost.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from random import random
+from typing import Any
+from uuid import uuid4
 
 from msgspec import Struct, field
 
@@ -21,8 +23,9 @@ from mooring.agents.history import (
     ResultsMessage,
     TextBlock,
     make_interrupted,
+    make_refused,
 )
-from mooring.agents.limits import LimitReached, check_limits, end_unanswered, make_cut_off, refuse_repeated_calls
+from mooring.agents.limits import CUT_OFF, LimitReached, check_limits, refuse_repeated_calls
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.agents.streak import mention_repetition
 from mooring.agents.thread import AgentThread
@@ -43,6 +46,18 @@ async def run_turn(thread: AgentThread, said: TurnInput | None) -> None:
     Cancelling this ends the turn and its calls, and leaves a history that the next turn can go on with. A model that
     fails ends the turn too, and is told as an event. So does a limit of the thread, as the reason of the end.
     """
+    await _report_turn(thread, _run_turn(thread, said))
+
+
+async def run_task(thread: AgentThread, agent: str, task: str) -> None:
+    """Have one of the agents do a task for the user, as a turn in which the model itself is not asked.
+
+    The model reads of it in the next turn. Cancelling this ends the sub-agent.
+    """
+    await _report_turn(thread, _run_task(thread, agent, task))
+
+
+async def _report_turn(thread: AgentThread, work: Coroutine[Any, Any, EndOfTurn]) -> None:
     reporter = thread.reporter
     thread.begin_turn()
     reporter.begin(model=thread.model.name, agent=thread.agent)
@@ -51,7 +66,7 @@ async def run_turn(thread: AgentThread, said: TurnInput | None) -> None:
         reporter.tell_taken_name(taken)
     reason: EndOfTurn = "failed"
     try:
-        reason = await _run_turn(thread, said)
+        reason = await work
     except asyncio.CancelledError:
         reason = "interrupted"
         raise
@@ -78,11 +93,25 @@ async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
         calls = finished.message.calls
         if finished.stop == "length":
             if calls:
-                thread.add(ResultsMessage(tuple(map(make_cut_off, calls))))
+                thread.add(ResultsMessage(tuple(make_refused(call, CUT_OFF) for call in calls)))
             return "length"
         if not calls:
             return "finished"
         await make_calls(thread, calls)
+
+
+async def _run_task(thread: AgentThread, agent: str, task: str) -> EndOfTurn:
+    await _finish_interrupted(thread)
+    thread.add(PersonMessage((Text(f"/{agent} {task}"),)))
+    thread.system()  # looks which agents there are now
+    await thread.journal.settle()
+    arguments = {"subagent_type": agent, "prompt": task}
+    outcome = await thread.tools.call("Agent", arguments, id=uuid4().hex)
+    answer = outcome.for_person or outcome.text
+    thread.reporter.say(answer)
+    said = f"[The agent {agent} was given this task. Its answer:]\n{answer}"
+    thread.add(ModelMessage((TextBlock(said),), thread.model.name))
+    return "failed" if outcome.is_error else "finished"
 
 
 async def _finish_interrupted(thread: AgentThread) -> None:
@@ -131,11 +160,6 @@ class _PartialReply(Struct):
     blocks: list[ReplyBlock] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     """The text of the block that is still arriving."""
-
-    def pop_text(self) -> str:
-        """All that the model said so far."""
-        texts = [block.text for block in self.blocks if isinstance(block, TextBlock)]
-        return "".join([*texts, *self.pieces])
 
 
 async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
@@ -194,7 +218,8 @@ def _save_partial(thread: AgentThread, partial: _PartialReply) -> None:
     Nothing else of the reply: its calls were never made, and providers refuse thoughts that lead to nothing. The
     journal has what arrived already, as a reply without an end, which is what it is.
     """
-    text = partial.pop_text()
+    said = [block.text for block in partial.blocks if isinstance(block, TextBlock)]
+    text = "".join([*said, *partial.pieces])
     if text.strip():
         thread.messages.append(ModelMessage((TextBlock(text),), thread.model.name))
 
@@ -222,7 +247,8 @@ async def make_calls(
         tasks = _begin_calls(thread, [call for call in calls if call.id not in thread.results])
         if tasks:
             await _wait_for_all(tasks)
-        end_unanswered(thread)
+        if thread.streak.is_unanswered:
+            raise LimitReached("repeated")
     finally:
         kept = [_find_result(thread, call) for call in calls]
         thread.calls = {}

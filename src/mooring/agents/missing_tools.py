@@ -20,8 +20,6 @@ _PUBLIC_SERVERS = {"deepwiki": "https://mcp.deepwiki.com/mcp"}
 
 
 class MissingTool(Struct, frozen=True):
-    """A tool that an agent goes without."""
-
     name: str
     """As the definition writes it."""
     reason: str

@@ -19,14 +19,10 @@ class ModelRequest(Struct, frozen=True):
 
 
 class ReplyText(Struct, frozen=True):
-    """Some more of what the model says."""
-
     text: str
 
 
 class ReplyThinking(Struct, frozen=True):
-    """Some more of what the model thinks."""
-
     text: str
 
 

@@ -21,6 +21,7 @@ from mooring.core.conversation.event import (
     TurnStarted,
 )
 from mooring.core.definitions.approved import TakenName
+from mooring.core.protocol.limits import TurnLimits
 
 
 class Spent(Struct):
@@ -31,9 +32,15 @@ class Spent(Struct):
     """In US dollars; `None` once the price of any part of it is unknown."""
     replies: int = 0
 
-    def add(self, usage: TokenUsage, cost: float | None) -> None:
-        self.usage += usage
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
+    def find_limit(self, limits: TurnLimits) -> EndOfTurn | None:
+        """The limit that was reached, of tokens or of cost: `failed` if there is one of cost, and that is unknown."""
+        if limits.token_budget is not None and self.usage.total >= limits.token_budget:
+            return "token-budget"
+        if limits.max_cost is None:
+            return None
+        if self.cost is None:
+            return "failed"
+        return "max-cost" if self.cost >= limits.max_cost else None
 
 
 class TurnReporter:
@@ -55,11 +62,6 @@ class TurnReporter:
         stream.add_listener(self._record_denied)
 
     @property
-    def session(self) -> str:
-        """Identifies the conversation."""
-        return self.stream.session
-
-    @property
     def parent(self) -> str | None:
         """The id of the call that a sub-agent works for."""
         return self.stream.parent
@@ -77,7 +79,6 @@ class TurnReporter:
     # --- the turn itself ------------------------------------------------------------------------------------------
 
     def begin(self, *, model: str | None = None, agent: str | None = None) -> None:
-        """Begin a turn."""
         self.stream.begin_turn()
         self.spent = Spent()
         self.done, self.error = None, ""
@@ -85,12 +86,15 @@ class TurnReporter:
         self._in_turn = True
         self._tell(TurnStarted(**self.stream.stamp, backend=self.backend, model=model, agent=agent))
 
+    def begin_aside(self) -> None:
+        """Forget what the last turn took: what comes next is asked for outside of turns."""
+        self.spent = Spent()
+
     def tell_taken_name(self, taken: TakenName) -> None:
         """Tell that something of the project is used by a name of somebody else's."""
         self._tell(NameTaken(**self.stream.stamp, taken=taken))
 
     def end(self, reason: EndOfTurn, text: str = "") -> None:
-        """End the turn."""
         spent = self.spent
         self.done = TurnDone(
             **self.stream.stamp,
@@ -110,8 +114,7 @@ class TurnReporter:
     def fail(self, error: str, retry_in: float | None = None) -> None:
         """Say that the model failed, and when it is asked again, if it is."""
         self.error = error
-        failed = TurnFailed(**self.stream.stamp, error=error, retry_in=retry_in)
-        self._tell(failed)
+        self._tell(TurnFailed(**self.stream.stamp, error=error, retry_in=retry_in))
 
     def begin_sub_agent(self, call: str) -> "TurnReporter":
         """The reporter of a sub-agent that works for a call of this turn."""
@@ -134,11 +137,9 @@ class TurnReporter:
         self._tell(ThinkingPiece(**self.stream.stamp, text=text))
 
     def change_plan(self, steps: tuple[Todo, ...]) -> None:
-        """Tell which steps the agent means to take."""
         self._tell(PlanChanged(**self.stream.stamp, steps=steps))
 
     def use(self, model: str, usage: TokenUsage, cost: float | None, window: int | None) -> None:
-        """Tell what one reply took."""
         self.spent.replies += 1
         self._spend(usage, cost)
         used = TokensUsed(
@@ -154,16 +155,15 @@ class TurnReporter:
 
     def _spend(self, usage: TokenUsage, cost: float | None) -> None:
         """Count what a reply took, for the agents above too."""
-        self.spent.add(usage, cost)
+        spent = self.spent
+        spent.usage += usage
+        spent.cost = None if spent.cost is None or cost is None else spent.cost + cost
         if self._above is not None:
             self._above._spend(usage, cost)
 
     def compact(self, summary: str, tokens_before: int, tokens_after: int) -> None:
         """Tell that what was said before became a summary."""
         compacted = HistoryCompacted(
-            **self.stream.stamp,
-            summary=summary,
-            tokens_before=tokens_before,
-            tokens_after=tokens_after,
+            **self.stream.stamp, summary=summary, tokens_before=tokens_before, tokens_after=tokens_after
         )
         self._tell(compacted)

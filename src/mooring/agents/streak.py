@@ -46,20 +46,14 @@ def normalize_arguments(arguments: str | Mapping[str, Any]) -> bytes:
         return str(arguments).encode(errors="surrogatepass")
 
 
-class _Repetition(Struct, frozen=True):
-    """Which call in a row the current one is."""
-
-    streak: CallStreak
-    times: int
-
-
-_current: ContextVar[_Repetition | None] = ContextVar("_current", default=None)
+_current: ContextVar[tuple[CallStreak, int] | None] = ContextVar("_current", default=None)
+"""Which call in a row the current one is."""
 
 
 @contextmanager
 def mention_repetition(streak: CallStreak, times: int) -> Iterator[None]:
     """Have the question about permission for what is done meanwhile say that it is the so-manieth call in a row."""
-    token = _current.set(_Repetition(streak, times) if times else None)
+    token = _current.set((streak, times) if times else None)
     try:
         yield
     finally:
@@ -76,8 +70,9 @@ def ask_once(ask: Ask) -> Ask:
         repetition = _current.get()
         if repetition is None or not isinstance(question, Permission):
             return await ask(question)
-        answer = await ask(replace(question, times=repetition.times))
-        repetition.streak.settle(repetition.times, answer)
+        streak, times = repetition
+        answer = await ask(replace(question, times=times))
+        streak.settle(times, answer)
         return answer
 
     return ask_about_both

@@ -14,7 +14,6 @@ from mooring.agents.loop import run_turn
 from mooring.agents.thread import AgentThread
 from mooring.conversation.function import make_schema
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
-from mooring.core.conversation.event import TurnDone
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Text
@@ -40,11 +39,6 @@ class KnownAgents:
         if self._found is None:
             self._found = self._find()
         return self._found
-
-    @property
-    def by_name(self) -> Mapping[str, AgentDefinition]:
-        """Each agent by its name."""
-        return self.found.by_name
 
     def refresh(self) -> None:
         """Find out which agents there are now."""
@@ -74,8 +68,6 @@ _TOO_DEEP = "Agent was not called: a sub-agent of a sub-agent can't start anothe
 
 
 class AgentArguments(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What `Agent` takes."""
-
     description: Annotated[str, Meta(description="The task in three to five words")] = ""
     prompt: Annotated[str, Meta(description="The whole task", min_length=1)]
     subagent_type: Annotated[str, Meta(description="The name of the agent to start")] = DEFAULT_AGENT
@@ -83,8 +75,6 @@ class AgentArguments(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SubAgentTask(Struct, frozen=True):
-    """A task for a sub-agent."""
-
     call: str
     """The id of the call that it works for."""
     definition: AgentDefinition
@@ -116,12 +106,7 @@ class AgentTool(LocalTool):
     raises_answers = True
 
     def __init__(
-        self,
-        known: KnownAgents,
-        open_sub_agent: OpenSubAgent,
-        *,
-        depth: int,
-        startable: frozenset[str] | None = None,
+        self, known: KnownAgents, open_sub_agent: OpenSubAgent, *, depth: int, startable: frozenset[str] | None = None
     ) -> None:
         """`depth` is how many agents are above the one that has this tool, `startable` the only ones that it may
         start."""
@@ -177,11 +162,7 @@ class AgentTool(LocalTool):
         task = SubAgentTask(call.id, definition, arguments.prompt, arguments.model)
         async with self._places, self._open(task) as sub_agent:
             result = await run_sub_agent(sub_agent.thread, task.prompt)
-            return _add_notes(result, sub_agent.notes)
-
-
-def _add_notes(result: Result, notes: tuple[str, ...]) -> Result:
-    return msgspec.structs.replace(result, content=(*result.content, *map(Text, notes)))
+            return msgspec.structs.replace(result, content=(*result.content, *map(Text, sub_agent.notes)))
 
 
 def describe_agents(by_name: Mapping[str, AgentDefinition]) -> str:
@@ -206,10 +187,6 @@ async def run_sub_agent(thread: AgentThread, prompt: str) -> Result:
     await run_turn(thread, TurnInput(prompt))
     done = thread.reporter.done
     assert done is not None  # a turn that isn't cancelled has an end
-    return _make_result(done, thread.reporter.error)
-
-
-def _make_result(done: TurnDone, error: str) -> Result:
     match done.reason:
         case "finished":
             return text_result(done.text if done.text.strip() else SAID_NOTHING)
@@ -223,7 +200,7 @@ def _make_result(done: TurnDone, error: str) -> Result:
         case "length":
             return _report_end("The sub-agent's reply was cut off, because it was too long.", done.text)
         case "failed" | "interrupted":
-            return _report_end(f"The sub-agent failed: {error}", done.text)
+            return _report_end(f"The sub-agent failed: {thread.reporter.error}", done.text)
 
 
 def _report_end(why: str, text: str) -> Result:

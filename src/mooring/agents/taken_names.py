@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-from mooring.agents.commands.command_file import WrittenCommand
 from mooring.agents.commands.find import FoundCommands
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents
@@ -57,7 +56,7 @@ class TakenNames:
         other = found.taken.get(name)
         if other is None:
             return None
-        command: WrittenCommand = found.by_name[name]
+        command = found.by_name[name]
         kind: NamedKind = "skill" if command.is_skill else "command"
         reached_by = found.names.get(other.path, f"user:{other.name}")
         return self._describe(kind, found.names[command.path], command.path, command.digest, reached_by)

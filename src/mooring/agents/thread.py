@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from mooring.agents.history import CallBlock, CallResult, Journal, Message, ModelMessage, NoJournal, PersonMessage
+from mooring.agents.history import CallBlock, CallResult, Journal, Message, ModelMessage, PersonMessage
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import CallStreak
@@ -38,7 +38,6 @@ class AgentThread:
         find_taken_name: Callable[[], TakenName | None] = lambda: None,
         limits: TurnLimits | None = None,
         ask: Ask | None = None,
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         """`messages` are those of a conversation that goes on. If the last one is a reply with calls, `ended` are the
         results that are known; the calls without one are made first of all. `ask` is whom questions about the turn
@@ -46,7 +45,7 @@ class AgentThread:
         self.model = model
         self.reporter = reporter
         self.system = system
-        self.journal: Journal = journal or NoJournal()
+        self.journal = journal or Journal()
         self.messages = list(messages)
         self.ended = {result.id: result for result in ended}
         self.agent = agent
@@ -60,7 +59,7 @@ class AgentThread:
         self.repetitions: dict[str, int] = {}
         """Of the calls that are being made, those that the question about permission says are repeated: which call in a
         row each is."""
-        self.sleep = sleep
+        self.sleep: Sleep = asyncio.sleep
         self.plan: tuple[Todo, ...] = ()
         self.context_tokens = 0
         """How many tokens the last reply and everything before it take, as the provider counted them."""
@@ -102,8 +101,14 @@ class AgentThread:
         last = self.messages[-1] if self.messages else None
         return isinstance(last, ModelMessage) and bool(last.calls)
 
+    def go_back(self, messages: Iterable[Message]) -> None:
+        """Forget what was said after these messages."""
+        self.messages = list(messages)
+        self.ended = {}
+        self.plan = ()
+        self.context_tokens = self.counted_messages = 0
+
     def change_plan(self, steps: tuple[Todo, ...]) -> None:
-        """Take the steps that the agent means to take."""
         self.plan = steps
         self.reporter.change_plan(steps)
 

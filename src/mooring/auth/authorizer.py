@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from time import time
 from typing import TYPE_CHECKING, TypeAlias
 
 from mooring.auth.logins import LoginRecord, Logins, LoginTarget, StoredLogin
@@ -61,14 +62,14 @@ class LoginAuthorizer:
     async def authorize(self, method: str, url: str) -> Mapping[str, str]:
         """The headers with the token in them. Raises: ConnectError if it has ended and cannot be refreshed now."""
         token = self._token
-        if token is not None and token.is_stale(self._logins.clock()):
+        if token is not None and token.is_stale(time()):
             await self._refresh_ahead(token)
             token = self._token
         if token is None:
             return {}
         headers = {"Authorization": f"{token.type} {token.access}"}
         if self._prover is not None:
-            headers[_PROOF_HEADER] = self._prover.prove(method, url, self._logins.clock(), token.access)
+            headers[_PROOF_HEADER] = self._prover.prove(method, url, time(), token.access)
         return headers
 
     def note(self, url: str, headers: Mapping[str, str]) -> None:
@@ -98,7 +99,7 @@ class LoginAuthorizer:
             await self._renew_once()
         except (LoginFailed, ConfigError) as error:
             # A token that still holds is used; the next request tries again.
-            if token.is_expired(self._logins.clock()):
+            if token.is_expired(time()):
                 reason = error.reason if isinstance(error, LoginFailed) else str(error).rstrip(".")
                 raise ConnectError(self._target.server, f"its login could not be refreshed: {reason}") from None
 

@@ -7,14 +7,26 @@ from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from mooring.auth.fetch import Fetcher
 from mooring.auth.oauth.authorization import LONGEST_QUERY, Authorization, read_pasted
 from mooring.auth.oauth.client import OAuthClient
 from mooring.auth.oauth.exchange import LoginRequest
-from mooring.auth.oauth.flow import Browse, Confirm, FindClient, Flow, Listen, LoginStep, Note, Pause, ShowCode
+from mooring.auth.oauth.flow import (
+    Browse,
+    Confirm,
+    FindClient,
+    Flow,
+    Listen,
+    LoginPlan,
+    LoginStep,
+    Note,
+    Pause,
+    ShowCode,
+)
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.auth.oauth.options import LoginOptions
-from mooring.auth.oauth.plan import LoginPlan
 from mooring.core.conversation.question import Answer, Ask, ChangedIssuer, Login, Yes
 from mooring.errors import Denied, LoginFailed, LoginTimedOut
 
@@ -156,7 +168,7 @@ async def drive_login(
     Raises: LoginFailed; LoginTimedOut; Denied if the person says no.
     """
     async with AsyncExitStack() as stack:
-        driver = _Attended(plan, fetcher, find_client, ask, notes, stack)
+        driver = _Attended(fetcher, plan, find_client, ask, notes, stack)
         try:
             async with asyncio.timeout(seconds):
                 return await _drive(flow, driver.do)
@@ -177,14 +189,13 @@ async def _drive(flow: Flow[R], drive: Drive) -> R:
         flow.close()
 
 
-class _Unattended:
-    def __init__(self, fetcher: Fetcher) -> None:
-        self._fetcher = fetcher
+class _Unattended(Struct):
+    fetcher: Fetcher
 
     async def do(self, step: LoginStep) -> Any:
         match step:
             case LoginRequest():
-                return await self._fetcher.send(step)
+                return await self.fetcher.send(step)
             case Note():
                 return None
             case Pause(seconds):
@@ -197,28 +208,18 @@ class _Unattended:
 
 
 class _Attended(_Unattended):
-    def __init__(
-        self,
-        plan: LoginPlan,
-        fetcher: Fetcher,
-        find_client: ClientFinder,
-        ask: Ask,
-        notes: list[str],
-        stack: AsyncExitStack,
-    ) -> None:
-        super().__init__(fetcher)
-        self._plan = plan
-        self._find_client = find_client
-        self._ask = ask
-        self._notes = notes
-        self._stack = stack
-        self._callback: Callback | None = None
-        self._asking: asyncio.Future[Answer] | None = None
+    plan: LoginPlan
+    find_client: ClientFinder
+    ask: Ask
+    notes: list[str]
+    stack: AsyncExitStack
+    callback: Callback | None = None
+    asking: asyncio.Future[Answer] | None = None
 
     async def do(self, step: LoginStep) -> Any:
         match step:
             case FindClient(issuer):
-                return await self._find_client(issuer)
+                return await self.find_client(issuer)
             case Listen(preferred):
                 return await self._listen(preferred)
             case Browse(url, authorization):
@@ -228,52 +229,53 @@ class _Attended(_Unattended):
             case Pause(seconds):
                 return await self._pause(seconds)
             case Confirm(issuer, former):
-                await self._require_yes(ChangedIssuer(self._plan.server, issuer, former))
+                answer = await self.ask(ChangedIssuer(self.plan.server, issuer, former))
+                _require_yes(answer, self.plan.server)
                 return None
             case Note(text):
-                self._notes.append(text)
+                self.notes.append(text)
                 return None
             case LoginRequest():
                 return await super().do(step)
 
     async def _listen(self, preferred: str) -> str:
         """Listen where the definition says, else where the last login did, else anywhere."""
-        options = self._plan.options
+        options = self.plan.options
         if options.redirect_uri and not is_loopback(options.redirect_uri):
             # A page elsewhere: the person pastes what it is given.
             return options.redirect_uri
-        self._callback = await self._open_callback(options, preferred)
-        return self._callback.redirect_uri
+        self.callback = await self._open_callback(options, preferred)
+        return self.callback.redirect_uri
 
     async def _open_callback(self, options: LoginOptions, preferred: str) -> Callback:
         if options.redirect_uri or options.callback_port:
             chosen = Callback(options.redirect_uri, options.callback_port or 0)
-            return await self._stack.enter_async_context(chosen)
+            return await self.stack.enter_async_context(chosen)
         if preferred:
             try:
-                return await self._stack.enter_async_context(Callback(preferred))
+                return await self.stack.enter_async_context(Callback(preferred))
             except LoginFailed:
                 pass  # taken by somebody else now: another port, and another registration
-        return await self._stack.enter_async_context(Callback())
+        return await self.stack.enter_async_context(Callback())
 
     async def _browse(self, url: str, authorization: Authorization) -> str:
         """Send the person to the page; what came back, by itself or pasted, whichever is first."""
         redirect_uri = authorization.redirect_uri
         question = Login(
-            self._plan.server,
+            self.plan.server,
             authorization.issuer,
             url,
             redirect_uri=redirect_uri,
             scopes=authorization.scopes,
-            browser=not self._plan.without_browser,
+            browser=not self.plan.without_browser,
         )
-        asking = asyncio.ensure_future(self._ask(question))
+        asking = asyncio.ensure_future(self.ask(question))
         coming = asyncio.ensure_future(self._wait_for_browser())
         try:
             await asyncio.wait({asking, coming}, return_when=asyncio.FIRST_COMPLETED)
             if coming.done():
                 return coming.result()
-            answer = _require_yes(asking.result(), self._plan.server)
+            answer = _require_yes(asking.result(), self.plan.server)
             if isinstance(answer.content, str) and answer.content.strip():
                 return read_pasted(answer.content, redirect_uri)
             return await coming
@@ -283,28 +285,25 @@ class _Attended(_Unattended):
             await _cancel(coming)
 
     async def _wait_for_browser(self) -> str:
-        if self._callback is None:
+        if self.callback is None:
             never: asyncio.Future[str] = asyncio.get_running_loop().create_future()
             return await never
-        return await self._callback.wait()
+        return await self.callback.wait()
 
     async def _show_code(self, step: ShowCode) -> None:
         """Show a code while its page is waited for. Nobody has to answer, but a no ends the login."""
         page = step.code.verification_uri_complete or step.code.verification_uri
-        question = Login(self._plan.server, step.issuer, page, code=step.code.user_code)
-        self._asking = asyncio.ensure_future(self._ask(question))
-        self._stack.push_async_callback(_cancel, self._asking)
+        question = Login(self.plan.server, step.issuer, page, code=step.code.user_code)
+        self.asking = asyncio.ensure_future(self.ask(question))
+        self.stack.push_async_callback(_cancel, self.asking)
 
     async def _pause(self, seconds: float) -> None:
-        if self._asking is None or self._asking.done():
+        if self.asking is None or self.asking.done():
             await asyncio.sleep(seconds)
             return
-        await asyncio.wait({self._asking}, timeout=seconds)
-        if self._asking.done():
-            _require_yes(self._asking.result(), self._plan.server)
-
-    async def _require_yes(self, question: ChangedIssuer) -> None:
-        _require_yes(await self._ask(question), self._plan.server)
+        await asyncio.wait({self.asking}, timeout=seconds)
+        if self.asking.done():
+            _require_yes(self.asking.result(), self.plan.server)
 
 
 def _require_yes(answer: Answer, server: str) -> Yes:

@@ -13,7 +13,7 @@ from mooring.auth.oauth.metadata import check_url, find_origin, is_loopback
 from mooring.errors import LoginFailed
 from mooring.wire.http.fetch import FetchFailed, FetchProblem, HttpFetcher
 from mooring.wire.http.network import Network, Options
-from mooring.wire.http.reach import AddressKind, Reach, find_address_kind, parse_ip
+from mooring.wire.http.reach import AddressKind, NetworkReach, find_address_kind, parse_ip
 
 SECONDS = 30.0
 """For one request, redirects included: less than the lock of a credential is held for."""
@@ -79,7 +79,7 @@ class Fetcher:
         return LoginReply(reply.status, _join_headers(reply.headers), reply.body)
 
 
-class _LoginReach(Reach):
+class _LoginReach(NetworkReach):
     """Which addresses may be contacted: those of the whole world, and those that the MCP server's own are like."""
 
     def __init__(self, server_url: str) -> None:

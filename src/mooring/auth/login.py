@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from time import time
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,9 +10,8 @@ from msgspec.structs import replace
 from mooring.auth.drive import LOGIN_SECONDS, drive_login, drive_unattended
 from mooring.auth.fetch import Fetcher
 from mooring.auth.logins import LoginRecord, Logins, LoginTarget
-from mooring.auth.oauth.flow import log_in, refresh, revoke
+from mooring.auth.oauth.flow import LoginPlan, log_in, refresh, revoke
 from mooring.auth.oauth.jwt import load_signing
-from mooring.auth.oauth.plan import LoginPlan
 from mooring.auth.oauth.token import Token
 from mooring.core.conversation.question import Ask
 from mooring.errors import GrantRefused, LoginFailed
@@ -81,10 +81,18 @@ async def log_in_unattended(target: LoginTarget, logins: Logins, fetcher: Fetche
 
 
 async def log_out_at(target: LoginTarget, logins: Logins, network: Network) -> LogoutResult:
-    """Revoke a server's token and remove it. Raises: FileError, StoreUnavailable."""
+    """Give a server's token back to its issuer, and forget it. Raises: FileError, StoreUnavailable."""
     options = target.options
+    record = await logins.find_record(target.url, options.client_id)
+    if record is None:
+        return LogoutResult()
     fetcher = Fetcher(target.url, network, target.network)
-    return await remove_login(logins, target.url, options.client_id, fetcher, options.private_key)
+    async with logins.locked(record):
+        token = await logins.find_token(record)
+        problem = "" if token is None else await _revoke(logins, token, fetcher, options.private_key)
+        await logins.drop_token(record)
+    await logins.drop_record(target.url, options.client_id)
+    return LogoutResult(record.issuer, revoked=token is not None and not problem, problem=problem)
 
 
 async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...]) -> LoginPlan:
@@ -98,18 +106,15 @@ async def _make_plan(target: LoginTarget, logins: Logins, scopes: tuple[str, ...
         # More rights keep the old ones; a plain login asks for what the server wants now.
         held=token.scopes if token and scopes else (),
         former_issuer=stored.record.issuer if stored else "",
-        clock=logins.clock,
     )
 
 
 _OVER = ("invalid_grant", "invalid_client", "unauthorized_client")
-
-
 """With these, an issuer says that the token will never be refreshed again."""
 
 
 async def refresh_login(
-    logins: Logins, record: LoginRecord, stale: Token, fetcher: Fetcher, private_key: str = ""
+    logins: Logins, record: LoginRecord, stale: Token, fetcher: Fetcher, private_key: str
 ) -> Token | None:
     """A token in place of a stale one, refreshed once by whoever comes first; `None` if there will be none.
 
@@ -122,33 +127,18 @@ async def refresh_login(
         if current is None:
             return None
         is_newer = current.access != stale.access
-        if is_newer and not current.is_stale(logins.clock()):
+        if is_newer and not current.is_stale(time()):
             return current
         if not current.refresh:
             return current if is_newer else None
         return await _refresh_locked(logins, record, current, fetcher, private_key)
 
 
-async def remove_login(
-    logins: Logins, url: str, client_id: str, fetcher: Fetcher, private_key: str = ""
-) -> LogoutResult:
-    """Give a server's token back to its issuer, and forget it. Raises: FileError, StoreUnavailable."""
-    record = await logins.find_record(url, client_id)
-    if record is None:
-        return LogoutResult()
-    async with logins.locked(record):
-        token = await logins.find_token(record)
-        problem = "" if token is None else await _revoke(logins, token, fetcher, private_key)
-        await logins.drop_token(record)
-    await logins.drop_record(url, client_id)
-    return LogoutResult(record.issuer, revoked=token is not None and not problem, problem=problem)
-
-
 async def _refresh_locked(
     logins: Logins, record: LoginRecord, current: Token, fetcher: Fetcher, private_key: str
 ) -> Token | None:
     try:
-        fresh = await drive_unattended(refresh(current, private_key, logins.clock), fetcher)
+        fresh = await drive_unattended(refresh(current, private_key), fetcher)
     except GrantRefused as refused:
         if refused.error not in _OVER:
             raise
@@ -170,7 +160,7 @@ async def _revoke(logins: Logins, token: Token, fetcher: Fetcher, private_key: s
     if not token.revocation:
         return f"{token.issuer} has no way to revoke it"
     try:
-        taken = await drive_unattended(revoke(token, private_key, logins.clock), fetcher)
+        taken = await drive_unattended(revoke(token, private_key), fetcher)
     except LoginFailed as error:
         return error.reason
     return "" if taken else f"{token.issuer} did not revoke it"

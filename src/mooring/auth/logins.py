@@ -6,7 +6,7 @@ to them is stored too, so that a definition with another URL finds no token.
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from time import time
@@ -55,9 +55,8 @@ class StoredLogin(Struct, frozen=True):
 class Logins:
     """What is stored about logins, in the person's store of secrets. Each method may raise what the store raises."""
 
-    def __init__(self, store: SecretStore, clock: Callable[[], float] = time) -> None:
+    def __init__(self, store: SecretStore) -> None:
         self._store = store
-        self.clock = clock
         self._refreshes: set[asyncio.Task[Any]] = set()
 
     async def find_record(self, url: str, client_id: str = "") -> LoginRecord | None:
@@ -192,14 +191,12 @@ class _StoredLogin(Struct, frozen=True):
     def may_go_to(self, url: str | None) -> bool:
         """Whether it was issued for that address, and still holds."""
         # A token of another type is worth nothing without a proof for each request.
-        if self.type != "Bearer" or self._has_expired():
+        has_expired = self.expires_at is not None and time() >= self.expires_at
+        if self.type != "Bearer" or has_expired:
             return False
         if not self.resource or url is None:
             return True
         return _origin(self.resource) == _origin(url)
-
-    def _has_expired(self) -> bool:
-        return self.expires_at is not None and time() >= self.expires_at
 
     def __repr__(self) -> str:
         return "_StoredLogin(…)"

@@ -50,20 +50,15 @@ class SecretIndex(Struct, frozen=True):
     entries: tuple[StoredSecret, ...] = ()
 
     def find(self, kind: SecretKind, name: str) -> StoredSecret | None:
-        """The credential of that name."""
         return next((entry for entry in self.entries if (entry.kind, entry.name) == (kind, name)), None)
 
     def put(self, entry: StoredSecret) -> "SecretIndex":
         """The index with this credential in the place of the one of its name."""
-        return replace(self, entries=(*self._list_others(entry), entry))
+        return replace(self, entries=(*self.drop(entry).entries, entry))
 
     def drop(self, entry: StoredSecret) -> "SecretIndex":
-        """The index without this credential."""
-        return replace(self, entries=self._list_others(entry))
-
-    def _list_others(self, entry: StoredSecret) -> tuple[StoredSecret, ...]:
         key = entry.kind, entry.name
-        return tuple(other for other in self.entries if (other.kind, other.name) != key)
+        return replace(self, entries=tuple(other for other in self.entries if (other.kind, other.name) != key))
 
 
 class SecretValues(Struct, frozen=True):
@@ -73,7 +68,6 @@ class SecretValues(Struct, frozen=True):
     values: Mapping[SecretKind, Mapping[str, str]] = {}
 
     def find(self, entry: StoredSecret) -> str | None:
-        """The value of a credential."""
         return self.values.get(entry.kind, {}).get(entry.name)
 
     def put(self, entry: StoredSecret, value: str) -> "SecretValues":
@@ -81,7 +75,6 @@ class SecretValues(Struct, frozen=True):
         return self._replace(entry.kind, {**self.values.get(entry.kind, {}), entry.name: value})
 
     def drop(self, entry: StoredSecret) -> "SecretValues":
-        """The values without that of a credential."""
         values = self.values.get(entry.kind, {})
         return self._replace(entry.kind, {name: value for name, value in values.items() if name != entry.name})
 
@@ -280,10 +273,10 @@ class SecretStore:
     # --- files and keyring --------------------------------------------------------------------------------------------
 
     def _read_index(self) -> SecretIndex:
-        return _read_index(self._index_path)
+        return _read(self._index_path, SecretIndex)
 
     def _read_values(self) -> SecretValues:
-        return _read(self._values_path, SecretValues) or SecretValues()
+        return _read(self._values_path, SecretValues)
 
     def _choose_store(self) -> StoreInfo:
         match self._find_keyring():
@@ -311,7 +304,7 @@ class SecretStore:
 
 def read_stored(where: Paths) -> tuple[StoredSecret, ...]:
     """What is stored, without values: neither a keyring nor the file with values is asked. Raises: FileError."""
-    return _read_index(_find_index(where)).entries
+    return _read(_find_index(where), SecretIndex).entries
 
 
 def values_path(where: Paths) -> str:
@@ -339,14 +332,10 @@ def _check_value(name: str, value: str) -> None:
         raise ConfigError(f"The value of {name} is not text.") from None
 
 
-def _read_index(path: str) -> SecretIndex:
-    return _read(path, SecretIndex) or SecretIndex()
-
-
-def _read(path: str, kind: type[R]) -> R | None:
-    """A file of the store. Raises: FileError, if it is damaged too: it is never written over then."""
+def _read(path: str, kind: type[R]) -> R:
+    """A file of the store, or an empty one. Raises: FileError, if it is damaged too: it is never written over then."""
     try:
         files.check_private(path)
-        return read_own_record(path, kind, MAX_BYTES)
+        return read_own_record(path, kind, MAX_BYTES) or kind()
     except FileError as error:
         raise FileError(path, error.reason, error.fix or suggest_new_record(path)) from None

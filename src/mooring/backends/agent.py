@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from mooring.agents.loop import run_turn
+from mooring.agents.loop import run_task, run_turn
 from mooring.agents.thread import AgentThread
 from mooring.backends.host_servers import HostServers
 from mooring.core.conversation.turn import TurnInput
@@ -23,19 +23,20 @@ class AgentBackend:
         self.switch = servers.switch
         self.reconnect = servers.reconnect
 
-    async def turn(self, said: TurnInput) -> None:
-        """See `Backend.turn`."""
-        await self._run(said)
-
-    async def resume(self) -> None:
-        """Go on with a turn that was interrupted, where it was interrupted."""
-        await self._run(None)
-
-    async def _run(self, said: TurnInput | None) -> None:
-        if self._prepare is not None:
-            await self._prepare()
+    async def turn(self, said: TurnInput | None) -> None:
+        """See `Backend.turn`. Without `said`, a turn that was interrupted goes on where it was interrupted."""
+        await self.prepare()
         await run_turn(self.thread, said)
 
+    async def run_task(self, agent: str, task: str) -> None:
+        """Have one of the agents do a task for the user, in a turn of its own."""
+        await self.prepare()
+        await run_task(self.thread, agent, task)
+
+    async def prepare(self) -> None:
+        """Look at everything that a turn begins with."""
+        if self._prepare is not None:
+            await self._prepare()
+
     async def close(self) -> None:
-        """Close the connection to the model."""
         await self.thread.model.close()

@@ -68,7 +68,8 @@ class ManualBackend:
         arguments = await self._person.fill(tool)
         if arguments is not None:
             tools.show(tool.name)
-            await tools.call(tool.name, arguments)
+            # The person has just chosen it and filled it in: a question would ask for the same again.
+            await tools.call(tool.name, arguments, approved=True)
 
     async def close(self) -> None:
         """Nothing of a person needs closing."""

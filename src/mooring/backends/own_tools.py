@@ -34,8 +34,6 @@ ArgumentRole: TypeAlias = Literal[
 
 
 class OwnToolSchema(Struct, frozen=True):
-    """One of a program's own tools."""
-
     like: str
     """The local tool that does the same; else a name of its own, under which rules speak of it."""
     arguments: Mapping[str, ArgumentRole] = {}
@@ -80,164 +78,84 @@ def _read_version(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers if number.isdecimal())
 
 
+def _make_tool(like: str, judged: Mapping[str, ArgumentRole] | None = None, inert: str = "") -> OwnToolSchema:
+    """One tool: the arguments that decide what it touches, and the names of those that don't, with blanks between."""
+    return OwnToolSchema(like, {**(judged or {}), **dict.fromkeys(inert.split(), "inert")})
+
+
 # As its program offers them to a model; with those that older versions offer.
 CLAUDE_TOOLS: Final = ProgramSchema(
     "Claude Code",
     "2.1.325",
     {
-        "Bash": OwnToolSchema(
-            "Bash",
-            {"command": "command", "description": "inert", "timeout": "inert", "run_in_background": "inert"},
-        ),
-        "BashOutput": OwnToolSchema("BashOutput", {"bash_id": "inert", "filter": "inert"}),
-        "TaskOutput": OwnToolSchema("BashOutput", {"task_id": "inert", "block": "inert", "timeout": "inert"}),
-        "KillShell": OwnToolSchema("KillShell", {"shell_id": "inert"}),
-        "TaskStop": OwnToolSchema("KillShell", {"task_id": "inert", "shell_id": "inert"}),
-        "Read": OwnToolSchema(
-            "Read",
-            {"file_path": "path", "offset": "inert", "limit": "inert", "pages": "inert", "allow_large": "inert"},
-        ),
-        "LS": OwnToolSchema("LS", {"path": "path", "ignore": "inert"}),
-        "Glob": OwnToolSchema("Glob", {"pattern": "glob", "path": "path"}),
-        "Grep": OwnToolSchema(
+        "Bash": _make_tool("Bash", {"command": "command"}, "description timeout run_in_background"),
+        "BashOutput": _make_tool("BashOutput", inert="bash_id filter"),
+        "TaskOutput": _make_tool("BashOutput", inert="task_id block timeout"),
+        "KillShell": _make_tool("KillShell", inert="shell_id"),
+        "TaskStop": _make_tool("KillShell", inert="task_id shell_id"),
+        "Read": _make_tool("Read", {"file_path": "path"}, "offset limit pages allow_large"),
+        "LS": _make_tool("LS", {"path": "path"}, "ignore"),
+        "Glob": _make_tool("Glob", {"pattern": "glob", "path": "path"}),
+        "Grep": _make_tool(
             "Grep",
-            {
-                "pattern": "inert",
-                "path": "path",
-                "glob": "glob",
-                "type": "inert",
-                "output_mode": "inert",
-                "-A": "inert",
-                "-B": "inert",
-                "-C": "inert",
-                "-i": "inert",
-                "-n": "inert",
-                "context": "inert",
-                "head_limit": "inert",
-                "offset": "inert",
-                "multiline": "inert",
-            },
+            {"path": "path", "glob": "glob"},
+            "pattern type output_mode -A -B -C -i -n context head_limit offset multiline",
         ),
-        "Edit": OwnToolSchema(
+        "Edit": _make_tool(
             "Edit", {"file_path": "path", "old_string": "old", "new_string": "new", "replace_all": "everywhere"}
         ),
-        "MultiEdit": OwnToolSchema("Edit", {"file_path": "path", "edits": "change"}),
-        "Write": OwnToolSchema("Write", {"file_path": "path", "content": "content"}),
-        "NotebookEdit": OwnToolSchema(
-            "NotebookEdit",
-            {
-                "notebook_path": "path",
-                "cell_id": "inert",
-                "new_source": "change",
-                "cell_type": "inert",
-                "edit_mode": "inert",
-            },
+        "MultiEdit": _make_tool("Edit", {"file_path": "path", "edits": "change"}),
+        "Write": _make_tool("Write", {"file_path": "path", "content": "content"}),
+        "NotebookEdit": _make_tool(
+            "NotebookEdit", {"notebook_path": "path", "new_source": "change"}, "cell_id cell_type edit_mode"
         ),
-        "WebFetch": OwnToolSchema("WebFetch", {"url": "url", "prompt": "inert", "offset": "inert"}),
-        "WebSearch": OwnToolSchema(
-            "WebSearch", {"query": "query", "allowed_domains": "inert", "blocked_domains": "inert"}
-        ),
-        "TodoWrite": OwnToolSchema("TodoWrite", {"todos": "inert"}),
+        "WebFetch": _make_tool("WebFetch", {"url": "url"}, "prompt offset"),
+        "WebSearch": _make_tool("WebSearch", {"query": "query"}, "allowed_domains blocked_domains"),
+        "TodoWrite": _make_tool("TodoWrite", inert="todos"),
         # A worktree, or another machine, is somewhere else than what is judged.
-        "Agent": OwnToolSchema(
-            "Task",
-            {
-                "description": "inert",
-                "prompt": "inert",
-                "subagent_type": "inert",
-                "model": "inert",
-                "effort": "inert",
-                "isolation": "off",
-            },
-        ),
-        "Task": OwnToolSchema(
-            "Task", {"description": "inert", "prompt": "inert", "subagent_type": "inert", "model": "inert"}
-        ),
-        "AskUserQuestion": OwnToolSchema(
-            "AskUserQuestion",
-            {"questions": "inert", "answers": "inert", "annotations": "inert", "metadata": "inert"},
-        ),
-        "ToolSearch": OwnToolSchema("ToolSearch", {"query": "inert", "max_results": "inert"}),
-        "Skill": OwnToolSchema("Skill", {"skill": "inert", "args": "inert"}),
-        "ListMcpResourcesTool": OwnToolSchema("ListMcpResourcesTool", {"server": "inert"}),
-        "ReadMcpResourceTool": OwnToolSchema("ReadMcpResourceTool", {"server": "inert", "uri": "inert"}),
-        "ListAgents": OwnToolSchema("ListAgents", {"channel": "inert", "q": "inert"}),
-        "SendMessage": OwnToolSchema(
-            "SendMessage", {"to": "inert", "summary": "inert", "message": "inert", "notify_when_idle": "inert"}
-        ),
-        "ReportFindings": OwnToolSchema("ReportFindings", {"level": "inert", "findings": "inert"}),
+        "Agent": _make_tool("Task", {"isolation": "off"}, "description prompt subagent_type model effort"),
+        "Task": _make_tool("Task", inert="description prompt subagent_type model"),
+        "AskUserQuestion": _make_tool("AskUserQuestion", inert="questions answers annotations metadata"),
+        "ToolSearch": _make_tool("ToolSearch", inert="query max_results"),
+        "Skill": _make_tool("Skill", inert="skill args"),
+        "ListMcpResourcesTool": _make_tool("ListMcpResourcesTool", inert="server"),
+        "ReadMcpResourceTool": _make_tool("ReadMcpResourceTool", inert="server uri"),
+        "ListAgents": _make_tool("ListAgents", inert="channel q"),
+        "SendMessage": _make_tool("SendMessage", inert="to summary message notify_when_idle"),
+        "ReportFindings": _make_tool("ReportFindings", inert="level findings"),
     },
 )
 
 
-_SEARCH: Final[Mapping[str, ArgumentRole]] = {
-    "pattern": "inert",
-    "paths": "paths",
-    "glob": "glob",
-    "output_mode": "inert",
-    "type": "inert",
-    "-i": "inert",
-    "-A": "inert",
-    "-B": "inert",
-    "-C": "inert",
-    "-n": "inert",
-    "head_limit": "inert",
-    "multiline": "inert",
-}
+_COPILOT_SEARCH: Final = _make_tool(
+    "Grep", {"paths": "paths", "glob": "glob"}, "pattern output_mode type -i -A -B -C -n head_limit multiline"
+)
 
 # As its program offers them to a model.
 COPILOT_TOOLS: Final = ProgramSchema(
     "Copilot",
     "1.0.102",
     {
-        "bash": OwnToolSchema(
-            "Bash",
-            {
-                "command": "command",
-                "description": "inert",
-                "shellId": "inert",
-                "mode": "inert",
-                "initial_wait": "inert",
-                # What it starts then would outlive the conversation.
-                "detach": "off",
-            },
-        ),
-        "read_bash": OwnToolSchema("BashOutput", {"shellId": "inert", "delay": "inert"}),
-        "stop_bash": OwnToolSchema("KillShell", {"shellId": "inert"}),
-        "list_bash": OwnToolSchema("BashOutput"),
-        "view": OwnToolSchema("Read", {"path": "path", "view_range": "inert", "forceReadLargeFiles": "inert"}),
-        "create": OwnToolSchema("Write", {"path": "path", "file_text": "content"}),
-        "edit": OwnToolSchema("Edit", {"path": "path", "old_str": "old", "new_str": "new"}),
-        "apply_patch": OwnToolSchema("Edit", {"input": "patch"}),
-        "grep": OwnToolSchema("Grep", _SEARCH),
-        "rg": OwnToolSchema("Grep", _SEARCH),
-        "glob": OwnToolSchema("Glob", {"pattern": "glob", "paths": "paths"}),
-        "web_fetch": OwnToolSchema(
-            "WebFetch", {"url": "url", "max_length": "inert", "start_index": "inert", "raw": "inert"}
-        ),
+        # What it starts with `detach` would outlive the conversation.
+        "bash": _make_tool("Bash", {"command": "command", "detach": "off"}, "description shellId mode initial_wait"),
+        "read_bash": _make_tool("BashOutput", inert="shellId delay"),
+        "stop_bash": _make_tool("KillShell", inert="shellId"),
+        "list_bash": _make_tool("BashOutput"),
+        "view": _make_tool("Read", {"path": "path"}, "view_range forceReadLargeFiles"),
+        "create": _make_tool("Write", {"path": "path", "file_text": "content"}),
+        "edit": _make_tool("Edit", {"path": "path", "old_str": "old", "new_str": "new"}),
+        "apply_patch": _make_tool("Edit", {"input": "patch"}),
+        "grep": _COPILOT_SEARCH,
+        "rg": _COPILOT_SEARCH,
+        "glob": _make_tool("Glob", {"pattern": "glob", "paths": "paths"}),
+        "web_fetch": _make_tool("WebFetch", {"url": "url"}, "max_length start_index raw"),
         # The tables of its session, which hold its plan.
-        "sql": OwnToolSchema("TodoWrite", {"description": "inert", "query": "sql"}),
-        "semantic_code_search": OwnToolSchema("semantic_code_search", {"query": "inert", "repo": "inert"}),
-        "task": OwnToolSchema(
-            "Task",
-            {
-                "description": "inert",
-                "prompt": "inert",
-                "agent_type": "inert",
-                "name": "inert",
-                "model": "inert",
-                "reasoning_effort": "inert",
-                "context_tier": "inert",
-                "mode": "inert",
-            },
-        ),
-        "read_agent": OwnToolSchema(
-            "Task", {"agent_id": "inert", "wait": "inert", "timeout": "inert", "since_turn": "inert"}
-        ),
-        "list_agents": OwnToolSchema("Task", {"include_completed": "inert", "scope": "inert"}),
-        "write_agent": OwnToolSchema(
-            "Task", {"agent_id": "inert", "agent_ids": "inert", "scope": "inert", "message": "inert"}
-        ),
+        "sql": _make_tool("TodoWrite", {"query": "sql"}, "description"),
+        "semantic_code_search": _make_tool("semantic_code_search", inert="query repo"),
+        "task": _make_tool("Task", inert="description prompt agent_type name model reasoning_effort context_tier mode"),
+        "read_agent": _make_tool("Task", inert="agent_id wait timeout since_turn"),
+        "list_agents": _make_tool("Task", inert="include_completed scope"),
+        "write_agent": _make_tool("Task", inert="agent_id agent_ids scope message"),
     },
     mark="-",
 )
@@ -248,52 +166,30 @@ OPENCODE_TOOLS: Final = ProgramSchema(
     "OpenCode",
     "1.18.18",
     {
-        "bash": OwnToolSchema("Bash", {"command": "command", "workdir": "folder", "timeout": "inert"}),
-        "read": OwnToolSchema("Read", {"filePath": "path", "offset": "inert", "limit": "inert"}),
-        "glob": OwnToolSchema("Glob", {"pattern": "glob", "path": "path"}),
-        "grep": OwnToolSchema("Grep", {"pattern": "inert", "path": "path", "include": "glob"}),
-        "edit": OwnToolSchema(
+        "bash": _make_tool("Bash", {"command": "command", "workdir": "folder"}, "timeout"),
+        "read": _make_tool("Read", {"filePath": "path"}, "offset limit"),
+        "glob": _make_tool("Glob", {"pattern": "glob", "path": "path"}),
+        "grep": _make_tool("Grep", {"path": "path", "include": "glob"}, "pattern"),
+        "edit": _make_tool(
             "Edit", {"filePath": "path", "oldString": "old", "newString": "new", "replaceAll": "everywhere"}
         ),
-        "write": OwnToolSchema("Write", {"filePath": "path", "content": "content"}),
-        "apply_patch": OwnToolSchema("Edit", {"patchText": "patch"}),
-        "webfetch": OwnToolSchema("WebFetch", {"url": "url", "format": "inert", "timeout": "inert"}),
-        "websearch": OwnToolSchema(
-            "WebSearch",
-            {
-                "query": "query",
-                "numResults": "inert",
-                "livecrawl": "inert",
-                "type": "inert",
-                "contextMaxCharacters": "inert",
-            },
-        ),
-        "todowrite": OwnToolSchema("TodoWrite", {"todos": "inert"}),
-        "task": OwnToolSchema(
-            "Task",
-            {
-                "description": "inert",
-                "prompt": "inert",
-                "subagent_type": "inert",
-                "task_id": "inert",
-                "command": "inert",
-                "background": "off",
-            },
-        ),
-        "question": OwnToolSchema("AskUserQuestion", {"questions": "inert"}),
-        "skill": OwnToolSchema("Skill", {"name": "inert"}),
-        "lsp": OwnToolSchema(
-            "Read",
-            {"operation": "inert", "filePath": "path", "line": "inert", "character": "inert", "query": "inert"},
-        ),
-        "list_mcp_resources": OwnToolSchema("list_mcp_resources", {"server": "inert"}),
-        "list_mcp_resource_templates": OwnToolSchema("list_mcp_resource_templates", {"server": "inert"}),
-        "read_mcp_resource": OwnToolSchema("read_mcp_resource", {"server": "inert", "uri": "inert"}),
-        "plan_exit": OwnToolSchema("plan_exit"),
-        "invalid": OwnToolSchema("invalid", {"tool": "inert", "error": "inert"}),
+        "write": _make_tool("Write", {"filePath": "path", "content": "content"}),
+        "apply_patch": _make_tool("Edit", {"patchText": "patch"}),
+        "webfetch": _make_tool("WebFetch", {"url": "url"}, "format timeout"),
+        "websearch": _make_tool("WebSearch", {"query": "query"}, "numResults livecrawl type contextMaxCharacters"),
+        "todowrite": _make_tool("TodoWrite", inert="todos"),
+        "task": _make_tool("Task", {"background": "off"}, "description prompt subagent_type task_id command"),
+        "question": _make_tool("AskUserQuestion", inert="questions"),
+        "skill": _make_tool("Skill", inert="name"),
+        "lsp": _make_tool("Read", {"filePath": "path"}, "operation line character query"),
+        "list_mcp_resources": _make_tool("list_mcp_resources", inert="server"),
+        "list_mcp_resource_templates": _make_tool("list_mcp_resource_templates", inert="server"),
+        "read_mcp_resource": _make_tool("read_mcp_resource", inert="server uri"),
+        "plan_exit": _make_tool("plan_exit"),
+        "invalid": _make_tool("invalid", inert="tool error"),
         # Words for permissions that are no tools: a server's tool must not be asked about by them.
-        "external_directory": OwnToolSchema("external_directory"),
-        "doom_loop": OwnToolSchema("doom_loop"),
+        "external_directory": _make_tool("external_directory"),
+        "doom_loop": _make_tool("doom_loop"),
     },
     mark="_",
 )

@@ -10,20 +10,18 @@ from msgspec import Struct
 from mooring.core.conversation.backend_name import ProgramName
 from mooring.errors import ConfigError
 from mooring.files import which
+from mooring.files.installation import spell_install
 
 
 class ProgramFacts(Struct, frozen=True, kw_only=True):
     """One program, and the library that Mooring speaks to it with, if there is one."""
 
     label: str
-    """What people call it."""
-    program: str
+    """What people call it. Its command has the name that it goes by here."""
     install: str
     """The command that installs the program."""
     library: str | None = None
-    """The Python module that is needed, too."""
-    extra: str | None = None
-    """What brings the library: an extra of Mooring."""
+    """The Python module that is needed, too. The extra of Mooring that brings it has the program's name."""
     path_variable: str | None = None
     """The variable in which a person can name the program's path."""
     keys: tuple[str, ...]
@@ -35,29 +33,18 @@ class ProgramFacts(Struct, frozen=True, kw_only=True):
 
 
 PROVIDER_KEYS: Final = (
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "GOOGLE_GENERATIVE_AI_API_KEY",
-    "OPENROUTER_API_KEY",
-    "OPENCODE_API_KEY",
-    "GROQ_API_KEY",
-    "MISTRAL_API_KEY",
-    "XAI_API_KEY",
-    "DEEPSEEK_API_KEY",
+    "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+    "OPENROUTER_API_KEY", "OPENCODE_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "DEEPSEEK_API_KEY",
     "AZURE_API_KEY",
-)
+)  # fmt: skip
 """Variables with the keys of model providers."""
 
 PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
     "claude": ProgramFacts(
         label="Claude Code",
-        program="claude",
         # Its library brings the program; not for every platform.
         install="npm install -g @anthropic-ai/claude-code",
         library="claude_agent_sdk",
-        extra="claude",
         keys=(
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
@@ -75,10 +62,8 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
     ),
     "copilot": ProgramFacts(
         label="Copilot",
-        program="copilot",
         install="npm install -g @github/copilot",
         library="copilot",
-        extra="copilot",
         path_variable="COPILOT_CLI_PATH",
         keys=(
             "COPILOT_GITHUB_TOKEN",
@@ -93,7 +78,6 @@ PROGRAM_FACTS: Final[Mapping[ProgramName, ProgramFacts]] = {
     ),
     "opencode": ProgramFacts(
         label="OpenCode",
-        program="opencode",
         install="npm install -g opencode-ai",
         keys=PROVIDER_KEYS,
         sub_agents=("explore",),
@@ -109,16 +93,14 @@ def find_program(name: ProgramName, env: Mapping[str, str]) -> str | None:
         return bundled
     named = env.get(facts.path_variable or "")
     # Not looked for in the working folder: that may be a repository.
-    return which(named or facts.program, env.get("PATH", os.defpath), "/")
+    return which(named or name, env.get("PATH", os.defpath), "/")
 
 
 def require_program(name: ProgramName, env: Mapping[str, str]) -> str:
     """The path of a program. Raises: ConfigError if it isn't installed, or the library that Mooring needs for it."""
     facts = PROGRAM_FACTS[name]
     if not has_library(name):
-        raise ConfigError(
-            f"Mooring can't talk to {facts.label} yet.", f"Install what it needs: pip install 'mooring[{facts.extra}]'"
-        )
+        raise ConfigError(f"Mooring can't talk to {facts.label} yet.", f"Install what it needs: {spell_install(name)}")
     path = find_program(name, env)
     if path is None:
         raise ConfigError(f"{facts.label} is not installed.", f"Install it: {facts.install}")

@@ -6,12 +6,11 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from mooring.chat.session import ChatSession
+from mooring.chat.session import ChatSession, Face
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.outcome import Outcome
-from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import TurnInput
-from mooring.display.text import columns, count_noun, fit_columns
+from mooring.display.text import columns, count_noun, fit_columns, safe
 from mooring.errors import ConfigError, UnknownServer
 
 _MOST_TEXTS = 50
@@ -22,8 +21,8 @@ _NARROWEST_TEXTS = 70
 T = TypeVar("T")
 
 
-class CommandFace(Protocol):
-    """What a command needs of the chat that it was typed in."""
+class CommandFace(Face, Protocol):
+    """What a command needs besides of the chat that it was typed in."""
 
     @property
     def session(self) -> ChatSession: ...
@@ -32,11 +31,10 @@ class CommandFace(Protocol):
     def width(self) -> int:
         """How many cells a line has."""
 
-    @property
-    def ask(self) -> Ask:
-        """Puts a question to the person."""
-
     def say(self, *lines: str) -> None: ...
+
+    def say_heading(self, text: str) -> None:
+        """Say what the lines that follow are about."""
 
     def warn(self, *lines: str) -> None:
         """Say what is wrong; the lines need not be safe."""
@@ -46,16 +44,20 @@ class CommandFace(Protocol):
 
     def show_outcome(self, outcome: Outcome) -> None: ...
 
-    async def choose(self, found: Sequence[ToolDefinition]) -> ToolDefinition | str | None: ...
-
     async def fill(self, tool: ToolDefinition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None: ...
 
     async def fill_form(
-        self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None = None
+        self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None
     ) -> dict[str, Any]: ...
 
     async def send(self, said: TurnInput) -> None:
         """Have something answered, as if the person had typed it."""
+
+    async def give_task(self, agent: str, task: str) -> None:
+        """Have one of the agents do a task, and show its answer."""
+
+    async def show_conversation(self) -> None:
+        """Show who answers and what was said last, and go on with a turn that was cut off."""
 
     def leave(self) -> None: ...
 
@@ -91,7 +93,7 @@ def split_words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise ConfigError("A quotation mark is missing its partner.") from None
+        raise ConfigError("Unbalanced quotes.") from None
 
 
 def say_rows(chat: CommandFace, rows: Sequence[tuple[str, ...]], nothing: str) -> None:
@@ -123,4 +125,12 @@ def say_texts_for_model(
 
 def refuse_without_model(name: str) -> ConfigError:
     """What to raise about a command that sends a text, if the person answers themselves."""
-    return ConfigError(f"/{name} is a text for a model, and none answers here. Start the chat with -m.")
+    return ConfigError(f"/{name} is a text for a model, and none answers here. /model PROVIDER:MODEL chooses one.")
+
+
+async def show_handover(chat: CommandFace, before: str | None, continues: str | None) -> None:
+    """Show that somebody else answers now: `before` did until then, in the conversation `continues`."""
+    if continues is not None:
+        whose = "" if before is None else f", which was with {safe(before)},"
+        chat.notice(f"Continues {continues}{whose} as a new conversation.")
+    await chat.show_conversation()

@@ -1,32 +1,27 @@
 """What can be typed behind a slash, in any chat."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
+from mooring.agents.commands.find import find_used_command
 from mooring.backends.manual import choose_tool
-from mooring.chat.agents import show_agents
+from mooring.chat import model_texts, prompts
+from mooring.chat.agent_commands import (
+    choose_agent,
+    find_agent_command,
+    give_task,
+    list_agent_completions,
+    say_agents,
+    show_agents,
+)
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
+from mooring.chat.conversation_commands import CONVERSATION_COMMANDS, list_conversation_completions
 from mooring.chat.mcp import verbs
-from mooring.chat.model_texts import (
-    find_file_command,
-    find_server_skill,
-    list_file_completions,
-    list_skill_completions,
-    say_file_commands,
-    say_server_skills,
-    use_file_command,
-    use_server_skill,
-)
-from mooring.chat.prompts import (
-    find_slash_prompt,
-    list_prompt_completions,
-    looks_like_prompt,
-    run_prompt,
-    show_prompts,
-    use_prompt,
-)
 from mooring.chat.session import ChatSession
+from mooring.chat.shell import drop_outputs
+from mooring.chat.show import show_call
+from mooring.chat.undo import undo_turn
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.status import Connecting, Status
 from mooring.core.protocol.tool import Resource
@@ -49,19 +44,21 @@ async def run(chat: CommandFace, line: str) -> None:
     command = COMMANDS.get(ALIASES.get(word, word))
     if command is not None:
         await command.run(chat, rest.strip())
-    elif (used := await find_file_command(chat, line)) is not None:
-        await use_file_command(chat, used)
-    elif (skill := await find_server_skill(chat, line)) is not None:
-        await use_server_skill(chat, skill, line)
-    elif (prompt := find_slash_prompt(chat.session.status, word)) is not None:
-        await use_prompt(chat, prompt, split_words(rest))
+    elif (used := await find_used_command(chat.session.words.commands, line)) is not None:
+        await model_texts.use_file_command(chat, used)
+    elif (agent := find_agent_command(chat, word)) is not None:
+        await give_task(chat, agent, rest.strip())
+    elif (skill := await model_texts.find_server_skill(chat, line)) is not None:
+        await model_texts.use_server_skill(chat, skill, line)
+    elif (prompt := prompts.find_slash_prompt(chat.session.status, word)) is not None:
+        await prompts.use_prompt(chat, prompt, split_words(rest))
     else:
         _refuse_unknown(chat, word)
 
 
 def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
-    if not looks_like_prompt(word):
-        known = [*COMMANDS, *chat.session.commands.by_name]
+    if not prompts.looks_like_prompt(word):
+        known = [*COMMANDS, *chat.session.commands.by_name, *chat.session.agents.by_name]
         near = [name for name in known if word and name.startswith(word)] or nearest(word, known, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
@@ -77,9 +74,12 @@ def list_completions(session: ChatSession) -> list[str]:
     for server in session.status:
         found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
     found += verbs.list_completions(session.status)
-    found += list_file_completions(session)
-    found += list_skill_completions(session)
-    found += list_prompt_completions(session)
+    found += [f"/show {call.number}" for call in session.calls]
+    found += [f"/{name}" for name, _ in session.commands.commands]
+    found += list_agent_completions(session)
+    found += list_conversation_completions(session)
+    found += model_texts.list_skill_completions(session)
+    found += prompts.list_prompt_completions(session)
     found += [f"/call {tool}" for tool in tools]
     return found + tools
 
@@ -118,9 +118,12 @@ async def _call(chat: CommandFace, rest: str) -> None:
     tool = await (chat.session.find_tool(name) if name else _choose_tool(chat))
     if tool is None:
         return
-    arguments = await _read_arguments(chat, tool, written.strip(), ask=not name)
+    given = _parse_written(tool, written.strip()) if written.strip() else None
+    is_filled_in = not name or not set(list_required(tool.schema)) <= set(given or {})
+    arguments = await chat.fill(tool, given) if is_filled_in else given or {}
     if arguments is not None:
-        await chat.session.conversation.call(tool.name, arguments)
+        # Whoever filled in the form has seen what is called, and with what; a pasted line may come from anywhere.
+        await chat.session.conversation.call(tool.name, arguments, approved=is_filled_in)
 
 
 async def _choose_tool(chat: CommandFace) -> ToolDefinition | None:
@@ -132,19 +135,6 @@ async def _choose_tool(chat: CommandFace) -> ToolDefinition | None:
         chat.say(f"The first {MOST_FOUND} of {len(names)} tools; type a name or words to find others.")
     found = [tool for tool in map(conversation.find, names[:MOST_FOUND]) if tool is not None]
     return await choose_tool(chat, conversation, found, lambda text: chat.say(safe_text(text)))
-
-
-async def _read_arguments(
-    chat: CommandFace, tool: ToolDefinition, written: str, *, ask: bool
-) -> Mapping[str, Any] | None:
-    """The arguments that were typed, as words or as JSON; a form asks for those that are required and left out."""
-    required = set(list_required(tool.schema))
-    if not written:
-        return await chat.fill(tool) if ask or required else {}
-    given = _parse_written(tool, written)
-    if required.difference(given):
-        return await chat.fill(tool, given)
-    return given
 
 
 def _parse_written(tool: ToolDefinition, written: str) -> dict[str, Any]:
@@ -188,21 +178,33 @@ async def _run_mcp_verb(name: str, chat: CommandFace, rest: str) -> None:
     await verbs.run_verb(chat, verbs.VERBS[name], rest)
 
 
-_approve, _reject, _pins = (partial(_run_mcp_verb, name) for name in ("approve", "reject", "pins"))
-
-
 _NARROWEST_HELP = 70
 """Cells that the commands need beside their descriptions."""
 
 
 async def _help(chat: CommandFace, _: str) -> None:
-    chat.say("Describe a task, pick one of the tools that fit, and fill in what it needs.")
-    chat.say("SERVER.TOOL opens a tool. Tab completes. Ctrl+C stops a call; twice at the prompt, it leaves.")
+    chat.say(*_describe_answering(chat.session))
+    chat.say("A \\ at the end of a line goes on with another, as Ctrl+J does; a paste is one message.")
+    chat.say("Ctrl+X Ctrl+E opens your editor on what you typed. !COMMAND runs in your shell.")
     chat.say("")
     rows = [(f"  {command.usage}", command.help) for command in COMMANDS.values()]
     say_usages(chat, rows, _NARROWEST_HELP)
-    await say_file_commands(chat)
-    await say_server_skills(chat)
+    await model_texts.say_file_commands(chat)
+    await model_texts.say_server_skills(chat)
+    say_agents(chat)
+
+
+def _describe_answering(session: ChatSession) -> Iterator[str]:
+    """How to work with whoever answers: nobody, a model, or another agent's program."""
+    responder = session.responder
+    if responder.model is None:
+        yield "Describe a task, pick one of the tools that fit, and fill in what it needs."
+        yield "SERVER.TOOL opens a tool. Tab completes. Ctrl+C stops a call; twice at the prompt, it leaves."
+        return
+    own = "its own tools and those of your servers" if responder.program is not None else "the tools of your servers"
+    yield f"Say what you want done: {safe(responder.model)} answers, with {own}."
+    yield "@FILE and @SERVER:URI attach something. SERVER.TOOL alone calls that tool, and nothing is sent."
+    yield "Tab completes. Ctrl+C stops the answer; twice at the prompt, it leaves."
 
 
 async def _quit(chat: CommandFace, _: str) -> None:
@@ -226,13 +228,20 @@ COMMANDS: Mapping[str, SlashCommand] = {
     "call": SlashCommand(_call, "/call [SERVER.TOOL [k=v …]]", "call a tool; what is left out is asked for"),
     "resources": SlashCommand(_resources, "/resources [SERVER]", "what can be read"),
     "read": SlashCommand(_read, "/read SERVER URI", "read a resource"),
-    "prompts": SlashCommand(show_prompts, "/prompts [SERVER]", "the prompts that servers offer"),
+    "prompts": SlashCommand(prompts.show_prompts, "/prompts [SERVER]", "the prompts that servers offer"),
     "prompt": SlashCommand(
-        run_prompt, "/prompt SERVER.PROMPT [k=v …]", "fill in a prompt, and send it if a model answers"
+        prompts.run_prompt, "/prompt SERVER.PROMPT [k=v …]", "fill in a prompt, and send it if a model answers"
     ),
+    "show": SlashCommand(show_call, "/show [NUMBER]", "the calls so far, or all of one of them"),
     "agents": SlashCommand(show_agents, "/agents", "agents that can be used here"),
+    "agent": SlashCommand(choose_agent, "/agent [NAME]", "have an agent answer from now on, in a new conversation"),
     "permissions": SlashCommand(_permissions, "/permissions", "which calls are allowed, denied or asked about"),
+    **dict(CONVERSATION_COMMANDS),
+    "undo": SlashCommand(undo_turn, "/undo", "take back the last turn: the files that it changed, and what was said"),
+    "drop": SlashCommand(drop_outputs, "/drop", "leave out what your own commands printed; !COMMAND runs one"),
     "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),
 }
+LEAVING = ("exit", "quit")
+"""What leaves without a slash, too: people type it as in a shell."""
 ALIASES = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "resource": "read", "servers": "mcp"}

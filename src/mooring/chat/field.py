@@ -14,10 +14,9 @@ from mooring.display.text import safe, shorten_description
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.arguments.plain import loads
 from mooring.tools.arguments.wording import FOR_PEOPLE
-from mooring.tools.schema.bound import SchemaBound
-from mooring.tools.schema.graph import SchemaTooLarge
+from mooring.tools.schema.bound import SchemaBound, SchemaTooLarge
 from mooring.tools.schema.parameters import FieldOption, as_label, describe_inside, list_choices, list_required
-from mooring.tools.schema.shape import ALL, Path, Shape, name_types, type_of
+from mooring.tools.schema.shape import ALL, Shape, name_types, type_of
 
 _SWITCHES = {
     **dict.fromkeys(("y", "yes", "true", "on"), True),
@@ -37,7 +36,18 @@ class TextFormat(Struct, frozen=True):
     label: str
     """What to type, in words, with its article."""
     example: str
-    fits: Callable[[str], bool]
+    pattern: str
+    parse: Callable[[str], object] = str
+    """Raises ValueError for what has the pattern and still doesn't exist, such as a day."""
+
+    def fits(self, text: str) -> bool:
+        if re.fullmatch(self.pattern, text) is None:
+            return False
+        try:
+            self.parse(text)
+        except ValueError:
+            return False
+        return True
 
 
 class FormField(Struct, frozen=True):
@@ -164,10 +174,6 @@ def _describe_types(types: frozenset[str]) -> str:
     return " or ".join(name_types(types, TYPE_NAMES)) or "null"
 
 
-def _describe_types_at(shape: Shape, path: Path) -> str:
-    return _describe_types(shape.types_at(path))
-
-
 # --- from a schema -------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +208,7 @@ def _build_field(shape: Shape, name: str, required: bool) -> FormField:
     choices = list_choices(schema)
     choices_of_items = list_choices(schema.get("items"))
     several = not choices and bool(choices_of_items)
+    default = schema.get("default")
     description = schema.get("description") or schema.get("title") or ""
     return FormField(
         name,
@@ -210,16 +217,12 @@ def _build_field(shape: Shape, name: str, required: bool) -> FormField:
         shorten_description(str(description), LONGEST_DESCRIPTION),
         choices_of_items if several else choices,
         several,
-        _as_typed(schema.get("default")),
+        None if default is None else as_label(default),
         schema.get("format") == "password" or schema.get("writeOnly") is True,
-        describe_inside(shape, (name,), _describe_types_at),
-        schema.get("default"),
-        None if choices or several else find_format(schema.get("format")),
+        describe_inside(shape, (name,), lambda inner, path: _describe_types(inner.types_at(path))),
+        default,
+        None if choices or several else _FORMATS.get(str(schema.get("format"))),
     )
-
-
-def _as_typed(default: Any) -> str | None:
-    return None if default is None else as_label(default)
 
 
 # --- checks --------------------------------------------------------------------------------------------------------
@@ -239,45 +242,20 @@ def build_form(name: str, schema: Mapping[str, Any]) -> ArgumentForm:
 
 # --- the formats of a text --------------------------------------------------------------------------------------------
 
-
-def find_format(name: object) -> TextFormat | None:
-    """The format of that name, if it is one that can be checked."""
-    return _FORMATS.get(name) if isinstance(name, str) else None
-
-
-def _is_email(text: str) -> bool:
-    return re.fullmatch(r"[^@\s]+@[^@\s]+", text) is not None
+# Python also reads 20260131 and 2026-W05.
+_DATE = r"\d{4}-\d\d-\d\d"
+# With seconds and a time zone, as RFC 3339 wants it.
+_DATE_TIME = rf"{_DATE}[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
 
 
-def _is_uri(text: str) -> bool:
-    return re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:(?!//\Z)\S+", text) is not None
-
-
-def _is_date(text: str) -> bool:
-    # Python also reads 20260131 and 2026-W05.
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text) is None:
-        return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:  # no such day
-        return False
-    return True
-
-
-def _is_date_time(text: str) -> bool:
-    # With seconds and a time zone, as RFC 3339 wants it.
-    if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text) is None:
-        return False
-    try:
-        datetime.fromisoformat(text[:19])
-    except ValueError:  # no such day or hour
-        return False
-    return True
+def _parse_seconds(text: str) -> datetime:
+    """A time without its fraction and its zone, which the pattern describes fully."""
+    return datetime.fromisoformat(text[:19])
 
 
 _FORMATS: Mapping[str, TextFormat] = {
-    "email": TextFormat("an email address", "ada@example.com", _is_email),
-    "uri": TextFormat("a URL", "https://example.com/page", _is_uri),
-    "date": TextFormat("a date", "2026-01-31", _is_date),
-    "date-time": TextFormat("a date and time", "2026-01-31T09:30:00Z", _is_date_time),
+    "email": TextFormat("an email address", "ada@example.com", r"[^@\s]+@[^@\s]+"),
+    "uri": TextFormat("a URL", "https://example.com/page", r"[A-Za-z][A-Za-z0-9+.-]*:(?!//\Z)\S+"),
+    "date": TextFormat("a date", "2026-01-31", _DATE, date.fromisoformat),
+    "date-time": TextFormat("a date and time", "2026-01-31T09:30:00Z", _DATE_TIME, _parse_seconds),
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mooring.agents.commands.command_file import WrittenCommand
-from mooring.agents.commands.find import UsedCommand, find_used_command
+from mooring.agents.commands.find import UsedCommand
 from mooring.chat.command import CommandFace, refuse_without_model, say_texts_for_model
 from mooring.chat.session import ChatSession
 from mooring.core.protocol.skill import OfferedSkill
@@ -13,12 +13,7 @@ from mooring.display.text import problem_line, safe, short_path, shorten_descrip
 from mooring.verbs.use.deadline import Deadline
 
 if TYPE_CHECKING:
-    from mooring.verbs.agent.server_skill import UsedSkill
-
-
-async def find_file_command(chat: CommandFace, line: str) -> UsedCommand | None:
-    """The command of a file that a line begins with."""
-    return await find_used_command(chat.session.words.commands, line)
+    from mooring.verbs.agent.used_texts import UsedSkill
 
 
 async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
@@ -26,7 +21,7 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
     session, agent = chat.session, chat.session.responder.agent
     if agent is None:
         raise refuse_without_model(used.name)
-    from mooring.verbs.agent.written_command import find_taken_name, make_command_turn  # few chats use a command
+    from mooring.verbs.agent.used_texts import find_taken_name, make_command_turn  # few chats use a command
 
     home = session.workspace.where.home
     # Said before anything runs: it is sent in the person's name, and a repository may have written it.
@@ -56,16 +51,11 @@ def _describe_command(named: tuple[str, WrittenCommand]) -> tuple[str, str]:
     return safe(f"  /{name} {command.hint}".rstrip()), f"{description} ({command.scope} {kind})"
 
 
-def list_file_completions(session: ChatSession) -> Iterator[str]:
-    """The lines with a command of a file that Tab can complete to."""
-    return (f"/{name}" for name, _ in session.commands.commands)
-
-
 async def find_server_skill(chat: CommandFace, line: str) -> "UsedSkill | None":
     """The server's skill that a line begins with. Raises: as `find_used_skill`."""
     if ":" not in line.partition(" ")[0]:
         return None
-    from mooring.verbs.agent.server_skill import find_used_skill  # few chats use one
+    from mooring.verbs.agent.used_texts import find_used_skill  # few chats use one
 
     return await find_used_skill(chat.session.conversation, line)
 
@@ -75,7 +65,7 @@ async def use_server_skill(chat: CommandFace, used: "UsedSkill", line: str) -> N
     name = used.offered.name
     if chat.session.responder.agent is None:
         raise refuse_without_model(name)
-    from mooring.verbs.agent.server_skill import add_skill
+    from mooring.verbs.agent.used_texts import add_skill
 
     chat.say(safe(f"/{name}: a skill of the server {used.offered.server}"))
     said = await chat.session.expand(line)

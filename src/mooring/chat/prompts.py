@@ -11,13 +11,7 @@ from mooring.chat.session import ChatSession
 from mooring.core.protocol.tool import Argument, Prompt
 from mooring.display.text import safe, shorten_description
 from mooring.errors import ConfigError
-from mooring.verbs.use.offers import (
-    check_argument_names,
-    check_prompt_arguments,
-    find_prompt,
-    list_missing_arguments,
-    parse_pairs,
-)
+from mooring.verbs.use import offers
 
 USAGE = "Usage: /prompt SERVER.PROMPT [name=value …]. /prompts lists them."
 _FOLDED = re.compile(r"[^A-Za-z0-9_-]")
@@ -38,7 +32,7 @@ async def show_prompts(chat: CommandFace, name: str) -> None:
     server = find_server(chat, name) if name else None
     rows = []
     for owner, prompt in await chat.session.list_prompts(server):
-        arguments = ", ".join(_spell_argument(argument) for argument in prompt.arguments or ())
+        arguments = ", ".join(each.name if each.required else f"{each.name}?" for each in prompt.arguments or ())
         summary = shorten_description(prompt.description or prompt.title or "")
         rows.append((safe(f"{owner}.{prompt.name}({arguments})"), summary))
     of_server = f"{safe(server)} offers" if server else "The connected servers offer"
@@ -112,10 +106,6 @@ def _fold(name: str) -> str:
     return _FOLDED.sub("_", name)
 
 
-def _spell_argument(argument: Argument) -> str:
-    return argument.name if argument.required else f"{argument.name}?"
-
-
 def _split_prompt_name(chat: CommandFace, words: Sequence[str]) -> tuple[PromptName, Sequence[str]]:
     """The prompt, and the words left of `SERVER.PROMPT …` or `SERVER PROMPT …`. Raises: ConfigError."""
     first, *others = words
@@ -138,17 +128,17 @@ async def _find_prompt(session: ChatSession, typed: PromptName) -> Prompt:
         folded = [prompt for prompt in known if _fold(prompt.name) == typed.name]
         if len(folded) == 1:
             return folded[0]
-    return find_prompt(typed.server, known, typed.name)
+    return offers.find_prompt(typed.server, known, typed.name)
 
 
 async def _read_arguments(chat: CommandFace, server: str, prompt: Prompt, words: Sequence[str]) -> Mapping[str, str]:
     """The arguments that were typed; a form asks for those that are required and left out, or for all if none was."""
-    given = parse_pairs(words)
-    check_argument_names(server, prompt, given)
-    if list_missing_arguments(prompt, given) or (prompt.arguments and not words):
+    given = offers.parse_pairs(words)
+    offers.check_argument_names(server, prompt, given)
+    if offers.list_missing_arguments(prompt, given) or (prompt.arguments and not words):
         title = f"{server} / {prompt.name}"
         given = await chat.fill_form(title, server, _make_schema(prompt.arguments or ()), given)
-    check_prompt_arguments(server, prompt, given)
+    offers.check_prompt_arguments(server, prompt, given)
     return given
 
 

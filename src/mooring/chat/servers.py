@@ -19,13 +19,13 @@ from mooring.core.conversation.status import (
     Status,
     Unapproved,
 )
-from mooring.core.conversation.status_word import StatusWord
 from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
 from mooring.core.definitions.config import Broken, ServerConfig
-from mooring.display.text import count_noun, describe_held_back, quote_argument, quote_command, safe
+from mooring.display.status import NOTHING, STATUS_MARKS, STATUS_WORDS, name_transport
+from mooring.display.text import Verbatim, count_noun, describe_held_back, quote_argument, quote_command, safe
 from mooring.host.host import Host
 from mooring.servers.log import LogEntry
-from mooring.verbs.config.list import split_target
+from mooring.verbs.config.list import Row, split_target
 
 NONE = """No MCP servers found.
 
@@ -56,26 +56,20 @@ class AgentView(Struct, frozen=True):
         return f" · {self.agent}: {_WORDS_OF_AGENTS.get(status.status, status.status)}{why}"
 
 
-_WORDS_OF_AGENTS: Mapping[ServerStatusWord, str] = {
-    "pending": "connecting",
-    "needs-auth": "needs login",
-    "unknown": "can't tell",
-}
+_WORDS_OF_AGENTS: Mapping[ServerStatusWord, str] = {**STATUS_WORDS, "unknown": "can't tell"}  # type: ignore[dict-item]
 
-_NO_AGENT = AgentView("", ())
+NO_AGENT = AgentView("", ())
+_NOTHING_KNOWN: Mapping[str, Row] = {}
 
 
-def list_servers(host: Host, view: AgentView = _NO_AGENT) -> Iterator[str]:
-    """Every server: a symbol, its name, its status, and what it is; and what another agent's program says of it."""
-    status_of = host.status()
-    if not status_of:
-        yield NONE
-        return
-    yield "MCP Servers"
-    yield ""
+def list_servers(host: Host, view: AgentView = NO_AGENT, known: Mapping[str, Row] = _NOTHING_KNOWN) -> Iterator[str]:
+    """Every server below a heading: a mark, its name, its status, and what it is.
+
+    With what another agent's program says of it, and with what is `known` of those that are not connected.
+    """
     servers = host.servers
-    for name, status in status_of.items():
-        yield from _list_server(host, name, status, servers.get(name), view)
+    for name, status in host.status().items():
+        yield from _list_server(host, name, _add_known(status, known.get(name)), servers.get(name), view)
     yield ""
     yield "Use `/mcp enable <name>` or `/mcp disable <name>` to toggle."
     yield "`/mcp <name>` shows one in full, `/mcp reload [<name>]` restarts it or reads the configuration again."
@@ -85,19 +79,31 @@ def list_servers(host: Host, view: AgentView = _NO_AGENT) -> Iterator[str]:
 def _list_server(host: Host, name: str, status: Status, server: KnownServer | None, view: AgentView) -> Iterator[str]:
     config = _find_config(host, name, server)
     # A definition that cannot be used may not even say how its server would be reached.
-    kind = f" ({config.transport})" if config is not None and config.transport else ""
+    kind = "" if config is None else f" ({name_transport(config.transport)})"
     described = describe_status(name, status, server, _count_tools(host, server))
-    yield f"  {choose_symbol(status)} {safe(name)}{kind} · {described}{view.describe(name, status)}"
-    if isinstance(config, ServerConfig):
-        yield f"    {describe_target(config)}"
+    yield f"  {STATUS_MARKS[status.word]} {safe(name)}{kind} · {described}{view.describe(name, status)}"
+    yield Verbatim(f"    {NOTHING if config is None else describe_target(config)}")
 
 
-def describe_server(host: Host, name: str, log: list[LogEntry], view: AgentView = _NO_AGENT) -> Iterator[str]:
+def _add_known(status: Status, row: Row | None) -> Status:
+    """The status with what happened to the server the last time, as long as it is not connected again."""
+    if row is None or not isinstance(status, Idle):
+        return status
+    match row.status:
+        case "needs-auth":
+            return NeedsAuth(row.error or "")
+        case "failed":
+            return Failed(row.error or "")
+        case _:
+            return status
+
+
+def describe_server(host: Host, name: str, log: list[LogEntry], view: AgentView = NO_AGENT) -> Iterator[str]:
     """One server: its status, where it comes from, its tools, and what it wrote last. Raises: UnknownServer."""
     status = host.status()[name]
     server = host.servers.get(name)
     described = describe_status(name, status, server, _count_tools(host, server))
-    yield f"{choose_symbol(status)} {safe(name)} · {described}{view.describe(name, status)}"
+    yield f"{STATUS_MARKS[status.word]} {safe(name)} · {described}{view.describe(name, status)}"
     yield from _describe_definition(_find_config(host, name, server))
     if server is not None:
         yield from _describe_offer(host, server)
@@ -112,7 +118,7 @@ def _describe_definition(config: ServerConfig | Broken | None) -> Iterator[str]:
     if config is None:
         return
     if isinstance(config, ServerConfig):
-        yield f"  {config.transport}: {describe_target(config)}"
+        yield f"  {name_transport(config.transport)}: {describe_target(config)}"
     yield f"  from {safe(config.origin.tool)}: {safe(config.origin.path or 'the command line')}"
 
 
@@ -128,36 +134,19 @@ def _describe_offer(host: Host, server: KnownServer) -> Iterator[str]:
         yield f"  {what}; `/pins {quote_argument(server.name)}` shows them"
 
 
-def choose_symbol(status: Status) -> str:
-    """One character for a status."""
-    return _SYMBOLS[status.word]
-
-
-_SYMBOLS: Mapping[StatusWord, str] = {
-    "connected": "●",
-    "pending": "◌",
-    "idle": "◷",
-    "needs-auth": "!",
-    "needs-input": "!",
-    "unapproved": "?",
-    "rejected": "○",
-    "disabled": "○",
-    "failed": "✗",
-}
-
-
 def describe_status(name: str, status: Status, server: KnownServer | None, tools: int) -> str:
     """The status of a server in words, with what to do about it."""
     match status:
         case Connected():
             return f"connected · {count_noun(tools, 'tool')}"
         case Connecting():
-            return _describe_connecting(status)
+            word = "connecting · its program is installed first" if status.installing else "connecting"
+            return word if status.attempt == 1 else f"{word} · try {status.attempt}, {safe(status.error or '')}"
         case Idle():
             # The tools of a server that isn't connected come from its last visit, if there was one.
             is_known = server is not None and server.offer is not None
             offer = count_noun(tools, "tool") if is_known else "not asked yet"
-            return f"{offer} · connects on first use"
+            return f"idle · {offer} · connects on first use"
         case NeedsAuth(error):
             return f"needs login · {safe(error)}"
         case NeedsInput(inputs):
@@ -166,7 +155,7 @@ def describe_status(name: str, status: Status, server: KnownServer | None, tools
         case RejectedServer():
             return f"rejected · `/approve {quote_argument(name)}` shows it again"
         case Unapproved():
-            return f"waits for approval · `/approve {quote_argument(name)}` shows what it would start"
+            return f"unapproved · `/approve {quote_argument(name)}` shows what it would start"
         case Disabled(by):
             return f"disabled ({safe(by)}) · `/mcp enable {safe(name)}` turns it on for this session"
         case Failed(error, stopped):
@@ -174,19 +163,12 @@ def describe_status(name: str, status: Status, server: KnownServer | None, tools
             return f"{failed} · {safe(error)}"
 
 
-def _describe_connecting(status: Connecting) -> str:
-    word = "installing" if status.installing else "connecting"
-    if status.attempt == 1:
-        return word
-    return f"{word} · try {status.attempt}, {safe(status.error or '')}"
-
-
-def describe_target(config: ServerConfig) -> str:
+def describe_target(config: ServerConfig | Broken) -> str:
     """The command or the address of a server."""
     command, args, url = split_target(config)
     if url is not None:
         return safe(url)
-    return quote_command((command or "", *args))
+    return quote_command((command, *args)) if command else NOTHING
 
 
 def _find_config(host: Host, name: str, server: KnownServer | None) -> ServerConfig | Broken | None:

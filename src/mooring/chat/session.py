@@ -4,19 +4,29 @@ The plain chat shows it in lines; every other face would show the same conversat
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.agents.commands.find import FoundCommands
-from mooring.chat.face import Face
+from mooring.agents.definition import AgentDefinition
+from mooring.agents.files.find import AgentFiles, FoundAgents
+from mooring.backends.manual import Person
+from mooring.chat.conversations import ChatConversations, ContinuedConversation, read_continued
+from mooring.chat.first_answerer import keep_answerer, offer_answerer
+from mooring.chat.input_history import InputHistory
 from mooring.chat.news import ServerNews
+from mooring.chat.recent_calls import RecentCalls
+from mooring.chat.shell_outputs import PersonShell
 from mooring.chat.switches import ServerSwitches, explain_refusal
+from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Failed, Status
 from mooring.core.conversation.turn import ServerStatus, TurnInput
 from mooring.core.conversation.verdict import CommandPermissions, Mode
@@ -27,7 +37,7 @@ from mooring.core.protocol.tool import Prompt
 from mooring.core.text.suggestions import find_server
 from mooring.display.text import problem_line, safe
 from mooring.errors import (
-    ConfigError,
+    FileError,
     HeldBack,
     InputMissing,
     MooringError,
@@ -40,44 +50,56 @@ from mooring.host.first_starts import FirstStarts, follow_first_starts
 from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.process.programs import Guard
-from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
+from mooring.tools.results.deliver import Delivery, ResultStore, keep_media
+from mooring.tools.results.outcome import result_of_reading
+from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, restore_mode
 from mooring.verbs.agent.options import ConversationOptions
-from mooring.verbs.agent.responder import Responder, choose_responder, open_responder
+from mooring.verbs.agent.responder import Responder
 from mooring.verbs.agent.servers import OPENING_SECONDS
-from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.agent.words import AgentWords
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import open_host
 
 if TYPE_CHECKING:
-    from mooring.agents.sessions.replay import LastExchange
     from mooring.agents.sessions.store import SessionSummary
     from mooring.conversation.conversation import Conversation
     from mooring.discovery.targets import WriteScope
     from mooring.verbs.agent.agents import AgentListing
+    from mooring.verbs.agent.offers import AnswererOffer
+    from mooring.verbs.agent.undo import TurnUndo, UndoneTurn
     from mooring.verbs.config.switch import Switched
 
 T = TypeVar("T")
+MOST_LISTED = 20
+"""How many conversations a chat lists."""
 
 
-class ContinuedConversation(Struct, frozen=True):
-    """A conversation that goes on, as its person left it."""
+class Face(Person, Protocol):
+    """What a conversation needs from whatever shows it, where the person may have to do what a model would."""
 
-    session: "SessionSummary"
-    last: "LastExchange | None"
+    @property
+    def ask(self) -> Ask:
+        """Puts a question to the person."""
+
+    def notice(self, text: str) -> None:
+        """Show something that happened while the person was doing something else."""
+
+    def show_waiting(self, servers: Sequence[str]) -> None:
+        """Show which servers are waited for; none if that is over."""
+
+    def show_event(self, event: ConversationEvent) -> None:
+        """Show what happens in the conversation."""
 
 
 class ChatSession:
     """Everything in one chat that is not drawn. Use `open`, then `start`."""
 
     host: Host
-    continued: "ContinuedConversation | None" = None
-    """What was said before, if this conversation goes on."""
+    conversations: ChatConversations
+    """The conversation that the chat is in."""
     news: ServerNews
     starts: FirstStarts
     """Has turns wait for servers that are new."""
-    responder: Responder
-    """Who answers, and with which tools."""
 
     def __init__(
         self,
@@ -101,14 +123,27 @@ class ChatSession:
         self.words = AgentWords(workspace, lambda problem: face.notice(problem_line(problem, workspace.where.home)))
         self.commands = FoundCommands()
         """The commands that files define, as of the last look."""
+        self.agents = FoundAgents({}, ())
+        """The agents, likewise."""
+        self._agent_files = AgentFiles(workspace)
+        store = ResultStore(f"{workspace.where.cache}/results")
+        self.calls = RecentCalls(partial(keep_media, store))
+        """The calls that ended last, with all that came back."""
+        self.listed: tuple[SessionSummary, ...] = ()
+        """The conversations of this folder, as they were listed last."""
+        self._input_history = InputHistory(workspace.where)
+        self._has_history_fault = False
+        """Whether it was said that the history cannot be kept."""
+        self.shell = PersonShell()
+        """What the person's own commands printed, until it is sent."""
         self._switches = ServerSwitches(workspace)
         self._told_missing: set[str] = set()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Open the host and the tools, and close them at the end. Raises: ConfigError."""
-        await self._find_continued()
-        permissions = restore_mode(self._previous, self.permissions)
+        continued = await asyncio.to_thread(read_continued, self.workspace, self._options)
+        permissions = restore_mode(None if continued is None else continued.session, self.permissions)
         options = HostOptions(
             workspace=self.workspace,
             ask=self._face.ask,
@@ -122,30 +157,94 @@ class ChatSession:
         async with open_host(options) as self.host:
             self.news = ServerNews(self.host, self._face.notice)
             self.starts = follow_first_starts(self.host, self._face.show_waiting)
-            chosen = await choose_responder(self.host, self._make_options(permissions.mode))
-            for lack in () if chosen.defined is None else chosen.defined.describe_missing(self.host):
-                self._face.notice(lack)
-            async with open_responder(self.host, chosen) as self.responder:
-                self.responder.stream.add_listener(self._face.show_event)
+            offer = None if continued is not None else await self._offer_answerer()
+            self.conversations = ChatConversations(
+                self.host, self._complete_options(), self.permissions, self._show_event, self._face.notice
+            )
+            try:
+                await self.conversations.open(continued)
+                if offer is not None:
+                    await self._keep_answerer(offer)
                 listening = asyncio.create_task(self.news.follow())
                 try:
                     yield
                 finally:
                     listening.cancel()
+            finally:
+                self._input_history.close()
+                await self.conversations.close()
 
-    async def _find_continued(self) -> None:
-        """Look up the conversation that is to go on, and what was said in it last. Raises: ConfigError."""
-        found = await asyncio.to_thread(find_continued, self._options.backend, self._options.session, self.workspace)
-        if found is None:
-            return
-        # Loaded here: most conversations are new.
-        from mooring.agents.sessions.replay import find_last_exchange
-        from mooring.agents.sessions.store import SessionStore
+    async def _offer_answerer(self) -> "AnswererOffer | None":
+        """Have whoever the user picks answer in this chat, if nobody was chosen."""
+        offer = await offer_answerer(self.host, self._options, self._face.ask, self._face.notice)
+        if offer is not None:
+            self._options = offer.choose(self._options)
+        return offer
 
-        # From now on it is this one, whichever is the last of its folder by then.
-        self._options = replace(self._options, session=SessionStart(found.id))
-        _, entries = await asyncio.to_thread(SessionStore(self.workspace.where).read, found.id)
-        self.continued = ContinuedConversation(found, find_last_exchange(entries))
+    async def _keep_answerer(self, offer: "AnswererOffer") -> None:
+        try:
+            await keep_answerer(self.workspace, offer, self._face.ask)
+        except MooringError as error:
+            self._face.notice(safe(str(error)))
+
+    def _show_event(self, event: ConversationEvent) -> None:
+        self.calls.note(event)
+        self._face.show_event(event)
+
+    @property
+    def responder(self) -> Responder:
+        """Who answers, and with which tools."""
+        return self.conversations.responder
+
+    @property
+    def continued(self) -> ContinuedConversation | None:
+        """What was said before, if this conversation goes on."""
+        return self.conversations.continued
+
+    async def begin_conversation(self) -> None:
+        """Begin a new conversation with whoever answers now. Raises: as `ChatConversations.begin`."""
+        await self.conversations.begin()
+        await self._prepare_conversation()
+
+    async def hand_over(self, backend: BackendName, model: str | None) -> str | None:
+        """Go on with somebody else, in a new conversation. Raises: as `ChatConversations.hand_over`."""
+        continues = await self.conversations.hand_over(backend, model)
+        await self._prepare_conversation()
+        return continues
+
+    async def hand_over_to_agent(self, agent: AgentDefinition | None) -> str | None:
+        """Go on with an agent, in a new conversation. Raises: as `ChatConversations.hand_over_to_agent`."""
+        continues = await self.conversations.hand_over_to_agent(agent)
+        await self._prepare_conversation()
+        return continues
+
+    async def resume_conversation(self, id: str) -> None:
+        """Go on with a stored conversation. Raises: as `ChatConversations.resume`."""
+        await self.conversations.resume(id)
+        await self._prepare_conversation()
+
+    async def list_sessions(self) -> "tuple[SessionSummary, ...]":
+        """The conversations of this folder, the one that was used last first. Raises: FileError."""
+        from mooring.verbs.agent.sessions import list_sessions  # few chats list them
+
+        where, cwd = self.workspace.where, self.workspace.cwd
+        self.listed = await asyncio.to_thread(list_sessions, where, cwd, MOST_LISTED)
+        return self.listed
+
+    @property
+    def mode(self) -> Mode:
+        """The permission mode."""
+        return self.host.call_policy().mode
+
+    def change_mode(self, mode: Mode) -> Mode:
+        """Switch to another permission mode; the one that is in force then, which the machine's settings can limit."""
+        self.host.change_mode(mode)
+        return self.mode
+
+    async def _prepare_conversation(self) -> None:
+        """Give the conversation that was entered the servers that are there."""
+        await self.begin_servers()
+        self.conversation.learn()
 
     def describe_handover(self) -> str:
         """What is said if this conversation goes on with somebody else than before; empty if it doesn't."""
@@ -159,25 +258,12 @@ class ChatSession:
     def _previous(self) -> "SessionSummary | None":
         return None if self.continued is None else self.continued.session
 
-    async def find_stored(self) -> str | None:
-        """The id under which this conversation can be continued; `None` if nothing of it is stored."""
-        id = self.responder.session
-        if id is None:
-            return None
-        from mooring.agents.sessions.store import SessionStore  # loaded by now, if anything was stored
-
-        try:
-            return (await asyncio.to_thread(SessionStore(self.workspace.where).find, id)).id
-        except ConfigError:
-            return None  # nothing was said, or it could not be written; then that was said
-
-    def _make_options(self, mode: Mode | None) -> ConversationOptions:
+    def _complete_options(self) -> ConversationOptions:
         """How this conversation is had, with what the face adds to it."""
         face = self._face
         return replace(
             self._options,
             ask=face.ask,
-            policy=mode,
             words=self.words,
             starts=self.starts,
             switch=self.switch,
@@ -206,6 +292,21 @@ class ChatSession:
         agent = self.responder.agent
         return agent is not None and agent.is_interrupted
 
+    async def plan_undo(self) -> "TurnUndo":
+        """What undoing the last turn would do.
+
+        Raises: ConfigError if nothing can be undone; FileError.
+        """
+        from mooring.verbs.agent.undo import plan_undo  # few chats undo anything
+
+        return await plan_undo(self.responder, self.workspace)
+
+    async def undo(self, plan: "TurnUndo") -> "UndoneTurn":
+        """Undo the last turn as planned. Raises: ConfigError if a turn is under way."""
+        from mooring.verbs.agent.undo import undo
+
+        return await undo(self.responder, plan)
+
     async def turn(self, request: str) -> None:
         """Have a request answered, with what it names attached if a model answers.
 
@@ -214,8 +315,16 @@ class ChatSession:
         await self.send(await self.expand(request))
 
     async def send(self, said: TurnInput) -> None:
-        """Have something answered as it is. Raises: as `turn`."""
-        await self.responder.backend.turn(said)
+        """Have something answered as it is, with what the person's commands printed. Raises: as `turn`."""
+        await self.responder.backend.turn(self.shell.attach(said))
+
+    async def give_task(self, agent: str, task: str) -> None:
+        """Have one of the agents that files define do a task. Raises: as `turn`."""
+        if self.responder.agent is not None:
+            await self.responder.agent.run_task(agent, task)
+        else:
+            # A program has them as its own agents, and only its model can start one.
+            await self.send(TurnInput(f"Give this task to your agent {agent}, and report its answer:\n\n{task}"))
 
     async def expand(self, request: str) -> TurnInput:
         """A request with what it names attached, if a model answers. Raises: as `expand_mentions`."""
@@ -225,6 +334,25 @@ class ChatSession:
         from mooring.verbs.agent.mentions import expand_mentions  # few requests name anything
 
         return await expand_mentions(self.host, request, takes, Deadline(None), self.conversation)
+
+    async def read_input_history(self) -> list[str]:
+        """What the person typed in their chats so far, the last at the end."""
+        return await self._use_history(self._input_history.read) or []
+
+    async def add_to_history(self, typed: str) -> None:
+        """Keep what the person typed for their later chats."""
+        await self._use_history(partial(self._input_history.add, typed))
+
+    async def _use_history(self, work: Callable[[], T]) -> T | None:
+        if not self.host.settings["inputHistory"]:
+            return None
+        try:
+            return await asyncio.to_thread(work)
+        except FileError as error:  # a chat goes on without it
+            if not self._has_history_fault:
+                self._has_history_fault = True
+                self._face.notice(f"What you type isn't kept for later chats: {safe(str(error))}")
+            return None
 
     async def begin_servers(self) -> None:
         """Start the servers that are new, and give them a moment; those that come later are announced when they do."""
@@ -254,6 +382,10 @@ class ChatSession:
 
     # --- tools and resources --------------------------------------------------------------------------------------
 
+    def names_tool(self, words: str) -> bool:
+        """Whether words are nothing but the name of a known tool: `server.tool`."""
+        return any(words == ".".join(pair) for pair in self.conversation.pairs.values())
+
     async def find_tool(self, name: str) -> ToolDefinition:
         """The tool of that name; a server that has not listed its tools yet is asked. Raises: as `Host.find`."""
         found = self.conversation.find(name)
@@ -273,10 +405,7 @@ class ChatSession:
 
     async def read_resource(self, server: str, uri: str) -> Outcome:
         """The contents of a resource, permitted and logged like every read. Raises: as `Host.read`; Denied."""
-        from mooring.tools.results.outcome import result_of_reading  # few people begin a chat by reading
-
-        result = result_of_reading(await self.host.read(server, uri), server, uri)
-        return await self._deliver(result)
+        return await self._deliver(result_of_reading(await self.host.read(server, uri), server, uri))
 
     async def list_prompts(self, server: str | None = None) -> list[tuple[str, Prompt]]:
         """The prompts of a server, or of all, each with its server. Raises: as `Host.prompts`."""
@@ -301,15 +430,15 @@ class ChatSession:
                     yield mention
 
     async def list_agents(self) -> "AgentListing":
-        """The agents that can be used here."""
         from mooring.inventory.load import load
         from mooring.verbs.agent.agents import list_agents  # few chats ask for them
 
         return await asyncio.to_thread(lambda: list_agents(self.workspace, load(self.workspace)))
 
     async def find_commands(self) -> FoundCommands:
-        """Look for the commands that files define."""
+        """Look for the commands and the agents that files define."""
         self.commands = await asyncio.to_thread(self.words.commands.find)
+        self.agents = await asyncio.to_thread(self._agent_files.find)
         return self.commands
 
     async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:
@@ -317,7 +446,7 @@ class ChatSession:
         takes = self.responder.takes
         if takes is None:
             return None
-        from mooring.verbs.agent.prompt_turn import make_prompt_turn  # few chats use a prompt
+        from mooring.verbs.agent.used_texts import make_prompt_turn  # few chats use a prompt
 
         return await make_prompt_turn(self.host, server, name, filled, takes)
 
@@ -330,9 +459,6 @@ class ChatSession:
 
     async def _deliver(self, result: Result) -> Outcome:
         """A result as it is shown: what is too long goes into a file, as it does for a model."""
-        # Imported here: a chat in which nothing is read or filled in needs none of it before its first call.
-        from mooring.tools.results.deliver import Delivery, ResultStore
-
         delivery = Delivery(ResultStore(f"{self.workspace.where.cache}/results"), (), self.tokens, self.lines)
         return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))
 
@@ -359,9 +485,7 @@ class ChatSession:
             return
         with self.news.attend(known):
             await self.host.reload(known)
-            errors = await self.host.ready(servers=[known], refresh=True)
-        for error in errors.values():
-            raise error
+            await self._make_ready(known)
 
     async def reload_all(self) -> None:
         """Read the configuration again, restart the servers that failed, and have all of them list their tools again.
@@ -487,10 +611,14 @@ class ChatSession:
             await self.responder.backend.status()  # the program connects it, and answers once it has tried
             return
         with self.news.attend(name):
-            errors = await self.host.ready(servers=[name], refresh=True)
+            await self._make_ready(name)
+        self.news.record_tools()
+
+    async def _make_ready(self, server: str) -> None:
+        """Connect a server and have it list its tools. Raises: why it cannot be reached."""
+        errors = await self.host.ready(servers=[server], refresh=True)
         for error in errors.values():
             raise error
-        self.news.record_tools()
 
     def count_tools(self, server: str) -> int:
         """How many tools of a server are known. Raises: as `Host.server`."""

@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from mooring.core.conversation.status import Disabled, Status
-from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.paths import Workspace
 from mooring.errors import ConfigError, MooringError, ServerDisabled
 from mooring.inventory.admit import Admitted, NotAdmitted, build_loader
@@ -57,16 +56,12 @@ def _refuse(admitted: Admitted, servers: frozenset[str]) -> Admitted:
     refused = dict(admitted.refused)
     # A name that isn't configured any more, or was refused before, stays as it is.
     definitions = {**admitted.wanted, **{name: alias.approved for name, alias in admitted.aliases.items()}}
+    by = "in this chat"
     for name in names & definitions.keys():
-        refused[name] = _disable(name, definitions[name])
+        refused[name] = NotAdmitted(Disabled(by), ServerDisabled(name, by), definitions[name].config)
     return replace(
         admitted,
         wanted={name: approved for name, approved in admitted.wanted.items() if name not in names},
         aliases={name: alias for name, alias in admitted.aliases.items() if name not in names},
         refused=refused,
     )
-
-
-def _disable(name: str, approved: Approved) -> NotAdmitted:
-    by = "in this chat"
-    return NotAdmitted(Disabled(by), ServerDisabled(name, by), approved.config)

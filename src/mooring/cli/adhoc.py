@@ -6,10 +6,9 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import click
 from msgspec.structs import replace
 
-from mooring.cli.base import Globals, HintedUsageError, say
+from mooring.cli.base import Globals, echo, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
@@ -23,8 +22,9 @@ from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
 from mooring.servers.connect import is_server_url
+from mooring.verbs.parse import UsageError
 from mooring.verbs.use.deadline import Deadline
-from mooring.verbs.use.opening import ServerTarget, Setup, make_adhoc_config, run_on_host
+from mooring.verbs.use.opening import Setup, make_http_config, make_program_config, run_on_host
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def make_setup(options: Globals, given: Mapping[str, Any]) -> Setup:
     """What to open a host on, according to the options that name one. Raises: ConfigError."""
     setup = make_configured_setup(options, given["timeout"])
     if is_adhoc(given):
-        return replace(setup, adhoc=make_adhoc_config(_make_target(setup, given)))
+        return replace(setup, adhoc=_make_adhoc_config(setup, given))
     if given["header"] or given["transport"] != "auto":
         raise ConfigError("-H and --transport go with --url; a configured server has its own in its definition.")
     return replace(setup, env=_parse_variables(setup, given))
@@ -69,8 +69,9 @@ def run_with_host(
     """
     # A command that concerns all servers says in one line what some of them have to start without.
     is_about_one = bool(named or setup.adhoc_name)
-    if isinstance(setup.warn, LackWarnings) and not is_about_one:
-        with setup.warn.collected() as lacks:
+    lacks = setup.warn
+    if isinstance(lacks, LackWarnings) and not is_about_one:
+        with lacks.collected():
 
             async def work_and_compare(host: Host, deadline: Deadline) -> T:
                 result = await work(host, deadline)
@@ -109,56 +110,48 @@ class LackWarnings:
     def __init__(self, options: Globals) -> None:
         self._options = options
         self._reported: set[tuple[str, str]] = set()
-        self._later: _Lacks | None = None
+        self._later: list[tuple[str, str]] | None = None
 
     def __call__(self, server: str, what: str) -> None:
         if (server, what) in self._reported:
             return
         self._reported.add((server, what))
-        line = _make_lack_line(server, what)
         if self._later is not None:
-            self._later.found.append((server, what))
+            self._later.append((server, what))
         elif not self._options.quiet:
             # This comes while the ticker may show progress: its line is cleared first.
             if sys.stderr.isatty():
-                click.echo("\r\x1b[K", err=True, color=True, nl=False)
-            say(f"{CONFIG_ERROR} {line}", err=True)
+                echo("\r\x1b[K", err=True, end="")
+            say(f"{CONFIG_ERROR} {_make_lack_line(server, what)}", err=True)
 
     @contextmanager
-    def collected(self) -> "Iterator[_Lacks]":
+    def collected(self) -> Iterator[None]:
         """Report everything at the end, in one line unless -v is given."""
-        later = self._later = _Lacks()
+        self._later = []
         try:
-            yield later
+            yield
         finally:
-            self._later = None
+            later, self._later = self._later, None
             print_warnings(
                 self._options,
                 CONFIG_ERROR,
-                [_make_lack_line(server, what) for server, what in later.found],
+                [_make_lack_line(server, what) for server, what in later],
                 lambda count: f"{count_noun(count, 'value')} are missing; -v shows which",
             )
 
-
-class _Lacks:
-    """What servers had to start without, each with its server."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[str, str]] = []
-
     def drop_named(self, status: Mapping[str, Status]) -> None:
-        """Forget what the error of a server names as well: a person reads that one anyway."""
+        """Forget what was collected and the error of a server names as well: a person reads that one anyway."""
         errors = {name: status_error(each) or "" for name, each in status.items()}
-        self.found = [(server, what) for server, what in self.found if not _names_lack(errors.get(server, ""), what)]
+        self._later = [each for each in self._later or () if not _names_lack(errors.get(each[0], ""), each[1])]
 
 
 # How a variable is named in what a server has to start without: in a header, and in an address.
-_UNSET = re.compile(r"the variable (\w+), which is not set|^(\w+) in url was left out: it is not set")
+_UNSET = r"the variable (\w+), which is not set|^(\w+) in url was left out: it is not set"
 
 
 def _names_lack(error: str, what: str) -> bool:
     """Whether an error begins with the same variable, as in `github: TOKEN is not set. github requires a login.`"""
-    lacking = _UNSET.search(what)
+    lacking = re.search(_UNSET, what)
     unset, ends, _ = error.partition(" not set. ")
     if lacking is None or not ends:
         return False
@@ -184,29 +177,43 @@ def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
 
 
 def require_words(setup: Setup, words: Sequence[str], second: str = "", *listings: str) -> tuple[str, ...]:
-    """The server, the second word if there has to be one, and the rest.
+    """The server, the second word if there has to be one, and the rest; `SERVER.SECOND` is both in one.
 
     An ad hoc server is put first, as if it had been typed. `listings` are the commands that show what the second word
-    can be. Raises: click.UsageError.
+    can be. Raises: UsageError.
     """
     given = (setup.adhoc_name, *words) if setup.adhoc_name else tuple(words)
     if not given:
         missing = f"SERVER and {second}" if second else "SERVER"
-        raise HintedUsageError(f"Missing {missing};", "see: mooring mcp list")
+        raise UsageError(f"Missing {missing};", "see: mooring mcp list")
+    if second and "." in given[0] and not setup.adhoc_name:
+        given = (*_split_first(setup, given[0], is_alone=len(given) == 1), *given[1:])
     if second and len(given) == 1:
-        server = _spell_adhoc(setup.adhoc) if setup.adhoc else quote_argument(given[0])
+        server = quote_argument(given[0])
+        if setup.adhoc:
+            server = "--url …" if isinstance(setup.adhoc.connection, Http) else "--server …"
         commands = " or ".join(f"mooring {listing} {server}" for listing in listings)
-        raise HintedUsageError(f"Missing {second};", f"see: {commands}")
+        raise UsageError(f"Missing {second};", f"see: {commands}")
     return given
 
 
-def _spell_adhoc(server: ServerConfig) -> str:
-    return "--url …" if isinstance(server.connection, Http) else "--server …"
+def _split_first(setup: Setup, first: str, *, is_alone: bool) -> tuple[str, ...]:
+    """A server and what is named of it, in one word or two. Raises: ConfigError if it can be read in several ways."""
+    from mooring.inventory.load import load  # few names have a dot in them
 
-
-def choose_server(setup: Setup, name: str | None) -> str | None:
-    """The one server that a listing is about: the named or the ad hoc one; `None` for all."""
-    return name or setup.adhoc_name or None
+    known = {choice.name.casefold() for choice in load(setup.workspace, remember=False).choices}
+    if first.casefold() in known:
+        return (first,)
+    places = [at for at, character in enumerate(first) if character == "." and first[at + 1 :]]
+    read = [(first[:at], first[at + 1 :]) for at in places if first[:at].casefold() in known]
+    if len(read) > 1:
+        spelled = " or ".join(" ".join(map(quote_argument, words)) for words in read)
+        raise UsageError(f"{first} can be read in several ways.", f"Write {spelled}.")
+    if read:
+        return read[0]
+    server, _, name = first.partition(".")
+    # No server is called so; whatever was meant, it was in two parts.
+    return (server, name) if is_alone and name else (first,)
 
 
 def label_server(given: Mapping[str, Any], name: str) -> str:
@@ -214,19 +221,16 @@ def label_server(given: Mapping[str, Any], name: str) -> str:
     return str(given["server"] or given["url"] or name)
 
 
-def _make_target(setup: Setup, given: Mapping[str, Any]) -> ServerTarget:
+def _make_adhoc_config(setup: Setup, given: Mapping[str, Any]) -> ServerConfig:
     """The server that the options name. Raises: ConfigError if they name none, or two."""
     if bool(given["server"]) == bool(given["url"]):
         raise ConfigError("Name one server: its command with --server, or its address with --url.")
-    if given["url"] and not is_server_url(given["url"]):
+    env, headers = _parse_variables(setup, given), dict(map(_parse_header, given["header"]))
+    if given["server"]:
+        return make_program_config(given["server"], env)
+    if not is_server_url(given["url"]):
         raise ConfigError(f"{given['url']} is no address; begin it with https://, http:// or unix://.")
-    return ServerTarget(
-        command=given["server"] or "",
-        env=_parse_variables(setup, given),
-        url=given["url"],
-        headers=dict(map(_parse_header, given["header"])),
-        transport=given["transport"],
-    )
+    return make_http_config(given["url"], headers, given["transport"])
 
 
 def _parse_variables(setup: Setup, given: Mapping[str, Any]) -> dict[str, str]:
@@ -255,7 +259,7 @@ def pop_permissions(given: dict[str, Any]) -> CommandPermissions:
     deny, allow, mode, skip = (given.pop(key) for key in ("deny", "allow", "mode", "skip"))
     if skip:
         if mode not in (None, "bypass"):
-            raise click.UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
+            raise UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
         mode = "bypass"
     return CommandPermissions(_parse_rules(deny, allow), mode)
 

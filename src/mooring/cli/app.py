@@ -1,115 +1,150 @@
-"""The command `mooring`: its table of commands, and the top at which an error becomes a sentence and an exit code."""
+"""The command `mooring`: its table of actions, and the top at which an error becomes a sentence and an exit code."""
 
 import os
 import sys
+from collections.abc import Mapping
 from io import TextIOWrapper
-
-import click
+from typing import Any
 
 from mooring.cli import INTERRUPTED
-from mooring.cli.base import OK, USAGE, Globals, find_width, get_globals, is_on_terminal
-from mooring.cli.build import VerbsGroup
-from mooring.cli.failure import describe_failure, print_failure, print_failure_data
-from mooring.display.text import describe_unread
-from mooring.errors import MooringError, UnknownServer
-from mooring.verbs.rows import ROWS
+from mooring.cli.base import OK, UNHEALTHY, USAGE, Globals, echo, is_on_terminal, print_json, print_lines, tell
+from mooring.cli.command_line import ROOT, VERSION, LineReader, ReadLine
+from mooring.cli.interrupts import begin_command, run_until_interrupted
+from mooring.verbs.parse import UsageError
+from mooring.verbs.verb import Verb, VerbResult, load_action, load_function
 
-HELP = """Every MCP server you have configured, in any coding tool, from one place.
-
-Without a command, mooring opens the chat on a terminal, and shows the list of servers anywhere else."""
-
-
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    # A shell that completes a line parses it, too, and wants nothing printed.
-    if not wanted or ctx.resilient_parsing:
-        return
-    from importlib.metadata import version  # takes longer to load than everything else here together
-
-    click.echo(f"mooring {version('mooring')}")
-    ctx.exit()
-
-
-@click.pass_context
-def _run_without_command(ctx: click.Context) -> None:
-    if ctx.invoked_subcommand is not None:
-        return
-    # Each is loaded only if it is what runs: the chat brings the host with it.
-    if is_on_terminal() and not get_globals(ctx).json:
-        from mooring.cli.chat import show_chat
-
-        show_chat(get_globals(ctx))
-    else:
-        from mooring.cli.mcp.list import show_listing
-
-        show_listing(get_globals(ctx))
-
-
-class _ReaderGone(Exception):
-    """The reader of our output went away, as `head` does."""
-
-
-class _RootGroup(VerbsGroup):
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            # Under another name, because click turns a broken pipe into exit code 1.
-            raise _ReaderGone from None
-
-
-app = _RootGroup(
-    "mooring",
-    ROWS,
-    callback=_run_without_command,
-    invoke_without_command=True,
-    help=HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    params=[
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_version,
-            help="Show the version and exit.",
-        )
-    ],
-)
+ACTIONS: Mapping[str, str] = {
+    "chat": "chat:run",
+    "mcp list": "mcp.list:run",
+    "mcp add": "mcp.write:run_add",
+    "mcp add-json": "mcp.write:run_add_json",
+    "mcp edit": "mcp.write:run_edit",
+    "mcp remove": "mcp.write:run_remove",
+    "mcp import": "mcp.write:run_import",
+    "mcp export": "mcp.write:run_export",
+    "mcp test": "mcp.connect:run_test",
+    "mcp reload": "mcp.connect:run_reload",
+    "mcp login": "mcp.connect:run_login",
+    "mcp logout": "mcp.connect:run_logout",
+    "mcp approve": "mcp.approve:run_approve",
+    "mcp reject": "mcp.approve:run_reject",
+    "mcp pins": "mcp.connect:run_pins",
+    "mcp doctor": "mcp.doctor:run",
+    "tools": "tools:run",
+    "call": "call:run",
+    "resources": "items:run_resources",
+    "read": "items:run_read",
+    "prompts": "items:run_prompts",
+    "prompt": "items:run_prompt",
+    "watch": "items:run_watch",
+    "serve": "serve:run",
+    "backends": "backends:run",
+    "logs": "logs:run",
+    "sessions show": "sessions:run_show",
+    "secret set": "secret:run_set",
+    "completion": "completion:run",
+}
+"""By verb, the module in this folder and the function that does it, where the row names no action."""
 
 
 def run(args: list[str], begun: object = None) -> int:
     """Run the command line and return its exit code; `begun` is a guard for the servers it may start."""
     _open_closed_streams()
-    options = Globals(begun=begun)
+    reader = LineReader(Globals(begun=begun))
     try:
-        code = app.main(
-            args,
-            prog_name="mooring",
-            standalone_mode=False,
-            color=_choose_color(),
-            obj=options,
-            terminal_width=_choose_help_width(),
-        )
+        code = _complete() if "_MOORING_COMPLETE" in os.environ else _do(reader.read(args))
         sys.stdout.flush()
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, EOFError):
         return INTERRUPTED
-    except (_ReaderGone, BrokenPipeError):
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does.
         _discard_output()
         return OK
     except Exception as error:  # noqa: BLE001  # whatever it is, a person gets a sentence
         # What cannot be parsed ends before its options are read.
-        is_data = options.json or "--json" in args
-        if isinstance(error, UnknownServer):
-            error.unread = _find_unread(options)
-        return _fail(error, is_data=is_data)
-    return code if isinstance(code, int) else OK
+        return _fail(error, reader, is_data=reader.options.json or "--json" in args)
+    return code
 
 
-def _fail(error: Exception, *, is_data: bool) -> int:
+def _do(line: ReadLine) -> int:
+    if line.wants:
+        return _show(line)
+    if isinstance(line.row, Verb):
+        code = _run_verb(line, line.row)
+        return code if isinstance(code, int) else OK
+    if line.row is ROOT:
+        _run_without_command(line.options)
+        return OK
+    if line.options.json:
+        raise UsageError("Missing command.")
+    from mooring.cli.help import make_help
+
+    echo(make_help(line.path, line.row), err=True)
+    return USAGE
+
+
+def _show(line: ReadLine) -> int:
+    """Print the help of a command, or the version."""
+    if line.wants == VERSION:
+        from mooring.files.installation import find_version  # takes longer to load than everything else here together
+
+        if line.options.json:
+            print_json({"version": find_version()})
+        else:
+            echo(f"mooring {find_version()}")
+    else:
+        from mooring.cli.help import make_help
+
+        echo(make_help(line.path, line.row))
+    return OK
+
+
+def _complete() -> int:
+    from mooring.cli.completion import answer_shell  # only a shell that completes needs it
+
+    answer_shell(os.environ)
+    return OK
+
+
+def _run_without_command(options: Globals) -> None:
+    # Each is loaded only if it is what runs: the chat brings the host with it.
+    if is_on_terminal() and not options.json:
+        from mooring.cli.chat import show_chat
+
+        begin_command()
+        show_chat(options)
+    else:
+        from mooring.cli.mcp.list import show_listing
+
+        begin_command()
+        show_listing(options)
+
+
+def _run_verb(line: ReadLine, verb: Verb) -> Any:
+    # Loaded before anything runs: an interruption of the action finds all of it there.
+    if not verb.action:
+        action = load_function("mooring.cli", ACTIONS[" ".join(line.path)])
+        begin_command()
+        return action(line.options, **line.values)
+    action = load_action(verb)
+    begin_command()
+    done = action(line.options.workspace(), **line.values)
+    result: VerbResult = done if isinstance(done, VerbResult) else run_until_interrupted(done)
+    if line.options.json:
+        print_json(result.data)
+    else:
+        print_lines(line.options, result.lines)
+    for note in result.notes:
+        tell(note)
+    return OK if result.is_healthy else UNHEALTHY
+
+
+def _fail(error: Exception, reader: LineReader, *, is_data: bool) -> int:
     """Say why the command ended, and return its exit code."""
-    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not is_data:
-        error.show()
-        return USAGE
+    from mooring.cli.failure import complete_error, describe_failure, print_failure, print_failure_data
+    from mooring.errors import MooringError
+
+    complete_error(error, reader)
     failure = describe_failure(error)
     if is_data:
         print_failure_data(failure)
@@ -117,20 +152,10 @@ def _fail(error: Exception, *, is_data: bool) -> int:
         print_failure(failure)
     if isinstance(error, OSError):
         _discard_output()
-    is_fault = not isinstance(error, click.ClickException | MooringError | OSError)
+    is_fault = not isinstance(error, MooringError | OSError)
     if is_fault and os.environ.get("MOORING_TRACE"):
         raise error
     return failure.code
-
-
-def _find_unread(options: Globals) -> str:
-    """Which configuration files could not be read: a server whose name is unknown may be in one of them."""
-    try:
-        inventory = options.inventory(remember=False)
-    except MooringError:
-        return ""
-    unread = [problem for problem in inventory.problems if problem.hides_servers]
-    return describe_unread(unread, options.workspace().where.home)
 
 
 def _open_closed_streams() -> None:
@@ -146,19 +171,3 @@ def _open_closed_streams() -> None:
 def _discard_output() -> None:
     """Keep the interpreter from complaining about stdout when it flushes it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _choose_help_width() -> int | None:
-    """The width of help in a terminal that is narrower than click believes any to be; `None` lets click choose."""
-    cells = find_width()
-    return cells if cells is not None and cells < _NARROW else None
-
-
-_NARROW = 52
-
-
-def _choose_color() -> bool | None:
-    """`False` for no color, `None` to let click find out whether there is a terminal."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
-    return None

@@ -10,7 +10,6 @@ from mooring.verbs.agent.backends import BackendState, list_backends
 
 
 def run(options: Globals) -> None:
-    """Who can answer in a chat: versions, logins, what is missing."""
     with Ticker(options, "the programs"):
         states = run_until_interrupted(_list(options))
     if options.json:

@@ -1,16 +1,16 @@
-"""What every command shares: the global options, loading when called, printing and completion."""
+"""What every command shares: the global options, exit codes and printing."""
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-import click
 import msgspec
 
 from mooring.core.definitions.paths import Workspace, here
-from mooring.display.text import columns, width, wrap_words
+from mooring.display.tables import cut_columns, wrap_columns
+from mooring.display.text import Style, paint, wrap_words
 from mooring.errors import ConfigError
 from mooring.verbs.verb import LineStyle, Shown, ShownTable
 
@@ -25,22 +25,11 @@ OK, UNHEALTHY, USAGE, LOGIN, DENIED, TIMEOUT = 0, 1, 2, 3, 4, 5
 NO_SERVERS = "No MCP servers are configured here; `mooring mcp list` shows how to add one."
 
 
-class _Described(Protocol):
-    @property
-    def title(self) -> str | None: ...
-    @property
-    def description(self) -> str | None: ...
-
-
-def _clear_nothing() -> None:
-    """Nothing shows progress."""
-
-
 class Globals(msgspec.Struct):
     """The global options, wherever they were on the command line."""
 
     cwd: str | None = None
-    project: bool = True
+    no_project: bool = False
     demo: bool = False
     configs: tuple[str, ...] = ()
     json: bool = False
@@ -50,8 +39,13 @@ class Globals(msgspec.Struct):
     """The guard that was started ahead for the servers of this command."""
     pause_progress: Callable[[], AbstractContextManager[None]] = nullcontext
     """Takes the line that shows progress away while a person is asked something."""
-    clear_progress: Callable[[], None] = _clear_nothing
+    clear_progress: Callable[[], None] = lambda: None
     """Clears the line that shows progress, so that a warning does not end up behind it."""
+
+    @property
+    def project(self) -> bool:
+        """Whether the project's files count."""
+        return not self.no_project
 
     def inventory(self, *, remember: bool = True) -> "Inventory":
         """Read the configuration; without `remember`, nothing is written."""
@@ -74,20 +68,6 @@ class Globals(msgspec.Struct):
         return folder
 
 
-class HintedUsageError(click.UsageError):
-    """Something is wrong with the words of a command; `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str, ctx: click.Context | None = None) -> None:
-        super().__init__(f"{message} {hint}", ctx)
-        self.hint = hint
-
-
-def get_globals(ctx: click.Context) -> Globals:
-    """The global options of this run."""
-    found: Globals = ctx.ensure_object(Globals)
-    return found
-
-
 def is_on_terminal() -> bool:
     """Whether there is a person to talk to."""
     return are_terminals(sys.stdin, sys.stdout)
@@ -98,11 +78,47 @@ def are_terminals(*streams: TextIO | None) -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
+def echo(text: str | bytes = "", *, err: bool = False, end: str = "\n") -> None:
+    """Print a text, or bytes as they are, at once."""
+    stream = sys.stderr if err else sys.stdout
+    if isinstance(text, bytes) and hasattr(stream, "buffer"):
+        stream.flush()
+        stream.buffer.write(text + end.encode())
+    else:
+        stream.write(f"{text.decode() if isinstance(text, bytes) else text}{end}")
+    stream.flush()
+
+
+_LOOKS: Mapping[LineStyle, Style] = {
+    "title": "bold",
+    "good": "green",
+    "waiting": "cyan",
+    "doubtful": "yellow",
+    "bad": "red",
+    "dim": "dim",
+}
+
+
+def _style(text: str, style: LineStyle, *, err: bool = False) -> str:
+    """The text as a style looks, if there is a terminal that shows colors."""
+    return paint(text, _LOOKS[style]) if style in _LOOKS and _shows_colors(err=err) else text
+
+
+def _shows_colors(*, err: bool) -> bool:
+    stream = sys.stderr if err else sys.stdout
+    if not stream.isatty() or os.environ.get("NO_COLOR"):
+        return False
+    if sys.platform == "win32":
+        # Its old console shows the codes themselves.
+        return "WT_SESSION" in os.environ
+    return os.environ.get("TERM") != "dumb"
+
+
 def print_json(value: Any) -> None:
     """Print data on stdout as pure ASCII, so that no text in it can break a terminal or an encoding."""
     import json  # msgspec cannot escape what is not ASCII
 
-    click.echo(json.dumps(msgspec.to_builtins(value), indent=2))
+    echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
 def find_width(*, err: bool = False) -> int | None:
@@ -111,62 +127,43 @@ def find_width(*, err: bool = False) -> int | None:
     return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
 
 
-def say(text: str = "", *, err: bool = False, **style: Any) -> None:
+def say(text: str = "", style: LineStyle = "plain", *, err: bool = False) -> None:
     """Print a text for a person; on a terminal, lines that are too long are broken between words."""
     cells = find_width(err=err)
     for line in text.split("\n"):
         for part in wrap_words(line, cells):
-            # Without a style there is nothing to reset behind it, either.
-            click.echo(click.style(part, **style) if style else part, err=err)
+            echo(_style(part, style, err=err), err=err)
 
 
-def tell(text: str, **style: Any) -> None:
+def tell(text: str, style: LineStyle = "plain") -> None:
     """Print a line on stderr; if even that cannot be written, the exit code still says how it ended."""
     with suppress(OSError):
-        say(text, err=True, **style)
-
-
-_STYLES: Mapping[LineStyle, dict[str, Any]] = {
-    "plain": {},
-    "title": {"bold": True},
-    "good": {"fg": "green"},
-    "bad": {"fg": "red"},
-    "doubtful": {"fg": "yellow"},
-    "dim": {"dim": True},
-}
+        say(text, style, err=True)
 
 
 def print_lines(options: Globals, lines: Iterable[Shown]) -> None:
     """Print what a verb came to: its result on stdout, and what a person should know about it on stderr."""
     for line in lines:
         if isinstance(line, ShownTable):
-            print_columns(line.rows)
+            _print_table(line)
         elif line.is_note or (line.is_hint and not options.quiet):
-            tell(line.text, **_STYLES[line.style])
+            tell(line.text, line.style)
         elif line.more:
-            say(click.style(line.text, **_STYLES[line.style]) + line.more)
+            say(_style(line.text, line.style) + line.more)
         elif not line.is_hint:
-            say(line.text, **_STYLES[line.style])
+            say(line.text, line.style)
 
 
-def print_columns(rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
-    """Print rows in aligned columns, and nothing if there are none."""
-    if not rows:
+def _print_table(table: ShownTable) -> None:
+    if not table.is_cut:
+        print_columns(table.rows)
         return
-    cells = find_width(err=err)
-    indents = [_find_last_column(row, cells) for row in columns([(*row[:-1], "|") for row in rows])]
-    for line, indent in zip(columns(rows), indents, strict=True):
-        for part in wrap_words(line, cells, indent):
-            click.echo(part, err=err)
+    for line in cut_columns(table.rows, find_width()):
+        echo(line)
 
 
-def _find_last_column(line: str, cells: int | None) -> str | None:
-    """The blanks before the last column, if there is room for words behind them."""
-    start = width(line) - 1
-    return " " * start if cells is not None and start <= cells // 2 else None
-
-
-def summarize(item: _Described) -> str:
-    """The first line of what a server says about a tool, resource or prompt."""
-    text = item.description or item.title or ""
-    return text.strip().partition("\n")[0]
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in aligned columns, and nothing if there are none."""
+    for lines in wrap_columns(rows, find_width()):
+        for line in lines:
+            echo(line)

@@ -4,11 +4,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
 from msgspec.structs import replace
 
 from mooring.cli.adhoc import label_server, make_setup, pop_permissions, run_with_host
-from mooring.cli.base import UNHEALTHY, Globals, print_json
+from mooring.cli.base import UNHEALTHY, Globals, echo, print_json
 from mooring.cli.output import check_output, save_output, show_text
 from mooring.cli.ticker import Ticker
 from mooring.core.protocol.result import Result
@@ -26,11 +25,10 @@ from mooring.verbs.use.deadline import Deadline
 def run(
     options: Globals, tool: str, words: tuple[str, ...], given: str | None, output: str | None, **server: Any
 ) -> int:
-    """Call a tool."""
     check_output(output)
     permissions = pop_permissions(server)
-    if words[-1:] == ("-",):
-        words, given = words[:-1], "-"
+    if "-" in words:
+        words, given = tuple(word for word in words if word != "-"), "-"
     if given == "-":
         given = _read_stdin()
     setup = replace(make_setup(options, server), permissions=permissions)
@@ -65,10 +63,10 @@ def _show(options: Globals, result: Result, output: str | None) -> None:
             show_text(text, options.workspace().where)
         else:
             # A program gets the text whole and byte for byte.
-            click.echo(text.encode())
+            echo(text.encode())
         sys.stdout.flush()
     elif not options.quiet:
-        click.echo(f"{safe(result.server)}.{safe(result.tool)} returned nothing.", err=True)
+        echo(f"{safe(result.server)}.{safe(result.tool)} returned nothing.", err=True)
 
 
 def _save(options: Globals, result: Result, path: str) -> None:

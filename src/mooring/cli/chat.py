@@ -3,16 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.adhoc import make_guard, pop_permissions
-from mooring.cli.base import OK, Globals, HintedUsageError, is_on_terminal
+from mooring.cli.base import OK, Globals, is_on_terminal
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
-from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.choose_backend import SessionStart
+from mooring.verbs.parse import UsageError
 
 if TYPE_CHECKING:
     from mooring.verbs.agent.options import ConversationOptions
-
-FORMATS = ("text", "json", "stream-json", "stream-json-1")
 
 
 def run(
@@ -30,16 +29,15 @@ def run(
     plain: bool,
     **given: Any,
 ) -> int:
-    """Talk to all servers: pick a tool, fill in what it needs."""
     permissions = pop_permissions(given)
     if backend == "manual" and (model or agent or prompt is not None):
-        raise HintedUsageError("With -b manual you pick the tools;", "leave out -m, --agent and -p, or use -b api.")
+        raise UsageError("With -b manual you pick the tools;", "leave out -m, --agent and -p, or use -b api.")
     if newest and resume:
-        raise HintedUsageError("--continue and --resume each name a conversation;", "use one of them.")
+        raise UsageError("--continue and --resume each name a conversation;", "use one of them.")
     session = SessionStart(resume, newest)
     limits = TurnLimits(max_turns, max_cost, token_budget)
     if prompt is None and output is not None:
-        raise HintedUsageError("--output-format goes with -p;", "a chat prints for people.")
+        raise UsageError("--output-format goes with -p;", "a chat prints for people.")
     if prompt is None and not is_on_terminal():
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
     from mooring.verbs.agent.options import ConversationOptions  # without a terminal, the error comes without it

@@ -1,14 +1,17 @@
 """`mooring completion`: the script that makes a shell complete words, and what it is offered."""
 
 import re
-from typing import Any
+import shlex
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-import click
-from click.shell_completion import CompletionItem, get_completion_class
-
-from mooring.cli.base import Globals, get_globals
+from mooring.cli.base import Globals, echo
+from mooring.cli.command_line import GLOBALS, ROOT, LineReader, add_show, find_row
+from mooring.cli.help import list_own_options
 from mooring.errors import MooringError
 from mooring.verbs.complete import OFFERS, TypedWord
+from mooring.verbs.parse import deal_words, list_spellings, read_values, split_options
+from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_arguments, find_key
 
 _HOW = {
     "bash": 'eval "$(mooring completion bash)"   # in ~/.bashrc',
@@ -16,8 +19,8 @@ _HOW = {
     "fish": "mooring completion fish > ~/.config/fish/completions/mooring.fish",
 }
 
-# click's own script for bash goes by the words as bash splits them: `a=1` and `demo://clock` are three words to it, of
-# which the last is replaced. This one passes the line on, as fish does, and leaves out of each answer what bash keeps.
+# Bash splits `a=1` and `demo://clock` into three words each, of which the last is replaced. So the whole line is passed
+# on, as fish does it, and what bash keeps is left out of each answer.
 _BASH = """\
 _mooring_completion() {
     local line="${COMP_LINE:0:COMP_POINT}" current kept completion value
@@ -31,7 +34,7 @@ _mooring_completion() {
         case $completion in
             dir,*) compopt -o dirnames ;;
             file,*) compopt -o default ;;
-            *) COMPREPLY+=("${value#"$kept"}") ;;
+            *) printf -v value %q "${value#"$kept"}"; COMPREPLY+=("$value") ;;
         esac
     done < <(env COMP_WORDS="$line" COMP_CWORD="$current" _MOORING_COMPLETE=fish_complete "$1" 2>/dev/null)
     [[ ${COMPREPLY[0]} == *[=./] ]] && compopt -o nospace 2>/dev/null
@@ -42,44 +45,226 @@ complete -o nosort -F _mooring_completion mooring
 """
 
 # What ends in `=` or a dot goes on: no blank is put behind it.
-_ZSH_ADD = "compadd -U -V unsorted -a completions"
-_ZSH_ADD_PARTS = """local -a parts=(${(M)completions:#*[=.]}) whole=(${completions:#*[=.]})
+_ZSH = """\
+#compdef mooring
+
+_mooring_completion() {
+    local -a completions described response
+    (( ! $+commands[mooring] )) && return 1
+    response=("${(@f)$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) _MOORING_COMPLETE=zsh_complete mooring)}")
+    for type key descr in ${response}; do
+        if [[ "$type" == "plain" && "$descr" == "_" ]]; then
+            completions+=("$key")
+        elif [[ "$type" == "plain" ]]; then
+            described+=("$key":"$descr")
+        elif [[ "$type" == "file" ]]; then
+            _path_files -f
+        fi
+    done
+    if [ -n "$described" ]; then
+        _describe -V unsorted described -U
+    fi
+    if [ -n "$completions" ]; then
+        local -a parts=(${(M)completions:#*[=.]}) whole=(${completions:#*[=.]})
         (( $#parts )) && compadd -U -S '' -V unsorted -a parts
-        (( $#whole )) && compadd -U -V unsorted -a whole"""
+        (( $#whole )) && compadd -U -V unsorted -a whole
+    fi
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _mooring_completion "$@"
+else
+    compdef _mooring_completion mooring
+fi
+"""
+
+_FISH = """\
+function _mooring_completion;
+    set -l typed COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t);
+    for completion in (env _MOORING_COMPLETE=fish_complete $typed mooring);
+        set -l metadata (string split -m 1 "," $completion);
+        if test $metadata[1] = "file";
+            __fish_complete_path $metadata[2];
+        else if test $metadata[1] = "plain";
+            echo $metadata[2];
+        end;
+    end;
+end;
+
+complete --no-files --command mooring --arguments "(_mooring_completion)";
+"""
+
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+class OfferedWord(NamedTuple):
+    """What a word can become."""
+
+    text: str
+    help: str = ""
+    kind: str = "plain"
+    """`file` has the shell complete the name of a file."""
 
 
 def run(options: Globals, shell: str) -> None:
-    """Print completion for bash, zsh or fish."""
-    click.echo(f"# {_HOW[shell]}\n{_make_script(shell)}")
+    echo(f"# {_HOW[shell]}\n{_SCRIPTS[shell]}")
 
 
-def _make_script(shell: str) -> str:
-    if shell == "bash":
-        return _BASH
-    found = get_completion_class(shell)
-    if found is None:  # pragma: no cover  # the choice above allows only what click knows
-        raise click.UsageError(f"{shell} is not known.")
-    script = found.source_template % {
-        "complete_func": "_mooring_completion",
-        "complete_var": "_MOORING_COMPLETE",
-        "prog_name": "mooring",
-    }
-    return script.replace(_ZSH_ADD, _ZSH_ADD_PARTS)
+def answer_shell(variables: Mapping[str, str]) -> None:
+    """Print what the word at the cursor can become, as the script of a shell reads it."""
+    shell = variables["_MOORING_COMPLETE"].removesuffix("_complete")
+    line = _split_line(variables.get("COMP_WORDS", ""))
+    at = variables.get("COMP_CWORD", "")
+    if shell == "fish":
+        typed = next(iter(_split_line(at)), "")
+        before = line[1:-1] if line[-1:] == [typed] else line[1:]
+    else:
+        index = int(at) if at.isdecimal() else len(line)
+        before, typed = line[1:index], next(iter(line[index : index + 1]), "")
+    for offered in _offer(before, typed):
+        echo(_format_offer(shell, offered))
+
+
+def _split_line(text: str) -> list[str]:
+    """The words of a line that may end in the middle of one."""
+    words = shlex.shlex(text, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters = True, ""
+    found: list[str] = []
+    try:
+        found.extend(words)
+    except ValueError:  # a quotation that has not ended
+        found.append(words.token)
+    return found
+
+
+def _format_offer(shell: str, offered: OfferedWord) -> str:
+    text, described, kind = offered
+    if shell == "zsh" and described:
+        # A colon would end the word, where a description follows.
+        text = text.replace(":", "\\:")
+    if shell == "zsh":
+        return f"{kind}\n{text}\n{described or '_'}"
+    if shell == "fish" and described:
+        return f"{kind},{text}\t{described}"
+    return f"{kind},{text}"
+
+
+def _offer(before: list[str], typed: str) -> Iterable[OfferedWord]:
+    if typed.startswith("-") and "=" in typed:
+        name, _, typed = typed.partition("=")
+        before = [*before, name]
+    try:
+        return list(_offer_in_group(LineReader(Globals()), ROOT, before, typed))
+    except MooringError:  # a message would end up in the middle of the line that is being typed
+        return []
+
+
+def _offer_in_group(reader: LineReader, group: VerbGroup, before: list[str], typed: str) -> Iterator[OfferedWord]:
+    if group.shows and before:
+        before = add_show(group, before)
+    given, words = split_options(before, [*list_own_options(group), *GLOBALS], until_word=True)
+    reader.store_globals(given)
+    row = find_row(group, words[0]) if words else None
+    if isinstance(row, VerbGroup):
+        yield from _offer_in_group(reader, row, words[1:], typed)
+    elif isinstance(row, Verb):
+        yield from _offer_in_verb(reader, row, words[1:], typed)
+    elif not words:
+        yield from _offer_start(reader, group, typed)
+
+
+def _offer_start(reader: LineReader, group: VerbGroup, typed: str) -> Iterator[OfferedWord]:
+    """What can come first in a group."""
+    if typed.startswith("-"):
+        yield from _offer_options([*list_own_options(group), *GLOBALS], typed)
+        return
+    for row in group.load():
+        if row.name.startswith(typed):
+            yield OfferedWord(row.name, row.summary)
+    if group.shows:
+        yield from _offer_known(group.shows, TypedWord(typed, reader.options.workspace()))
+
+
+def _offer_in_verb(reader: LineReader, verb: Verb, before: list[str], typed: str) -> Iterator[OfferedWord]:
+    own = list_own_options(verb)
+    options = [*own, *GLOBALS]
+    pending = _find_pending(before, options)
+    arguments = find_arguments(verb)
+    takes_names = any(argument.named for argument in arguments)
+    name = "" if pending or not takes_names else _find_named(before)
+    given, words = split_options(before[:-1] if pending or name else before, options, names_arguments=takes_names)
+    reader.store_globals(given)
+    is_option = typed.startswith("-") and not pending and not name and "--" not in before
+    if is_option:
+        once = {each.option for each in given if isinstance(each.option, Flag) or not each.option.many}
+        yield from _offer_options([option for option in options if option not in once], typed)
+        if not takes_names or not typed.startswith("--"):
+            return
+        typed = typed.removeprefix("--")
+    values = read_values(own, [each for each in given if each.option in own])
+    dealt, _ = deal_words(arguments, words)
+    following = (argument for argument in arguments if argument.many or not dealt[argument.key])
+    completed = pending or next(following, None)
+    if completed is None:
+        return
+    key = completed.key if isinstance(completed, VerbArgument) else find_key(completed)
+    is_adhoc = bool(values.get("server") or values.get("url"))
+    tool = "".join(dealt.get("tool", ()))
+    text = f"{name}={typed}" if name else typed
+    word = TypedWord(text, reader.options.workspace(), list(dealt.get(key, ())), tool, words, is_adhoc)
+    if is_option:
+        own_names = {spelling for option in options for spelling in list_spellings(option)}
+        yield from _offer_names(completed.complete, word, own_names)
+    elif name:
+        yield from (OfferedWord(each.text.removeprefix(f"{name}=")) for each in _offer_known(completed.complete, word))
+    elif completed.choices:
+        yield from (OfferedWord(choice) for choice in completed.choices if choice.startswith(typed))
+    elif completed.complete:
+        yield from _offer_known(completed.complete, word)
+
+
+def _find_named(before: Sequence[str]) -> str:
+    """The argument whose value is being typed, as `--name value`; empty if there is none."""
+    if not before or "--" in before or not before[-1].startswith("--") or "=" in before[-1]:
+        return ""
+    return before[-1].removeprefix("--")
+
+
+def _offer_names(kind: str, typed: TypedWord, own: Container[str]) -> Iterator[OfferedWord]:
+    """The arguments that can be typed as `--name value`: an option of ours with that name wins."""
+    for offered in _offer_known(kind, typed):
+        name = f"--{offered.text.removesuffix('=')}"
+        if offered.text.endswith("=") and name not in own:
+            yield OfferedWord(name)
+
+
+def _find_pending(before: Sequence[str], options: Iterable[Option | Flag]) -> Option | None:
+    """The option whose value is being typed."""
+    if not before or "--" in before[:-1]:
+        return None
+    for option in options:
+        if isinstance(option, Option) and before[-1] in list_spellings(option):
+            return option
+    return None
+
+
+def _offer_options(options: Iterable[Option | Flag], typed: str) -> Iterator[OfferedWord]:
+    for option in options:
+        for name in list_spellings(option):
+            if name.startswith(typed):
+                yield OfferedWord(name, option.help)
 
 
 # A completed name lands on the person's command line: one that a shell would read as more than a word is left out.
 _ONE_WORD = r"[\w.:@/+-][\w.:@/+=-]*"
+_RULE = r"[ -~\w]+"
+"""A rule is the user's own, and each shell quotes its stars and parentheses."""
 
 
-def complete_word(kind: str, ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+def _offer_known(kind: str, typed: TypedWord) -> Iterator[OfferedWord]:
     """What a word can become, of what a row calls `kind`."""
-    is_adhoc = bool(ctx.params.get("server") or ctx.params.get("url"))
-    words = ctx.params.get(parameter.name or "") or ()
-    try:
-        workspace = get_globals(ctx).workspace()
-        found = OFFERS[kind](TypedWord(incomplete, workspace, list(words), str(ctx.params.get("tool") or ""), is_adhoc))
-    except MooringError:  # a message would end up in the middle of the line that is being typed
-        return []
-    offered = [word for word in found if re.fullmatch(_ONE_WORD, word)]
+    offered = [word for word in OFFERS[kind](typed) if re.fullmatch(_RULE if kind == "rule" else _ONE_WORD, word)]
+    yield from map(OfferedWord, offered)
     # What is no tool is a file.
-    return offered or ([CompletionItem(incomplete, type="file")] if kind == "source" else [])
+    if kind == "source" and not offered:
+        yield OfferedWord(typed.text, kind="file")

@@ -1,14 +1,14 @@
 """Turns an error into words on stderr, or into data with `--json`, and an exit code."""
 
 import errno
+import os
 from contextlib import suppress
 
-import click
 from msgspec import Struct
 
-from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, HintedUsageError, tell
-from mooring.core.text.suggestions import nearest
-from mooring.display.text import safe
+from mooring.cli.base import DENIED, LOGIN, TIMEOUT, UNHEALTHY, USAGE, Globals, echo, tell
+from mooring.cli.command_line import LineReader
+from mooring.display.text import describe_unread, safe, shorten_paths
 from mooring.errors import (
     Denied,
     InputMissing,
@@ -20,7 +20,9 @@ from mooring.errors import (
     SecretMissing,
     ServerError,
     TimedOut,
+    UnknownServer,
 )
+from mooring.verbs.parse import UsageError
 
 
 class CommandFailure(Struct, frozen=True):
@@ -34,11 +36,27 @@ class CommandFailure(Struct, frozen=True):
     """Further lines, such as what a server wrote last."""
 
 
+def complete_error(error: Exception, reader: LineReader) -> None:
+    """Add what only the whole line tells: where to read about the command, or which files could not be read."""
+    if isinstance(error, UsageError):
+        error.hint = error.hint or reader.hint
+    elif isinstance(error, UnknownServer):
+        error.unread = _find_unread(reader.options)
+
+
+def _find_unread(options: Globals) -> str:
+    """Which configuration files could not be read: a server whose name is unknown may be in one of them."""
+    try:
+        inventory = options.inventory(remember=False)
+    except MooringError:
+        return ""
+    unread = [problem for problem in inventory.problems if problem.hides_servers]
+    return describe_unread(unread, options.workspace().where.home)
+
+
 def describe_failure(error: Exception) -> CommandFailure:
     """An error in words, with its exit code."""
     match error:
-        case click.ClickException():
-            return _describe_usage(error)
         case MooringError():
             return CommandFailure(exit_code(error), str(error), error.hint, tuple(_list_details(error)))
         case OSError():
@@ -53,7 +71,9 @@ def describe_failure(error: Exception) -> CommandFailure:
 
 def print_failure(failure: CommandFailure) -> None:
     """Print a failure for a person."""
-    tell(f"mooring: {safe(failure.message)}")
+    # Errors come from where nobody knows whose home it is.
+    message = shorten_paths(failure.message, os.environ.get("HOME", "").rstrip("/"))
+    tell(f"mooring: {safe(message)}")
     for line in failure.details:
         tell(f"  {safe(line)}")
 
@@ -72,7 +92,7 @@ def print_failure_data(failure: CommandFailure) -> None:
     details = [line for line in failure.details if line != failure.hint]
     data = {"code": failure.code, "message": "\n".join([message, *details]), "hint": failure.hint or None}
     with suppress(OSError):
-        click.echo(json.dumps({"error": data}), err=True)
+        echo(json.dumps({"error": data}), err=True)
 
 
 def exit_code(error: MooringError) -> int:
@@ -91,26 +111,6 @@ def exit_code(error: MooringError) -> int:
             return DENIED
         case _:
             return USAGE
-
-
-def _describe_usage(error: click.ClickException) -> CommandFailure:
-    if isinstance(error, HintedUsageError):
-        return CommandFailure(error.exit_code, error.message, error.hint)
-    from mooring.cli.usage import describe_bad_value, describe_missing  # most commands are typed well
-
-    ctx = getattr(error, "ctx", None)
-    hint = "" if ctx is None else f"See: {ctx.command_path} --help"
-    match error:
-        case click.NoSuchOption():
-            close = nearest(error.option_name, error.possibilities or (), 1)
-            guess = f"Did you mean {close[0]}?" if close else hint
-            return CommandFailure(error.exit_code, f"There is no option {error.option_name}. {guess}", guess)
-        case click.MissingParameter():
-            return CommandFailure(error.exit_code, f"{describe_missing(error)} {hint}".rstrip(), hint)
-        case click.BadParameter():
-            return CommandFailure(error.exit_code, describe_bad_value(error), hint)
-        case _:
-            return CommandFailure(error.exit_code, error.format_message(), hint)
 
 
 def _list_details(error: MooringError) -> list[str]:

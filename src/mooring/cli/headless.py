@@ -6,13 +6,12 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 
-import click
 from msgspec import json
 from msgspec.structs import replace
 
 from mooring.agents.sessions.connection import hold_record
 from mooring.cli.adhoc import make_configured_setup
-from mooring.cli.base import UNHEALTHY, Globals, say
+from mooring.cli.base import UNHEALTHY, Globals, echo, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import STARTUP_ERROR, print_warnings, warn
@@ -29,9 +28,15 @@ from mooring.core.conversation.event import (
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.protocol.units import MIB
 from mooring.display.lines import describe_taken_name
-from mooring.display.text import name_server, safe, safe_text
+from mooring.display.text import end_sentence, name_server, safe, safe_text
 from mooring.errors import ConfigError
-from mooring.verbs.agent.choose_backend import describe_handover, describe_lost_mode, find_continued, restore_mode
+from mooring.verbs.agent.choose_backend import (
+    SessionStart,
+    describe_handover,
+    describe_lost_mode,
+    find_continued,
+    restore_mode,
+)
 from mooring.verbs.agent.headless import (
     HeadlessAnswer,
     MissingServers,
@@ -41,7 +46,6 @@ from mooring.verbs.agent.headless import (
     run_headless,
 )
 from mooring.verbs.agent.options import ConversationOptions
-from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import Setup, open_for_clients
 
@@ -52,11 +56,7 @@ PATIENCE = 3.0
 
 
 def run_prompt(
-    options: Globals,
-    permissions: CommandPermissions,
-    chosen: ConversationOptions,
-    typed: str,
-    output: OutputFormat,
+    options: Globals, permissions: CommandPermissions, chosen: ConversationOptions, typed: str, output: OutputFormat
 ) -> int:
     """Have one turn taken and print what became of it; the exit code."""
     prompt = _add_context(typed)
@@ -160,7 +160,7 @@ def _choose_listener(ticker: Ticker, output: OutputFormat) -> Callable[[Conversa
             case ToolFinished():
                 ticker.show("the model is answering …")
             case TurnFailed(error=error, retry_in=float(seconds)):
-                ticker.warn(f"{error} Trying again in {seconds:.0f} s.")
+                ticker.warn(f"{end_sentence(error)} Trying again in {seconds:.0f} s.")
             case _:
                 pass
 
@@ -174,10 +174,10 @@ def _name_tool(event: ToolStarted) -> str:
 def _show_answer(options: Globals, answer: HeadlessAnswer, output: OutputFormat) -> None:
     match output:
         case "json":
-            click.echo(json.encode(answer))
+            echo(json.encode(answer))
         case "text" if answer.text:
             # What the model says may repeat what servers said: in a terminal it could move the cursor, or worse.
-            click.echo(safe_text(answer.text) if sys.stdout.isatty() else answer.text.encode())
+            echo(safe_text(answer.text) if sys.stdout.isatty() else answer.text.encode())
         case "text" | "stream-json" | "stream-json-1":
             pass
     if output == "text" and not options.quiet:

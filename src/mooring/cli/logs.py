@@ -4,20 +4,19 @@ import json
 import os
 import sys
 
-import click
 import msgspec
 
-from mooring.cli.base import Globals
+from mooring.cli.base import Globals, echo
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe
+from mooring.display.times import format_local
 from mooring.errors import UnknownServer
 from mooring.inventory.load import Inventory
 from mooring.servers.log import LogEntry, follow, log_path, read
 
 
 def run(options: Globals, name: str, following: bool, lines: int) -> None:
-    """What a server wrote."""
     where = options.workspace().where
     server = _find_logged_server(options.inventory(), name, where)
     if following:
@@ -27,7 +26,7 @@ def run(options: Globals, name: str, following: bool, lines: int) -> None:
     for entry in entries:
         _print(options, entry)
     if not entries and lines and not options.quiet:
-        click.echo(f"{safe(server)} has written nothing yet.", err=True)
+        echo(f"{safe(server)} has written nothing yet.", err=True)
 
 
 async def _follow(options: Globals, where: Paths, server: str, lines: int) -> None:
@@ -39,10 +38,10 @@ async def _follow(options: Globals, where: Paths, server: str, lines: int) -> No
 
 def _print(options: Globals, entry: LogEntry) -> None:
     if options.json:
-        click.echo(json.dumps(msgspec.to_builtins(entry)))
+        echo(json.dumps(msgspec.to_builtins(entry)))
         return
-    line = f"{entry.time} {entry.level:7} {entry.text}"
-    click.echo(safe(line) if sys.stdout.isatty() else line.encode(errors="replace"))
+    line = f"{format_local(entry.time)} {entry.level:7} {entry.text}"
+    echo(safe(line) if sys.stdout.isatty() else line.encode(errors="replace"))
 
 
 def _find_logged_server(inventory: Inventory, name: str, where: Paths) -> str:

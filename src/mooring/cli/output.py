@@ -2,10 +2,8 @@
 
 import os
 
-import click
-
 from mooring import files
-from mooring.cli.base import Globals
+from mooring.cli.base import Globals, echo
 from mooring.core.definitions.paths import Paths
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
 from mooring.display.text import safe, safe_text
@@ -30,7 +28,7 @@ def save_output(options: Globals, path: str, data: bytes, kind: str) -> None:
     """Write the file, and say so. Raises: FileError."""
     files.write(path, data, 0o644)
     if not options.quiet:
-        click.echo(f"Wrote {safe(path)} ({safe(kind)}, {len(data):,} bytes)", err=True)
+        echo(f"Wrote {safe(path)} ({safe(kind)}, {len(data):,} bytes)", err=True)
 
 
 def show_text(text: str, where: Paths) -> None:
@@ -38,7 +36,7 @@ def show_text(text: str, where: Paths) -> None:
     # Bytes are counted only if the characters, of at least one byte each, might fit.
     is_short = text.count("\n") < SHOWN_LINES and len(text) <= SHOWN_BYTES and len(text.encode()) <= SHOWN_BYTES
     if is_short:
-        click.echo(safe_text(text))
+        echo(safe_text(text))
     else:
         _show_ends(text, where)
 
@@ -51,5 +49,5 @@ def _show_ends(text: str, where: Paths) -> None:
     store = ResultStore(f"{where.cache}/results")
     excerpt = cut_texts(store, [text], SHOWN_BYTES, SHOWN_LINES).excerpt
     for line in describe_excerpt(excerpt):
-        click.echo(line)
-    click.echo(safe(excerpt.whole), err=True)
+        echo(line)
+    echo(safe(excerpt.whole), err=True)

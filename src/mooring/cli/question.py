@@ -29,6 +29,11 @@ class CommandAsker:
             from mooring.chat.plain.dialog import CommandTerminal
             from mooring.chat.plain.questions import Questions
 
-            self._questions = Questions(CommandTerminal(), project=self._options.project, session=False)
+            self._questions = Questions(
+                CommandTerminal(),
+                project=self._options.project,
+                session=False,
+                home=self._options.workspace().where.home,
+            )
         with self._options.pause_progress():
             return await self._questions(question)

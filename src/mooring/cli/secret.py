@@ -7,6 +7,7 @@ from mooring.cli.base import Globals, are_terminals, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.core.definitions.paths import Paths
 from mooring.errors import ConfigError
+from mooring.verbs.config.rules import refuse_below_mooring
 from mooring.verbs.config.secrets import check_secret_name, describe_stored, store_secret
 
 _LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
@@ -14,12 +15,13 @@ _LONGEST_LINE = 1023 if sys.platform == "darwin" else 4095
 
 
 def run_set(options: Globals, name: str, more: tuple[str, ...]) -> None:
-    """Store a secret that a definition names as ${keyring:NAME}."""
     if more:
         # Other users see the arguments of every process, and the shell keeps them in its history.
         raise ConfigError(
             "A secret's value is never an argument. Leave it out and you are asked for it, or pipe it in."
         )
+    # What a server is started with may name it.
+    refuse_below_mooring("mooring secret set")
     check_secret_name(name)
     where = options.workspace().where
     stored = run_until_interrupted(_read_and_store(where, name))

@@ -9,10 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.cli.adhoc import make_setup, pop_permissions
-from mooring.cli.base import Globals, HintedUsageError, say
+from mooring.cli.base import Globals, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.display.text import safe
 from mooring.host.exposed_names import NameStyle
+from mooring.verbs.parse import UsageError
 from mooring.verbs.use.opening import Setup, open_for_clients
 from mooring.verbs.use.serve import Listening, ServeTerms, parse_address, serve_on_http, serve_on_stdio, wait_for_end
 
@@ -30,17 +31,16 @@ def run(
     no_token: bool,
     **server: Any,
 ) -> None:
-    """Offer all servers to other programs as one MCP server."""
     permissions = pop_permissions(server)
     setup = replace(make_setup(options, {**server, "timeout": None}), permissions=permissions)
     if setup.adhoc is not None and names:
-        raise HintedUsageError("--server and --url name the server;", "leave out the names of others.")
+        raise UsageError("--server and --url name the server;", "leave out the names of others.")
     terms = ServeTerms(style, search, permissions)
     if http is not None:
         run_until_interrupted(_serve_http(options, setup, names, terms, http, token=not no_token))
         return
     if no_token:
-        raise HintedUsageError("--no-token goes with --http;", "on stdin and stdout there is no token.")
+        raise UsageError("--no-token goes with --http;", "on stdin and stdout there is no token.")
     if sys.stdin.isatty() and not options.quiet:
         say("Waiting for an MCP client on stdin; Ctrl+C ends this.", err=True)
     run_until_interrupted(_serve(setup, names, terms))
@@ -63,7 +63,9 @@ async def _serve_http(
         serve_on_http(host, terms, address, token=token, warn=warn) as listening,
     ):
         _announce(options, listening, token)
-        _collect_sooner()
+        # What clients leave behind is collected soon, although hardly anything was while the program was loaded.
+        gc.freeze()
+        gc.set_threshold(*_GC_THRESHOLDS)
         await wait_for_end()
         await listening.drain()
 
@@ -78,9 +80,3 @@ def _announce(options: Globals, listening: Listening, token: bool) -> None:
         say("Warning: without a token, any program on this machine can call your tools.", err=True)
     elif not options.quiet:
         say(f"Clients have to send the token in {safe(listening.token_path)}.", err=True)
-
-
-def _collect_sooner() -> None:
-    """Have what clients leave behind collected soon, although hardly anything was while the program was loaded."""
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)

@@ -1,10 +1,8 @@
 """`mooring sessions`: prints the conversations of a folder, or one of them in full, and removes them."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from textwrap import indent
 
-import click
 import msgspec
 
 from mooring.agents.history import (
@@ -26,18 +24,11 @@ from mooring.core.conversation.outcome import Part
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.content import Text
 from mooring.display.text import count_noun, describe_base64_size, safe, safe_text, short_path
-from mooring.verbs.agent.sessions import (
-    RemovedSessions,
-    SessionTranscript,
-    list_sessions,
-    remove_all_sessions,
-    remove_session,
-    show_session,
-)
+from mooring.display.times import format_local
+from mooring.verbs.agent.sessions import describe_cost, list_sessions, name_speaker, show_session
 
 
 def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None:
-    """The conversations of this folder, or all that was said in one."""
     request = options.workspace()
     if id is not None:
         transcript = show_session(request.where, id)
@@ -45,13 +36,15 @@ def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None
             # As JSON first: parts of a message may hold JSON that is kept as it came.
             print_json(msgspec.json.decode(msgspec.json.encode(transcript)))
         else:
-            print_transcript(transcript, is_full=options.verbose)
+            say(_describe_session(transcript.session))
+            _print_messages(transcript.messages, transcript.sub_agents, options.verbose, "")
         return
     sessions = list_sessions(request.where, None if is_all else request.cwd, lines)
     if options.json:
         print_json({"sessions": sessions})
     elif sessions:
-        print_columns([_make_head(is_all), *(_make_cells(each, request.where, is_all) for each in sessions)])
+        head = ("ID", "LAST USED", "TURNS", "COST", "MODEL", *(["FOLDER"] if is_all else []), "FIRST WORDS")
+        print_columns([head, *(_make_cells(each, request.where, is_all) for each in sessions)])
     elif not options.quiet:
         say("No conversations are stored." if is_all else _NONE_HERE, err=True)
 
@@ -59,41 +52,11 @@ def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None
 _NONE_HERE = "No conversations of this folder are stored. To list those of all folders: mooring sessions --all"
 
 
-def _make_head(is_all: bool) -> tuple[str, ...]:
-    folder = ("FOLDER",) if is_all else ()
-    return "ID", "LAST USED", "TURNS", "COST", "BACKEND", "MODEL", *folder, "FIRST WORDS"
-
-
 def _make_cells(session: SessionSummary, where: Paths, is_all: bool) -> tuple[str, ...]:
     used = f"{format_local(session.used)}, open" if session.open_in is not None else format_local(session.used)
     folder = (short_path(session.folder, where.home),) if is_all else ()
     cost = describe_cost(session.cost)
-    model = safe(session.model) or "-"
-    return session.id, used, str(session.turns), cost, safe(session.backend), model, *folder, safe(session.title)
-
-
-def run_rm(options: Globals, id: str | None, is_all: bool) -> None:
-    """Remove a conversation, or all of them."""
-    if (id is None) != is_all:
-        raise click.UsageError("Name the ID of one conversation, or remove all of them with --all.")
-    where = options.workspace().where
-    if id is None:
-        result = remove_all_sessions(where)
-        text = _describe_removed(result)
-    else:
-        session = remove_session(where, id)
-        result = RemovedSessions(1, 0)
-        text = f"Removed {session.id}."
-    if options.json:
-        print_json(result)
-    else:
-        say(text)
-
-
-def _describe_removed(result: RemovedSessions) -> str:
-    text = f"Removed {count_noun(result.removed, 'conversation')}."
-    stay = f" {count_noun(result.still_open, 'conversation')} stayed: open in another process."
-    return text + stay if result.still_open else text
+    return session.id, used, str(session.turns), cost, safe(session.answerer) or "-", *folder, safe(session.title)
 
 
 MARGIN = "  "
@@ -102,16 +65,13 @@ SHOWN_LINES = 10
 """How many lines of a result are shown unless all are asked for."""
 
 
-def print_transcript(transcript: SessionTranscript, *, is_full: bool) -> None:
-    """Print a session; in full, with everything that the model thought and all of every result."""
-    say(_describe_session(transcript.session))
-    _print_messages(transcript.messages, transcript.sub_agents, is_full, "")
-
-
 def _print_messages(
     messages: Sequence[TranscriptEntry], sub_agents: Sequence[SubAgentTranscript], is_full: bool, margin: str
 ) -> None:
-    """Print what was said, and what each sub-agent said where it began."""
+    """Print what was said, and what each sub-agent said where it began.
+
+    In full, with everything that the model thought and all of every result.
+    """
     waiting = list(sub_agents)
     for entry in messages:
         while waiting and waiting[0].began <= entry.at:
@@ -119,7 +79,8 @@ def _print_messages(
         lines = list(_list_lines(entry.message, is_full))
         if lines:
             say()
-            say(f"{margin}{_make_heading(entry, 'Task' if margin else 'You')}", bold=True)
+            speaker = name_speaker(entry.message, "Task" if margin else "You")
+            say(f"{margin}{speaker}, {format_local(entry.at)}{', cut off' if entry.is_cut else ''}", "title")
             say(indent("\n".join(lines), margin))
     # Whoever they worked for never got their answers.
     for sub_agent in waiting:
@@ -129,18 +90,8 @@ def _print_messages(
 def _print_sub_agent(sub_agent: SubAgentTranscript, is_full: bool, margin: str) -> None:
     inner = f"{margin}{MARGIN}"
     say()
-    say(f"{inner}Sub-agent {safe(sub_agent.agent)}, {format_local(sub_agent.began)}", bold=True)
+    say(f"{inner}Sub-agent {safe(sub_agent.agent)}, {format_local(sub_agent.began)}", "title")
     _print_messages(sub_agent.messages, sub_agent.sub_agents, is_full, inner)
-
-
-def format_local(moment: datetime) -> str:
-    """A time on the person's own clock."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def describe_cost(cost: float | None) -> str:
-    """A price, if it is known."""
-    return "unknown" if cost is None else f"${cost:.2f}"
 
 
 def _describe_session(session: SessionSummary) -> str:
@@ -154,26 +105,6 @@ def _describe_session(session: SessionSummary) -> str:
         f"open in process {session.open_in}" if session.open_in is not None else "",
     ]
     return ", ".join(filter(None, facts))
-
-
-def _make_heading(entry: TranscriptEntry, person: str) -> str:
-    cut = ", cut off" if entry.is_cut else ""
-    return f"{_name_speaker(entry.message, person)}, {format_local(entry.at)}{cut}"
-
-
-def _name_speaker(message: Message, person: str) -> str:
-    match message:
-        case PersonMessage(synthetic=True):
-            return "Mooring"
-        case PersonMessage():
-            return person
-        case ModelMessage(model=model):
-            # Another agent's program need not say which model answers.
-            return safe(model) or "Agent"
-        case ResultsMessage():
-            return "Results"
-        case SummaryMessage():
-            return "Summary of what was said before"
 
 
 def _list_lines(message: Message, is_full: bool) -> Iterator[str]:

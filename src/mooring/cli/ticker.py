@@ -7,9 +7,7 @@ from os import get_terminal_size
 from threading import Timer
 from typing import Self
 
-import click
-
-from mooring.cli.base import Globals, say
+from mooring.cli.base import Globals, echo, say
 from mooring.core.protocol.result import Progress
 from mooring.display.text import safe
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -75,7 +73,7 @@ class Ticker:
         """Say which tool is meant by a name without a server."""
         if not self._quiet:
             self.clear()
-            click.echo(f"Using {safe(entry.server)}.{safe(entry.tool)}", err=True)
+            echo(f"Using {safe(entry.server)}.{safe(entry.tool)}", err=True)
 
     def on_connected(self) -> None:
         """End the notice about the start."""
@@ -93,7 +91,7 @@ class Ticker:
         if self._live:
             self._draw(text)
         else:
-            click.echo(safe(text), err=True)
+            echo(safe(text), err=True)
 
     def show(self, text: str) -> None:
         """Show what is under way, where a line can be drawn anew."""
@@ -114,4 +112,4 @@ class Ticker:
         self._drawn = True
         # Cut to the terminal's width: a line that wraps could not be cleared.
         width = get_terminal_size(2)[0] or 80
-        click.echo(f"\r\x1b[K{safe(text)[: width - 1]}", nl=False, err=True, color=True)
+        echo(f"\r\x1b[K{safe(text)[: width - 1]}", err=True, end="")

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 from mooring.cli.adhoc import label_server, make_setup, run_with_host
-from mooring.cli.base import NO_SERVERS, OK, UNHEALTHY, Globals, find_width, print_columns, print_json, say
+from mooring.cli.base import NO_SERVERS, OK, UNHEALTHY, Globals, echo, find_width, print_columns, print_json, say
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.protocol.tool import Listing, Pair, Tool
@@ -14,6 +12,7 @@ from mooring.display.text import quote_command, safe, safe_text, shorten_descrip
 from mooring.errors import ConfigError, ProtocolError, UnknownServer
 from mooring.host.host import Host
 from mooring.tools.catalog.catalog import CatalogEntry
+from mooring.verbs.parse import UsageError
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.naming import split_target
 from mooring.verbs.use.opening import Setup
@@ -28,16 +27,15 @@ if TYPE_CHECKING:
 def run(
     options: Globals, words: tuple[str, ...], refresh: bool, search: str | None, counting: bool, **server: Any
 ) -> int:
-    """The tools of all servers, or of one."""
     if search is not None and counting:
-        raise ConfigError("--search and --cost are two questions; ask one of them.")
+        raise ConfigError("--search and --cost cannot be combined.")
     if search is not None and not search.strip():
-        raise click.UsageError("--search needs words to search for.")
+        raise UsageError("--search needs words to search for.")
     setup = make_setup(options, server)
     # With --server or --url, what is named is a tool.
     typed = (setup.adhoc_name, *words) if setup.adhoc_name else words
     if len(typed) > _MOST_WORDS:
-        raise click.UsageError(f"One tool is shown at a time; {typed[_MOST_WORDS]} is one word too many.")
+        raise UsageError(f"Unexpected argument {typed[_MOST_WORDS]!r}: one tool is shown at a time.")
     request = _ToolsRequest(options, setup, server, typed, refresh)
     if not counting:
         return _show(request, search)
@@ -113,7 +111,10 @@ def _print_help(request: _ToolsRequest, found: ToolListing, help: "ToolHelp") ->
         _print_tool(help, example)
         return
     servers = [_make_server_data(peer) for peer in found.peers]
-    print_json({"tools": [{**_make_tool_data(help.entry), **_make_help_data(help, example)}], "servers": servers})
+    # What a person would read of a tool, as data beside its schema.
+    signature = f"{help.entry.server}.{help.signature}"
+    more = {"signature": signature, "parameters": help.parameters, "example": example}
+    print_json({"tools": [{**_make_tool_data(help.entry), **more}], "servers": servers})
 
 
 def _count(request: _ToolsRequest) -> int:
@@ -122,12 +123,10 @@ def _count(request: _ToolsRequest) -> int:
     options, name = request.options, request.name
     with Ticker(options, name or "the servers that are not known yet"):
         found = run_with_host(
-            request.setup,
-            lambda host, deadline: count_cost(host, deadline, name, refresh=request.refresh),
-            named=name,
+            request.setup, lambda host, deadline: count_cost(host, deadline, name, refresh=request.refresh), named=name
         )
     if options.json:
-        _print_cost_data(found)
+        print_json({key: getattr(found, key) for key in _COST_KEYS})
     else:
         _print_cost(found)
         _explain_cost(options, found)
@@ -231,6 +230,9 @@ def _make_tool_data(entry: CatalogEntry) -> dict[str, object]:
 
 # --- what they cost -------------------------------------------------------------------------------------------------
 
+_COST_KEYS = ("servers", "own", "tokens", "deferred", "budget", "context", "defers")
+"""What of it is data."""
+
 
 def _print_cost(cost: "Cost") -> None:
     print_columns(
@@ -258,20 +260,6 @@ def _explain_cost(options: Globals, cost: "Cost") -> None:
     say("Estimates: bytes / 4.", err=True)
 
 
-def _print_cost_data(cost: "Cost") -> None:
-    print_json(
-        {
-            "servers": cost.servers,
-            "own": cost.own,
-            "tokens": cost.tokens,
-            "deferred": cost.deferred,
-            "budget": cost.budget,
-            "context": cost.context,
-            "defers": cost.defers,
-        }
-    )
-
-
 INDENT = "  "
 _NARROWEST = 30
 """Cells that a description needs beside a name; where there are fewer, it goes below."""
@@ -289,10 +277,10 @@ def _print_signatures(entries: Iterable[CatalogEntry]) -> None:
         except ProtocolError:
             signature = f"{entry.tool}(…)"
         for line in wrap_words(safe(signature), cells, INDENT * 2):
-            click.echo(line)
+            echo(line)
         description = _shorten(entry.description, cells, len(INDENT))
         if description:
-            click.echo(f"{INDENT}{description}")
+            echo(f"{INDENT}{description}")
 
 
 def _print_names(rows: Sequence[tuple[str, str]]) -> None:
@@ -302,11 +290,11 @@ def _print_names(rows: Sequence[tuple[str, str]]) -> None:
     is_narrow = cells is not None and cells - column - len(INDENT) < _NARROWEST
     for name, text in rows:
         if is_narrow:
-            click.echo(name)
-            click.echo(f"{INDENT}{_shorten(text, cells, len(INDENT))}".rstrip())
+            echo(name)
+            echo(f"{INDENT}{_shorten(text, cells, len(INDENT))}".rstrip())
         else:
             padding = " " * (column - width(name) + len(INDENT))
-            click.echo(f"{name}{padding}{_shorten(text, cells, column + len(INDENT))}".rstrip())
+            echo(f"{name}{padding}{_shorten(text, cells, column + len(INDENT))}".rstrip())
 
 
 def _print_tool(help: "ToolHelp", command: str | None) -> None:
@@ -314,21 +302,16 @@ def _print_tool(help: "ToolHelp", command: str | None) -> None:
     cells = find_width()
     entry = help.entry
     for line in wrap_words(safe(f"{entry.server}.{help.signature}"), cells, INDENT * 2):
-        click.echo(line)
+        echo(line)
     if entry.description:
-        click.echo()
+        echo()
         _print_wrapped(entry.description, cells, INDENT)
     if help.parameters:
-        click.echo("\nParameters:")
+        echo("\nParameters:")
     for parameter in help.parameters:
         _print_parameter(parameter, cells)
     if command is not None:
-        click.echo(f"\nExample:\n{INDENT}{command}")
-
-
-def _make_help_data(help: "ToolHelp", command: str | None) -> dict[str, Any]:
-    """What a person would read of a tool, as data beside its schema."""
-    return {"signature": f"{help.entry.server}.{help.signature}", "parameters": help.parameters, "example": command}
+        echo(f"\nExample:\n{INDENT}{command}")
 
 
 def _spell_example(options: Globals, help: "ToolHelp", server: Mapping[str, Any]) -> str | None:
@@ -365,7 +348,7 @@ def _print_parameter(parameter: "Parameter", cells: int | None) -> None:
         kinds.append(f"default {parameter.default}")
     kinds += parameter.limits
     for line in wrap_words(f"{INDENT}{safe(parameter.name)}: {safe(', '.join(kinds))}", cells, INDENT * 3):
-        click.echo(line)
+        echo(line)
     _print_wrapped(parameter.description, cells, INDENT * 3)
     # A signature shows only the first of many values.
     if "…" in parameter.type:
@@ -376,7 +359,7 @@ def _print_parameter(parameter: "Parameter", cells: int | None) -> None:
 def _print_wrapped(text: str, cells: int | None, indent: str) -> None:
     for line in safe_text(text).strip().splitlines():
         for part in wrap_words(f"{indent}{line.rstrip()}", cells, indent):
-            click.echo(part.rstrip())
+            echo(part.rstrip())
 
 
 def _shorten(text: str, cells: int | None, used: int) -> str:

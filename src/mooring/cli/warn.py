@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mooring.cli.base import Globals, say
 from mooring.core.definitions.problem import Problem
-from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, name_server, problem_line, safe
+from mooring.display.text import (
+    advise_on_held_back,
+    count_noun,
+    describe_held_back,
+    name_server,
+    problem_line,
+    safe,
+    shorten_paths,
+)
 
 CONFIG_ERROR = "Warning: MCP config error:"
 STARTUP_ERROR = "Warning: MCP startup error:"
@@ -32,7 +40,7 @@ def warn(
     print_warnings(
         options,
         STARTUP_ERROR,
-        [safe(name_server(name, error)) for name, error in failed.items()],
+        [safe(shorten_paths(name_server(name, error), home)) for name, error in failed.items()],
         lambda count: f"{count_noun(count, 'server')} are unavailable; {DOCTOR}",
     )
     for name, count in (held or {}).items():

@@ -29,6 +29,7 @@ from mooring.tools.catalog.catalog import CatalogEntry
 MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
 Approval: TypeAlias = bool | Verdict
 """Whether a call was approved before: the program says so, or this verdict did."""
+_STRICTNESS = ("deny", "ask", "allow")
 
 
 class _Route(Struct, frozen=True):
@@ -63,8 +64,9 @@ class Calls:
         one of these calls, unless `find_answerer` finds who does; `timeout` is for a model's calls."""
         self.timeout = timeout
         self._lookup = lookup
-        self._answerer = Answerer(ask)
-        self._find_answerer = find_answerer
+        answerer = Answerer(ask)
+        self.find_answerer = find_answerer or (lambda: answerer)
+        """Finds who answers what a server asks in the course of the current request."""
         self._consent = consent
         self._permissions = permissions
         self._audit = permissions.audit
@@ -97,7 +99,7 @@ class Calls:
         if on_start is not None:
             on_start()
         questions = route.server.questions
-        answerer = self._answerer if self._find_answerer is None else self._find_answerer()
+        answerer = self.find_answerer()
         work = Work(questions, answerer.ask, copy_context(), answerer.list_roots)
         record = self._audit.begin(call, route.verdict)
         outcome: CallOutcome = "error"
@@ -150,10 +152,6 @@ class Calls:
             return self._routes.get(name)
         route = self._routes.get(name.name)
         return route if route is not None and route.entry is name else None
-
-    def find_answerer(self) -> Answerer:
-        """Who answers what a server asks in the course of the current request."""
-        return self._answerer if self._find_answerer is None else self._find_answerer()
 
     async def _find_route(
         self, name: str | CatalogEntry, arguments: Mapping[str, Any] | None, limit: Timeout | None, approved: Approval
@@ -298,7 +296,7 @@ class Calls:
     def may_open(self, access: LocalAccess) -> bool:
         """Whether a file may be opened or named as part of something that was permitted: no rule is against reading
         it, and it is none that is always asked about."""
-        return self._permissions.may_open(access)
+        return self._permissions.gate.policy.may_open(access)
 
     def judge_polling(self, entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> Verdict:
         """What would become of repeated calls of a tool. Raises: Stale."""
@@ -407,6 +405,41 @@ def propose_own(
     call = ProposedCall(None, tool, arguments, hints, origin=origin if access is None else "", access=access)
     # A rule about one name of the tool, as other programs write it, holds for all of them.
     return [call, *(replace(call, tool=name) for name in also)]
+
+
+_SEVERAL = "it touches several things, and an answer about all of them is for this call only"
+
+
+async def permit_own_tool(
+    calls: Calls,
+    tool: str,
+    arguments: Mapping[str, Any],
+    accesses: Sequence[LocalAccess],
+    *,
+    also: Sequence[str],
+    hints: Hints | None,
+) -> tuple[ProposedCall, Verdict]:
+    """Have a call of another program's tool authorized, given what it would touch on this machine.
+
+    It is decided and asked about here, and done by that program. What touches several files is asked about once. Only a
+    refusal is put on record.
+
+    Raises: Denied, Closed.
+    """
+    if len(accesses) > 1:
+        # An answer about all of them is no rule about the one that is asked about.
+        accesses = [replace(access, grant=None, verbatim="", limit=_SEVERAL) for access in accesses]
+
+    def find_strictness(access: LocalAccess) -> int:
+        return _STRICTNESS.index(calls.judge_own_tool(tool, arguments, also, hints, access).action)
+
+    strictest, *others = sorted(accesses, key=find_strictness)
+    proposed = propose_own(tool, arguments, also, hints, strictest)
+    verdict = await calls.authorize(proposed)
+    for access in others:
+        # Rules may have changed while somebody thought about the answer.
+        await calls.authorize(propose_own(tool, arguments, also, hints, access), approved=True)
+    return proposed[0], verdict
 
 
 def _propose_polling(entry: CatalogEntry, arguments: Mapping[str, Any] | None) -> ProposedCall:

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from itertools import count
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from msgspec import Struct
@@ -19,14 +18,13 @@ from mooring.conversation.events import EventReader, EventStream
 from mooring.conversation.local_tool import LocalCall, LocalTool
 from mooring.conversation.lookup import Lookup
 from mooring.conversation.news import WatchReporter
-from mooring.conversation.options import ToolOptions
 from mooring.conversation.requests import Requests
 from mooring.conversation.resource_tools import MAX_PORTION, ResourceTools, make_result_tool
 from mooring.conversation.running import BackgroundCalls, ProgressReporter, RunningCall
 from mooring.conversation.scope import ToolScope
 from mooring.conversation.skills import ServerSkills
-from mooring.conversation.tool import Arguments, BuiltinTool, ModelTool, ServerTool
-from mooring.conversation.toolbox import ListEntries, Toolbox
+from mooring.conversation.tool import AnyTool, Arguments, BuiltinTool, ModelTool, ServerTool
+from mooring.conversation.toolbox import ListEntries, Toolbox, ToolOptions
 from mooring.core.conversation.call import CallId, ToolCall, ToolDefinition, ToolName
 from mooring.core.conversation.host_event import HostEvent
 from mooring.core.conversation.outcome import Outcome
@@ -95,7 +93,6 @@ class Conversation:
             self._resources.watched,
             self._delivery,
             stream,
-            options.news_interval,
             on_result=self._resources.links.note,
         )
         self.skills = ServerSkills(lookup, requests, self._has_server)
@@ -105,14 +102,12 @@ class Conversation:
         self._running: dict[CallId, RunningCall] = {}
         self._closed = False
         self._numbers = count(1)
-        result_tool = make_result_tool(calls, store, self._find_ended, self._max_portion())
+        max_portion = min(MAX_PORTION, find_budget(options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
+        result_tool = make_result_tool(calls, store, self._find_ended, max_portion)
         builtin = (*self._resources.tools, result_tool)
         more = tuple(more)
         self._local = [tool for tool in more if isinstance(tool, LocalTool)]
         self._tools = Toolbox(calls, list_entries, options, builtin, more, selections or Selections())
-
-    def _max_portion(self) -> int:
-        return min(MAX_PORTION, find_budget(self._options.tokens, None, "ToolResult") * BYTES_PER_TOKEN)
 
     def _has_resources(self, server: str) -> bool:
         """Whether this conversation may use a server's resources: see `ToolScope.allows_resources`."""
@@ -127,7 +122,7 @@ class Conversation:
             return False
         if self._options.scope.allows_server(server):
             return True
-        return server in self._tools.deferral.servers
+        return server in self._tools.deferral.selection.servers
 
     def _find_entry(self, server: str, tool: str) -> CatalogEntry:
         return self._tools.deferral.find_entry(server, tool)
@@ -139,9 +134,7 @@ class Conversation:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -251,7 +244,7 @@ class Conversation:
 
         arguments = {"file_path": access.subject}
         hints = Hints(read_only_hint=True)
-        await self.calls.call_own_tool("Read", arguments, read_later, hints=hints, access=access, approved=False)
+        await self.calls.call_own_tool("Read", arguments, read_later, hints=hints, access=access)
 
     def _judge_local(self, tool: LocalTool, arguments: Arguments) -> Verdict:
         """What would become of a call of a local tool; it looks at the disk for that, but changes nothing."""
@@ -261,7 +254,7 @@ class Conversation:
             access = LocalAccess(why=f"it would fail: {error}")
         return self.calls.judge_own_tool(tool.name, arguments, also=tool.aliases, hints=tool.hints, access=access)
 
-    def _guess_meant(self, tool: ModelTool, arguments: Arguments) -> Arguments:
+    def _guess_meant(self, tool: AnyTool, arguments: Arguments) -> Arguments:
         """The arguments as a call would send them, if it would send them."""
         try:
             return self._tools.fit_arguments(tool, arguments)[0]
@@ -306,7 +299,9 @@ class Conversation:
         parsed = _parse(arguments)
         request = self._make_invocation(name, tool, {} if isinstance(parsed, BadArguments) else parsed, id)
         self.stream.start_call(request)
-        running = RunningCall(lambda running: self._run(request, tool, parsed, running, terms), self._find_wait(tool))
+        # What a local tool starts ends with the turn, unless its own arguments say otherwise.
+        wait = None if isinstance(tool, LocalTool) else self._options.background_after
+        running = RunningCall(lambda running: self._run(request, tool, parsed, running, terms), wait)
         self._running[request.id] = running
         try:
             outcome = await running.wait()
@@ -325,11 +320,6 @@ class Conversation:
         if not self._closed:
             return CANCELED
         return CLOSED if running.has_started else CLOSED_UNSENT
-
-    def _find_wait(self, tool: ModelTool | None) -> float | None:
-        """How long a call is waited for before it continues in the background; `None` for as long as it takes."""
-        # What a local tool starts ends with the turn, unless its own arguments say otherwise.
-        return None if isinstance(tool, LocalTool) else self._options.background_after
 
     def leave(self, id: str) -> bool:
         """Let a call continue in the background now; false if no such call is waited for."""
@@ -357,7 +347,7 @@ class Conversation:
     async def _run(
         self,
         request: ToolCall,
-        tool: ModelTool | None,
+        tool: AnyTool | None,
         parsed: Arguments | BadArguments,
         running: RunningCall,
         terms: "_CallTerms",
@@ -381,7 +371,7 @@ class Conversation:
         return outcome
 
     async def _call_tool(
-        self, request: ToolCall, tool: ModelTool, running: RunningCall, blank: Outcome, terms: "_CallTerms"
+        self, request: ToolCall, tool: AnyTool, running: RunningCall, blank: Outcome, terms: "_CallTerms"
     ) -> Outcome:
         self._tools.refuse_hidden(tool)
         arguments, notes = self._tools.fit_arguments(tool, request.arguments)
@@ -400,7 +390,7 @@ class Conversation:
             self._resources.links.note(tool.server, result)
         return await self._choose_delivery(tool).deliver(result, replace(blank, notes=notes))
 
-    def _choose_delivery(self, tool: ModelTool) -> Delivery:
+    def _choose_delivery(self, tool: AnyTool) -> Delivery:
         if tool.name == "ToolResult":
             # A portion of a long result fits already: cutting it again would lose what was asked for.
             return replace(self._delivery, tokens=MAX_PORTION, lines=None)
@@ -425,16 +415,12 @@ class Conversation:
             return await tool.run(call)
 
         guarded = work if tool.raises_answers else partial(_report_failure, tool, work)
-        own = self.calls.call_own_tool
-        return await own(
-            tool.name, arguments, guarded, also=tool.aliases, hints=tool.hints, access=access, approved=approved
-        )
+        return await self.calls.call_own_tool(tool.name, arguments, guarded, tool.aliases, tool.hints, access, approved)
 
     async def _call_agent_tool(
         self, tool: ModelTool, arguments: Arguments, progress: ProgressReporter, approved: bool
     ) -> Result:
         """Call one of an agent's own tools: held to the rules and put on record like any other."""
-
         work = partial(tool.call, arguments, progress.start, progress.progress)
         guarded = partial(_report_failure, tool, work)
         hints = tool.definition.annotations or Hints()
@@ -464,7 +450,7 @@ class Conversation:
         ended = self._background.outcome(id)
         return None if ended is None else Result(ended.parts, ended.is_error)
 
-    def _make_invocation(self, name: str, tool: ModelTool | None, arguments: Arguments, id: str | None) -> ToolCall:
+    def _make_invocation(self, name: str, tool: AnyTool | None, arguments: Arguments, id: str | None) -> ToolCall:
         number = next(self._numbers)
         key = CallId(id or f"call-{number}")
         if key in self._running or key in self._background.calls:
@@ -493,7 +479,7 @@ async def _report_failure(tool: ModelTool, work: Callable[[], Awaitable[Result]]
         return Result((Text(words),), is_error=True)
 
 
-def _blank_outcome(request: ToolCall, tool: ModelTool | None) -> Outcome:
+def _blank_outcome(request: ToolCall, tool: AnyTool | None) -> Outcome:
     """An outcome that says only what it is of."""
     origin = tool.origin if tool else ""
     return Outcome(server=request.server, tool=request.tool or request.name, origin=origin)

@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mooring.conversation.calls import Calls
 from mooring.conversation.scope import ToolScope
@@ -16,7 +16,6 @@ from mooring.conversation.tool import Arguments, BuiltinTool
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Pair
-from mooring.core.text.glob import literal
 from mooring.errors import UnknownTool
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.catalog.catalog import CatalogEntry, defer, fold_spellings
@@ -132,11 +131,6 @@ class Deferral:
         self._loaded: dict[Pair, None] = {}
 
     @property
-    def servers(self) -> frozenset[str]:
-        """Whose they are."""
-        return self.selection.servers
-
-    @property
     def offered(self) -> tuple[CatalogEntry, ...]:
         """What a model is shown by now."""
         return (*self.selection.shown, *(self.selection.entries[pair] for pair in self._loaded))
@@ -200,7 +194,10 @@ def make_search_tool(
         deferral = get_deferral()
         found = deferral.search(query, arguments.get("limit", DEFAULT_LIMIT))
         deferral.load(entry.name for entry in found)
-        return json_result([_as_search_result(define(entry)) for entry in found])
+        tools = map(define, found)
+        return json_result(
+            [{"name": tool.name, "description": tool.description, "inputSchema": tool.schema} for tool in tools]
+        )
 
     servers = get_deferral().selection.server_list
     return BuiltinTool(
@@ -212,12 +209,3 @@ def make_search_tool(
         query={"type": "string", "description": "What the tool should do, in a few words."},
         limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
     )
-
-
-def _as_search_result(found: ToolDefinition) -> dict[str, Any]:
-    return {"name": found.name, "description": found.description, "inputSchema": found.schema}
-
-
-def glob_for_server(server: str) -> str:
-    """The glob for all tools of a server, whatever characters are in its name."""
-    return f"{literal(server)}.*"

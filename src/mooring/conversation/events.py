@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from typing import Self, TypedDict
+from typing import Self
 from uuid import uuid4
 from weakref import ref
 
@@ -33,14 +33,14 @@ LONGEST_ERROR = 500
 """How many characters of a failure are its one line."""
 
 
-class _Described(EventStamp):
+class _CallStamp(EventStamp):
     id: str
     name: str
     server: str | None
     tool: str
 
 
-class _Source(TypedDict):
+class _SourcedStamp(_CallStamp):
     provider: str | None
     source: str | None
 
@@ -165,7 +165,7 @@ class EventStream:
         self._open.add(call.id)
         if not self._is_heard:
             return
-        self.emit_safely(ToolStarted(**self._describe(call), **self._name_source(call), arguments=call.arguments))
+        self.emit_safely(ToolStarted(**self._describe_with_source(call), arguments=call.arguments))
 
     def move_call(self, call: ToolCall, progress: Progress | None, background: bool) -> None:
         """Tell that a call is on its way, or how far it is."""
@@ -185,8 +185,7 @@ class EventStream:
         if not self._is_heard:
             return
         finished = ToolFinished(
-            **self._describe(call),
-            **self._name_source(call),
+            **self._describe_with_source(call),
             arguments=call.arguments,
             success=not outcome.is_error,
             outcome=outcome,
@@ -196,15 +195,14 @@ class EventStream:
         )
         self.emit_safely(finished)
 
-    def _describe(self, call: ToolCall) -> "_Described":
+    def _describe(self, call: ToolCall) -> "_CallStamp":
         """What every event about a call says."""
         return {**self.stamp, "id": call.id, "name": call.name, "server": call.server, "tool": call.tool}
 
-    def _name_source(self, call: ToolCall) -> "_Source":
+    def _describe_with_source(self, call: ToolCall) -> "_SourcedStamp":
         origin = self._find_origin(call)
-        return (
-            {"provider": None, "source": None} if origin is None else {"provider": origin.tool, "source": origin.path}
-        )
+        provider, source = (None, None) if origin is None else (origin.tool, origin.path)
+        return {**self._describe(call), "provider": provider, "source": source}
 
     def _find_origin(self, call: ToolCall) -> Origin | None:
         if self._above is not None:

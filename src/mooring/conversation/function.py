@@ -29,23 +29,14 @@ class FunctionTool:
         self._function = function
         self._parameters = _make_parameters(function, name)
         self.name = ToolName(name)
-        self.definition = Tool(
-            name=name,
-            input_schema=Raw(msgspec.json.encode(make_schema(self._parameters, name))),
-            description=description,
-            annotations=hints,
-        )
+        self.definition = define_tool(name, description, self._parameters, hints)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it were no tool."""
         return self._function(*args, **kwargs)
 
     async def call(self, arguments: Arguments, on_start: OnStart, on_progress: OnProgress) -> Result:
-        try:
-            # Not strict: a model writes an int where a float is meant, and JSON has no dates.
-            given = msgspec.convert(dict(arguments), self._parameters, strict=False)
-        except ValidationError as error:
-            raise BadArguments("Mooring", self.name, str(error), words=f"{self.name}: {error}.") from error
+        given = read_arguments(self.name, arguments, self._parameters)
         on_start()
         values = {name: getattr(given, name) for name in self._parameters.__struct_fields__}
         if inspect.iscoroutinefunction(self._function):
@@ -80,7 +71,7 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> FunctionTool:
-        words = description or _first_paragraph(inspect.getdoc(function) or "")
+        words = description or (inspect.getdoc(function) or "").strip().partition("\n\n")[0]
         return FunctionTool(function, name or function.__name__, words, Hints(read_only_hint=read_only))
 
     return make if function is None else make(function)
@@ -117,6 +108,21 @@ def _describe(kind: Any) -> Any:
     return Annotated[plain, *described]
 
 
+def define_tool(name: str, description: str, parameters: type[Struct], hints: Hints) -> Tool:
+    """A tool whose arguments are a struct. Raises: as `make_schema`."""
+    schema = Raw(msgspec.json.encode(make_schema(parameters, name)))
+    return Tool(name=name, input_schema=schema, description=description, annotations=hints)
+
+
+def read_arguments(tool: str, arguments: Arguments, parameters: type[Struct]) -> Any:
+    """The arguments as the struct that describes them. Raises: BadArguments."""
+    try:
+        # Not strict: a model writes `"10"` where a number is meant, an int for a float, and JSON has no dates.
+        return msgspec.convert(dict(arguments), parameters, strict=False)
+    except ValidationError as error:
+        raise BadArguments("Mooring", tool, str(error), words=f"{tool}: {error}.") from error
+
+
 def make_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
     """The schema of a struct of arguments. Raises: ConfigError if a field has a type that no schema can describe."""
     try:
@@ -146,7 +152,3 @@ def _make_result(answer: Any) -> Result:
     encoded = msgspec.json.encode(answer)
     structured = Raw(encoded) if isinstance(answer, Mapping | Struct) else UNSET
     return Result((Text(encoded.decode()),), structured_content=structured)
-
-
-def _first_paragraph(text: str) -> str:
-    return text.strip().split("\n\n")[0]

@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import msgspec
-from msgspec import Raw, Struct, ValidationError
+from msgspec import Struct
 
-from mooring.conversation.function import make_schema
+from mooring.conversation.function import define_tool, read_arguments
 from mooring.conversation.skills import ServerSkills
 from mooring.conversation.tool import Arguments, OnProgress, OnStart
 from mooring.core.conversation.call import CallId, ToolDefinition, ToolName
@@ -16,10 +15,9 @@ from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints, Tool
-from mooring.errors import BadArguments
 
 MayOpen: TypeAlias = Callable[[LocalAccess], bool]
-"""Whether a file that a call comes across may be opened or named: see `ToolHost.may_open`."""
+"""Whether a file that a call comes across may be opened or named: see `Conversation.may_open`."""
 CallTool: TypeAlias = Callable[[str, Arguments], Awaitable[Outcome]]
 
 
@@ -66,13 +64,7 @@ class LocalTool:
 
     @cached_property
     def definition(self) -> Tool:
-        schema = make_schema(self.parameters, self.name)
-        return Tool(
-            name=self.name,
-            input_schema=Raw(msgspec.json.encode(schema)),
-            description=self.description,
-            annotations=self.hints,
-        )
+        return define_tool(self.name, self.description, self.parameters, self.hints)
 
     @property
     def hints(self) -> Hints:
@@ -80,11 +72,7 @@ class LocalTool:
 
     def parse(self, arguments: Arguments) -> Any:
         """The arguments as the struct that describes them. Raises: BadArguments."""
-        try:
-            # Not strict: a model writes `"10"` where a number is meant.
-            return msgspec.convert(dict(arguments), self.parameters, strict=False)
-        except ValidationError as error:
-            raise BadArguments("Mooring", self.name, str(error), words=f"{self.name}: {error}.") from error
+        return read_arguments(self.name, arguments, self.parameters)
 
     def assess(self, arguments: Any) -> LocalAccess:
         """What a call with these arguments would touch. May read files, so it is called in a thread.

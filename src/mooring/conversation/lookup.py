@@ -27,21 +27,20 @@ class Lookup:
     """The names of one host."""
 
     def __init__(
-        self,
-        servers: Mapping[str, Server],
-        find_held: FindHeld,
-        meaning: MeaningSource = lambda: None,
+        self, servers: Mapping[str, Server], find_held: FindHeld, meaning: MeaningSource = lambda: None
     ) -> None:
         self._meaning = meaning
         self._servers = servers
         self._find_held = find_held
-        self._under_all_names: dict[str, Server] = {}
+        self.servers: Mapping[str, Server] = {}
+        """Every server that may be started, under all of its names."""
         self._names_of: dict[str, list[str]] = {}
         """All names of each server that has several, its own first."""
         self._aliases: Mapping[str, Alias] = {}
         self._held_under: dict[str, frozenset[str]] = {}
         """The tools that are held back under an alias, as far as it was used since the catalog was built."""
-        self._refused: Mapping[str, NotAdmitted] = {}
+        self.refused: Mapping[str, NotAdmitted] = {}
+        """Every configured server that may not be started, and why."""
         self._scheme: Scheme = "mcp__server__tool"
         self._catalog: Catalog | None = None
         self._changed: set[str] = set()
@@ -54,12 +53,12 @@ class Lookup:
 
     def use(self, admitted: Admitted) -> None:
         """Take over the names of a new configuration."""
-        self._aliases, self._refused = admitted.aliases, admitted.refused
+        self._aliases, self.refused = admitted.aliases, admitted.refused
         self._scheme = admitted.settings["toolNames"]
-        self._under_all_names = dict(self._servers)
+        also = {name: self._servers[alias.server] for name, alias in self._aliases.items()}
+        self.servers = {**self._servers, **also}
         self._names_of = {}
         for name, alias in self._aliases.items():
-            self._under_all_names[name] = self._servers[alias.server]
             self._names_of.setdefault(alias.server, [alias.server]).append(name)
         self.invalidate()
 
@@ -76,9 +75,7 @@ class Lookup:
     def update_status(self, name: str) -> None:
         """Look at a server's tools again if its new status makes a difference to what is known of them."""
         server = self._servers.get(name)
-        if self._catalog is None or server is None:
-            return
-        if not _is_current(self._catalog, server):
+        if self._catalog is not None and server is not None and not _is_current(self._catalog, server):
             self._changed.add(name)
 
     # --- what there is --------------------------------------------------------------------------------------------
@@ -95,7 +92,7 @@ class Lookup:
     def _build_catalog(self) -> Catalog:
         now = time()
         sources = [self._make_source(server, now) for server in self._servers.values()]
-        unknown = [ToolSource(name, (), "", known=False) for name in (*self._refused, *self._aliases)]
+        unknown = [ToolSource(name, (), "", known=False) for name in (*self.refused, *self._aliases)]
         self._changed.clear()
         return Catalog((*sources, *unknown), self._scheme, self._meaning)
 
@@ -128,23 +125,14 @@ class Lookup:
             self._listed, self._called = catalog.list_by_server(), {}
 
     @property
-    def servers(self) -> Mapping[str, Server]:
-        """Every server that may be started, under all of its names."""
-        return self._under_all_names
-
-    @property
     def own_names(self) -> tuple[str, ...]:
         """Each server that may be started by the name that stands for it."""
         return tuple(self._servers)
 
     @property
-    def refused(self) -> Mapping[str, NotAdmitted]:
-        return self._refused
-
-    @property
     def unusable(self) -> dict[str, MooringError]:
         """Why servers that are switched on cannot even be tried."""
-        errors = {name: refused.error for name, refused in self._refused.items()}
+        errors = {name: refused.error for name, refused in self.refused.items()}
         return {name: error for name, error in errors.items() if not isinstance(error, ServerDisabled)}
 
     def other_names(self, name: str | None) -> list[str]:
@@ -190,15 +178,11 @@ class Lookup:
         server.check_approval()
         return server
 
-    def find_configured_name(self, name: str) -> str:
-        """The configured name that is meant, even of a server that may not be started. Raises: UnknownServer."""
-        return self.catalog.server(name)
-
     def find_name(self, name: str) -> str:
         """The configured name that is meant, ignoring case; two names of one server stay two. Raises: as `server`."""
         known = self.catalog.server(name)
-        if known in self._refused:
-            raise self._refused[known].error
+        if known in self.refused:
+            raise self.refused[known].error
         return known
 
     def find_approved(self, name: str) -> Approved:
@@ -210,8 +194,8 @@ class Lookup:
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, even if it may not be started. Raises: UnknownServer."""
         known = self.catalog.server(name)
-        if known in self._refused:
-            return self._refused[known].config
+        if known in self.refused:
+            return self.refused[known].config
         return self.find_approved(known).config
 
     async def find(self, name: str | Pair, until: float, trusted: float = 0.0) -> CatalogEntry:

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import product
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from mooring.conversation.calls import Calls
 from mooring.conversation.lookup import Lookup
@@ -20,7 +22,7 @@ from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Completion, FilledPrompt, Reading
 from mooring.core.protocol.skill import ServerSkill
-from mooring.core.protocol.tool import Item, Listing, Prompt, Resource, ResourceTemplate
+from mooring.core.protocol.tool import Item, Listing
 from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, RpcError
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.questions import Answerer, Work
@@ -29,7 +31,13 @@ from mooring.servers.watch import DEFAULT_INTERVAL, PermittedRead, Watch, Watche
 from mooring.wire.session.session import Session
 
 T = TypeVar("T")
-Listed = TypeVar("Listed", Resource, ResourceTemplate, Prompt)
+ListKind: TypeAlias = Literal["resources", "templates", "prompts"]
+
+_LISTS: Mapping[ListKind, Callable[[Session], Awaitable[Listing[Any]]]] = {
+    "resources": Session.list_resources,
+    "templates": Session.list_templates,
+    "prompts": Session.list_prompts,
+}
 
 # Every name under which a rule may speak of a request, the one in the log first.
 READ: Final = ("ReadMcpResource", "ReadMcpResourceTool")
@@ -46,36 +54,24 @@ _READING_TOOLS = {tools[0]: tools for tools in (READ, SUBSCRIBE, POLL)}
 """The names under which a rule may speak of each of Mooring's tools that read addresses."""
 
 
-def _do_nothing() -> None:
-    return
-
-
-class _PermittedRequest:
+class _PermittedRequest(Struct, frozen=True):
     """Something that was permitted to be asked of a server, once or again and again."""
 
-    def __init__(
-        self,
-        server: Server,
-        calls: Sequence[ProposedCall],
-        verdict: Verdict,
-        permissions: ConversationPermissions,
-        answerer: Answerer,
-    ) -> None:
-        self.server = server
-        self._answerer = answerer
-        self._calls = calls
-        self._verdict = verdict
-        self._permissions = permissions
+    server: Server
+    calls: Sequence[ProposedCall]
+    verdict: Verdict
+    permissions: ConversationPermissions
+    answerer: Answerer
 
     def check(self) -> None:
         """Check it against what is denied by now. Raises: Denied."""
-        self._permissions.recheck(*self._calls)
+        self.permissions.recheck(*self.calls)
 
     async def send(self, ask: Callable[[Session, Work], Awaitable[T]], era: EraName | None = None) -> T:
         """Ask the server for somebody of an era, and put it on record. Raises: as `Server.ask`."""
-        with self.server.questions.working_for(self._answerer) as work:
+        with self.server.questions.working_for(self.answerer) as work:
             asking = partial(self.server.ask, lambda session: ask(session, work), era=era, work=work)
-            return await self._permissions.audit.record_work(self._calls[0], self._verdict, asking)
+            return await self.permissions.audit.record_work(self.calls[0], self.verdict, asking)
 
 
 class Requests:
@@ -105,7 +101,7 @@ class Requests:
         *,
         linked: bool = False,
         approved: bool = False,
-        on_start: Callable[[], None] = _do_nothing,
+        on_start: Callable[[], None] = lambda: None,
         extras: RequestMetadata = NO_METADATA,
     ) -> Reading:
         """See `Host.read`; `linked` if a result of the conversation named the address."""
@@ -178,12 +174,13 @@ class Requests:
         reason: str = "",
         linked: bool = False,
         approved: bool = False,
-        on_start: Callable[[], None] = _do_nothing,
+        first: bool = False,
+        on_start: Callable[[], None] = lambda: None,
     ) -> Watch:
         """See `Host.subscribe`."""
         reading = await self._permit_watching(SUBSCRIBE, server, uri, linked, approved)
         on_start()
-        return await self._watches.subscribe(self._lookup.server(server), uri, reading, reason)
+        return await self._watches.subscribe(self._lookup.server(server), uri, reading, reason, first=first)
 
     async def poll(
         self,
@@ -196,7 +193,8 @@ class Requests:
         reason: str = "",
         linked: bool = False,
         approved: bool = False,
-        on_start: Callable[[], None] = _do_nothing,
+        first: bool = False,
+        on_start: Callable[[], None] = lambda: None,
     ) -> Watch:
         """See `Host.poll`."""
         if (uri is None) == (tool is None):
@@ -206,12 +204,14 @@ class Requests:
         if uri is not None:
             reading = await self._permit_watching(POLL, server, uri, linked, approved)
             on_start()
-            return await watches.poll(self._lookup.server(server), uri, "resource", reading.read, interval, reason)
+            found = self._lookup.server(server)
+            return await watches.poll(found, uri, "resource", reading.read, interval, reason, first=first)
         assert tool is not None  # one of the two is given
         entry = await self.calls.find((self._lookup.find_name(server), tool))
         call = await self.calls.authorize_polling(entry, arguments, approved)
         on_start()
-        return await watches.poll(self._lookup.server(server), entry.tool, "tool", call, interval, reason)
+        found = self._lookup.server(server)
+        return await watches.poll(found, entry.tool, "tool", call, interval, reason, first=first)
 
     async def permit_subscription(self, server: str, uri: str, linked: bool) -> None:
         """Have it authorized that changes of a resource are reported. Raises: as `subscribe`."""
@@ -225,19 +225,17 @@ class Requests:
 
     async def resources(self, server: str | None = None) -> list[Item]:
         """See `Host.resources`."""
-        return await self._list_items(server, "resources", Session.list_resources)
+        return await self._list_items(server, "resources")
 
     async def templates(self, server: str | None = None) -> list[Item]:
         """See `Host.templates`."""
-        return await self._list_items(server, "templates", Session.list_templates)
+        return await self._list_items(server, "templates")
 
     async def prompts(self, server: str | None = None) -> list[Item]:
         """See `Host.prompts`."""
-        return await self._list_items(server, "prompts", Session.list_prompts)
+        return await self._list_items(server, "prompts")
 
-    async def _list_items(
-        self, name: str | None, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
-    ) -> list[Item]:
+    async def _list_items(self, name: str | None, kind: ListKind) -> list[Item]:
         """The resources, templates or prompts of a server; or of all, leaving out those that fail or are denied.
 
         A list is never asked about, just as the list of a server's tools is not; but what is denied is not listed.
@@ -245,10 +243,10 @@ class Requests:
         Raises: for one, as `Host.server`; Denied; ServerError.
         """
         if name is not None:
-            return await self._list_of(name, kind, fetch)
+            return await self._list_of(name, kind)
         # A list of everything asks nobody for the inputs of a server that they did not name.
         names = [each for each in self._lookup.own_names if not self._lookup.server(each).pending_inputs]
-        requests = [self._list_of(each, kind, fetch) for each in names]
+        requests = [self._list_of(each, kind) for each in names]
         found: list[Item] = []
         for outcome in await asyncio.gather(*requests, return_exceptions=True):
             if isinstance(outcome, MooringError):
@@ -258,12 +256,10 @@ class Requests:
             found += outcome
         return found
 
-    async def _list_of(
-        self, name: str, kind: str, fetch: Callable[[Session], Awaitable[Listing[Listed]]]
-    ) -> list[Item]:
+    async def _list_of(self, name: str, kind: ListKind) -> list[Item]:
         self.check_listing(LIST_PROMPTS if kind == "prompts" else LIST_RESOURCES, name)
         server = self._lookup.server(name)
-        listing = server.offering.unite(kind, await server.ask(fetch))
+        listing = server.offering.unite(kind, await server.ask(_LISTS[kind]))
         server.offering.learn(**{kind: listing})
         return [Item(server.name, item) for item in listing.items]
 
@@ -277,10 +273,10 @@ class Requests:
         if _is_named(server, uri):
             return True
         # A list that is denied, or that the server cannot give, names nothing.
-        with suppress(Denied, RpcError, ProtocolError):
-            await self._list_of(name, "resources", Session.list_resources)
-        with suppress(Denied, RpcError, ProtocolError):
-            await self._list_of(name, "templates", Session.list_templates)
+        kinds: tuple[ListKind, ...] = ("resources", "templates")
+        for kind in kinds:
+            with suppress(Denied, RpcError, ProtocolError):
+                await self._list_of(name, kind)
         return _is_named(server, uri)
 
     # --- permission -----------------------------------------------------------------------------------------------

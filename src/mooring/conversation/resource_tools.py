@@ -4,20 +4,15 @@ Their names, inputs and outputs are those that models know from other programs, 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from msgspec import Struct, convert, field
 
 from mooring.conversation.calls import Calls
-from mooring.conversation.requests import Requests
-from mooring.conversation.tool import (
-    Arguments,
-    BuiltinTool,
-    OnStart,
-    ReachingTool,
-)
+from mooring.conversation.requests import LIST_RESOURCES, READ, Requests
+from mooring.conversation.tool import Arguments, BuiltinTool, OnStart, ReachingTool
 from mooring.core.conversation.verdict import Verdict
 from mooring.core.protocol.content import Embedded, Image, ResourceContents, ResourceLink, Text
 from mooring.core.protocol.result import Result
@@ -28,8 +23,6 @@ from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.results.deliver import ResultStore
 from mooring.tools.results.outcome import Media, is_viewable, json_result
 
-WatchMethod: TypeAlias = Literal["subscription", "polling"]
-
 MIN_INTERVAL = 1_000
 """Least milliseconds between two polls."""
 DEFAULT_INTERVAL = 5_000
@@ -37,10 +30,7 @@ MAX_LINKS = 10_000
 """How many addresses named by results a conversation remembers; an older one is asked about."""
 MAX_PORTION = 40_000
 """Most bytes that `ToolResult` gives at once."""
-ALIASES: Mapping[str, str] = {
-    "ListMcpResourcesTool": "ListMcpResources",
-    "ReadMcpResourceTool": "ReadMcpResource",
-}
+ALIASES = {name: others for name, *others in (LIST_RESOURCES, READ)}
 """Names by which some models know the same tools."""
 
 _SERVER = {"type": "string", "description": "The server's name."}
@@ -80,13 +70,6 @@ class PollingRequest(Struct, frozen=True, rename="camel"):
     reason: str = ""
 
 
-class ConversationWatch(Struct, frozen=True):
-    """Something that this conversation watches, and how."""
-
-    handle: Watch
-    method: WatchMethod
-
-
 class ResourceLinks:
     """The addresses that the results of one conversation named, each for the server whose result it was."""
 
@@ -121,7 +104,7 @@ class ResourceTools:
     ) -> None:
         """`has_server` says whether this conversation may use a server, `find_entry` which of its tools is meant."""
         self.links = ResourceLinks()
-        self.watched: dict[str, ConversationWatch] = {}
+        self.watched: dict[str, Watch] = {}
         self.on_watch: Callable[[], None] = lambda: None
         """Called before anything is watched."""
         self._requests = requests
@@ -133,7 +116,7 @@ class ResourceTools:
         self.tools = tuple(self._make_tools())
         for tool in self.tools:
             # Rules about any of these names have to apply to the tool.
-            tool.aliases = [alias for alias, name in ALIASES.items() if name == tool.name]
+            tool.aliases = ALIASES.get(tool.name, ())
             if isinstance(tool, ReachingTool):
                 tool.judge = partial(self._judge, tool.name)
 
@@ -159,7 +142,7 @@ class ResourceTools:
             ),
             tool(
                 "UnsubscribeMcpResource", "Hear no more of a resource.",
-                lambda arguments: self._unsubscribe("subscription", arguments, "uri"),
+                lambda arguments: self._unsubscribe(arguments, "uri"),
                 server=_SERVER, uri=_URI, subscriptionId=_ID,
             ),
             reaching(
@@ -173,7 +156,7 @@ class ResourceTools:
             ),
             tool(
                 "UnsubscribePolling", "Stop polling.",
-                lambda arguments: self._unsubscribe("polling", arguments, "target"),
+                lambda arguments: self._unsubscribe(arguments, "target", is_polled=True),
                 subscriptionId=_ID, server=_SERVER, target={"type": "string", "description": "The tool or address."},
             ),
         ]  # fmt: skip
@@ -234,7 +217,7 @@ class ResourceTools:
         watch = await self._requests.subscribe(
             server, uri, reason=reason, linked=linked, approved=approved, on_start=on_start
         )
-        return self._remember(watch, "subscription")
+        return self._remember(watch)
 
     async def _poll(self, arguments: Arguments, on_start: OnStart, approved: bool) -> Result:
         request = convert(dict(arguments), PollingRequest)
@@ -243,11 +226,10 @@ class ResourceTools:
             raise _bad_arguments("SubscribePolling", parameter, f"`{parameter}` is needed to poll a {request.type}")
         self.on_watch()
         server, uri = self._find_server(request.server), request.uri or ""
-        seconds = request.interval / 1000
         poll = partial(
             self._requests.poll,
             request.server,
-            interval=seconds,
+            interval=request.interval / 1000,
             reason=request.reason,
             approved=approved,
             on_start=on_start,
@@ -257,21 +239,20 @@ class ResourceTools:
             watch = await poll(tool=tool, arguments=request.arguments)
         else:
             watch = await poll(uri=uri, linked=self.links.has(server, uri))
-        return self._remember(watch, "polling")
+        return self._remember(watch)
 
-    def _remember(self, handle: Watch, method: WatchMethod) -> Result:
-        self.watched[handle.id] = ConversationWatch(handle, method)
-        return json_result({"subscribed": True, "subscriptionId": handle.id})
+    def _remember(self, watch: Watch) -> Result:
+        self.watched[watch.id] = watch
+        return json_result({"subscribed": True, "subscriptionId": watch.id})
 
-    async def _unsubscribe(self, method: WatchMethod, arguments: Arguments, target: str) -> Result:
+    async def _unsubscribe(self, arguments: Arguments, target: str, *, is_polled: bool = False) -> Result:
         if not arguments:
             # Without this, naming nothing would end every watch.
-            raise _bad_arguments(
-                "Unsubscribing", "subscriptionId", f"name a subscriptionId, or a server and its {target}"
-            )
+            reason = f"name a subscriptionId, or a server and its {target}"
+            raise _bad_arguments("Unsubscribing", "subscriptionId", reason)
         wanted = arguments.get("subscriptionId"), arguments.get("server"), arguments.get(target)
-        of_method = [watch.handle for watch in self.watched.values() if watch.method == method]
-        ending = [handle.id for handle in of_method if _is_meant(handle, *wanted)]
+        of_kind = [watch for watch in self.watched.values() if (watch.interval is not None) == is_polled]
+        ending = [watch.id for watch in of_kind if _is_meant(watch, *wanted)]
         for id in ending:
             await self._end(id)
         return json_result({"unsubscribed": bool(ending)})
@@ -289,10 +270,7 @@ class ResourceTools:
 
 
 def make_result_tool(
-    calls: Calls,
-    store: ResultStore,
-    find_ended: Callable[[str], Awaitable[Result | None]],
-    max_portion: int = MAX_PORTION,
+    calls: Calls, store: ResultStore, find_ended: Callable[[str], Awaitable[Result | None]], max_portion: int
 ) -> BuiltinTool:
     """The tool that reads results that were too long, or that came after the conversation stopped waiting.
 

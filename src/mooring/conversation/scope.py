@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from mooring.core.text.glob import GlobSet
+from mooring.core.text.glob import NameFilter
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.catalog.names import spell_plainly
 
@@ -42,7 +42,7 @@ class ToolScope(Struct, frozen=True, dict=True):
         """Whether the globs cover all of a server: only then its resources are included."""
         if self.outer is not None and name not in self.brought and not self.outer.allows_server(name):
             return False
-        return self._permits(*_spell_server(name))
+        return self._filter.lets_through(*_spell_server(name))
 
     def allows_resources(self, name: str, entries: Iterable[CatalogEntry]) -> bool:
         """Whether the resources of a server may be used; `entries` are its tools, all of them.
@@ -54,53 +54,35 @@ class ToolScope(Struct, frozen=True, dict=True):
         outer = None if name in self.brought else self.outer
         if outer is not None and not outer.allows_resources(name, tools):
             return False
+        whole = _spell_server(name)
         if self.reads_everywhere:
-            return self._reads_server(name)
-        return self._permits(*_spell_server(name)) or self._permits_any(tools)
-
-    def _reads_server(self, name: str) -> bool:
-        """Whether an agent that names no server reaches this one."""
-        # Whoever brings servers of its own names those.
-        if self.brought and name not in self.brought:
-            return False
-        return self._denied.matches(*_spell_server(name)) is False
-
-    def _permits_any(self, entries: Iterable[CatalogEntry]) -> bool:
-        return any(self._permits_pair(entry.server, entry.tool, entry.name) for entry in entries)
+            # Whoever brings servers of its own names those.
+            is_named = not self.brought or name in self.brought
+            return is_named and self._denials.lets_through(*whole)
+        if self._filter.lets_through(*whole):
+            return True
+        return any(self._permits_pair(entry.server, entry.tool, entry.name) for entry in tools)
 
     def allows_builtin(self, name: str) -> bool:
         """Whether a tool that belongs to no server is available. `allow` is about servers, so it takes none away."""
         if self.outer is not None and not self.outer.allows_builtin(name):
             return False
-        if self._leaves_out(name):
-            return False
-        return self._denied.matches(name) is False
-
-    def _leaves_out(self, name: str) -> bool:
-        """Whether a tool that belongs to no server is none of those that are listed."""
         # Without the search, tools that are deferred could not be found at all.
-        if self.own is None or name == SEARCH_TOOL:
-            return False
-        return name not in self.own
+        is_listed = self.own is None or name == SEARCH_TOOL or name in self.own
+        return is_listed and self._denials.lets_through(name)
 
     def _permits_pair(self, server: str, tool: str, *shown: str) -> bool:
         if self.allow is None and not self.deny:
             return True
-        return self._permits(f"{server}.{tool}", *shown, *spell_plainly(server, tool))
-
-    def _permits(self, *spelled: str) -> bool:
-        # `matches` answers None where telling would take too long: a deny then denies, an allow does not allow.
-        if self._denied.matches(*spelled) is not False:
-            return False
-        return self._allowed is None or self._allowed.matches(*spelled) is True
+        return self._filter.lets_through(f"{server}.{tool}", *shown, *spell_plainly(server, tool))
 
     @cached_property
-    def _allowed(self) -> GlobSet | None:
-        return None if self.allow is None else GlobSet(self.allow)
+    def _filter(self) -> NameFilter:
+        return NameFilter(self.allow, self.deny)
 
     @cached_property
-    def _denied(self) -> GlobSet:
-        return GlobSet(self.deny)
+    def _denials(self) -> NameFilter:
+        return NameFilter(None, self.deny)
 
 
 def _spell_server(name: str) -> tuple[str, str, str]:

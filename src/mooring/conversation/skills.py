@@ -80,16 +80,12 @@ class ServerSkills:
             return known[wanted]
         own = name[len(server_name) + 1 :]
         if "://" in own:
-            return await self._get_unlisted(server_name, wanted, f"{own.removesuffix('/SKILL.md')}/SKILL.md")
+            # Before the server is asked: an address that a model made up can carry what it read elsewhere.
+            skill = await self._requests.get_skill(server_name, f"{own.removesuffix('/SKILL.md')}/SKILL.md")
+            return OfferedSkill(server_name, wanted, skill, is_listed=False)
         near = nearest(wanted, known)
         guess = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ConfigError(f"{server_name} offers no skill {own!r}.{guess}")
-
-    async def _get_unlisted(self, server: str, name: str, uri: str) -> OfferedSkill:
-        """A skill that somebody named by its address. Raises: Denied; ServerError if the server has none there."""
-        # Before the server is asked: an address that a model made up can carry what it read elsewhere.
-        skill = await self._requests.get_skill(server, uri)
-        return OfferedSkill(server, name, skill, is_listed=False)
 
     async def read(self, offered: OfferedSkill, path: str = MAIN_FILE) -> str:
         """What a file of a skill says, if it is what its server listed; `SKILL.md` comes without its header.

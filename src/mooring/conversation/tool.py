@@ -8,7 +8,6 @@ from msgspec import Raw, json
 from mooring.conversation.calls import Calls
 from mooring.core.conversation.call import ToolName
 from mooring.core.conversation.verdict import Verdict
-from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Progress, Result
 from mooring.core.protocol.tool import Tool
 from mooring.tools.catalog.catalog import CatalogEntry
@@ -74,17 +73,9 @@ class ServerTool:
         """What would become of a call. Raises: Stale."""
         return self._calls.judge(self.entry, arguments)
 
-    async def call(
-        self,
-        arguments: Arguments,
-        on_start: OnStart,
-        on_progress: OnProgress,
-        *,
-        approved: bool = False,
-        extras: RequestMetadata = NO_METADATA,
-    ) -> Result:
-        calls = self._calls
-        return await calls.call(self.entry, arguments, calls.timeout, on_progress, on_start, approved, extras)
+
+AnyTool: TypeAlias = ServerTool | ModelTool
+"""What a conversation can call. It makes the calls of servers' tools itself."""
 
 
 class BuiltinTool:
@@ -105,12 +96,7 @@ class BuiltinTool:
         required: Sequence[str] = (),
         **properties: Mapping[str, Any],
     ) -> None:
-        schema = {
-            "type": "object",
-            "properties": properties,
-            "required": list(required),
-            "additionalProperties": False,
-        }
+        schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
         self.name = ToolName(name)
         self.definition = Tool(name=name, input_schema=Raw(json.encode(schema)), description=description)
         self._calls = calls

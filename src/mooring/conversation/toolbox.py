@@ -1,25 +1,70 @@
-"""Which tools one conversation has, under which names, and which of them its model has been shown."""
+"""Which tools one conversation has, under which names, how they are given, and which its model has been shown."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from math import inf
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
 from msgspec.json import encode
 
 from mooring.conversation.calls import Calls
 from mooring.conversation.deferral import Deferral, Selections, make_search_tool
 from mooring.conversation.local_tool import LocalTool
-from mooring.conversation.options import ToolOptions
-from mooring.conversation.tool import Arguments, BuiltinTool, ModelTool, ServerTool
+from mooring.conversation.scope import ToolScope
+from mooring.conversation.tool import AnyTool, Arguments, BuiltinTool, ModelTool, ServerTool
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.text.suggestions import nearest
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm, Repaired
 from mooring.tools.catalog.catalog import CatalogEntry, fold_name
 from mooring.tools.provider import ProviderTools
+from mooring.tools.results.deliver import Tokens
+from mooring.tools.results.outcome import DEFAULT_TOKENS, Media
+
+if TYPE_CHECKING:
+    from mooring.tools.schema.adapt import Provider
 
 ListEntries: TypeAlias = Callable[[], tuple[CatalogEntry, ...]]
 """Gives the servers' tools as they are now: the same tuple until one of them changes."""
+
+
+class ToolOptions(Struct, frozen=True, kw_only=True, dict=True):
+    """The tools of one conversation. `Host.conversation` fills in what the settings say."""
+
+    own: bool = True
+    """Whether Mooring's own tools are among them: those for searching, for resources and for long results."""
+    provider: "Provider | None" = None
+    """Whose model it is: names, descriptions and schemas are those that this provider takes."""
+    budget: int | None = 20_000
+    """How many tokens the definitions of tools may take before they have to be searched for; `None` for any number."""
+    always: tuple[str, ...] = ()
+    """Globs over `server.tool` of those that are shown whatever they cost."""
+    allow: tuple[str, ...] | None = None
+    """Globs over `server.tool`, or over shown names, of the only ones available; `None` for all."""
+    deny: tuple[str, ...] = ()
+    within: ToolScope | None = None
+    """What narrows it further, such as the tools that an agent's file selects."""
+    loaded: tuple[str, ...] = ()
+    """Names that a search found before, when a conversation is resumed."""
+    follow: bool = False
+    """Whether tools that servers list later, or list differently, take their place as soon as anybody looks."""
+    takes: frozenset[Media] = frozenset({"image"})
+    """What the model can be given besides text."""
+    tokens: Tokens = DEFAULT_TOKENS
+    """How much of a result is given at once."""
+    lines: int | None = None
+    """How many lines of it, for a reader who would have to scroll."""
+    background_after: float | None = 120.0
+    """Seconds to wait for a call before it continues in the background; `None` waits for every call to end."""
+
+    @cached_property
+    def scope(self) -> ToolScope:
+        return ToolScope(self.allow, self.deny, outer=self.within)
+
+    def has_builtin(self, name: str) -> bool:
+        """Whether one of Mooring's own tools is available."""
+        return self.own and self.scope.allows_builtin(name)
 
 
 class Toolbox:
@@ -136,7 +181,7 @@ class Toolbox:
         self.deferral.load([tool.name])
         return self._define(tool)
 
-    def _define(self, tool: ModelTool) -> ToolDefinition:
+    def _define(self, tool: AnyTool) -> ToolDefinition:
         if isinstance(tool, ServerTool):
             return self._define_entry(tool.entry)
         return self._own_adapted.define(tool.name, tool.definition)
@@ -150,7 +195,7 @@ class Toolbox:
 
     # --- for a call -----------------------------------------------------------------------------------------------
 
-    def find(self, name: str) -> ModelTool | None:
+    def find(self, name: str) -> AnyTool | None:
         """The tool of that name; a misspelled one only if exactly one fits, and Mooring's own before any server's."""
         found = self._find_known(name)
         # A known name means the tool that was shown by it. An unknown one may be of a server that has connected since.
@@ -158,7 +203,7 @@ class Toolbox:
             return self._find_known(name)
         return found
 
-    def _find_known(self, name: str) -> ModelTool | None:
+    def _find_known(self, name: str) -> AnyTool | None:
         own = self._own.get(self._own_adapted.meant_name(name))
         if own is not None:
             return own
@@ -182,7 +227,7 @@ class Toolbox:
         hint = "; ToolSearch finds those there are" if self.deferral.has_hidden else ""
         return UnknownTool("Mooring", name, close, f"there is none of that name{hint}")
 
-    def refuse_hidden(self, tool: ModelTool) -> None:
+    def refuse_hidden(self, tool: AnyTool) -> None:
         """Refuse a tool that the model has never been shown: its arguments would be guesses. It is shown now.
 
         Raises: BadArguments.
@@ -195,7 +240,7 @@ class Toolbox:
         words = f"{shown.name} was not called, for ToolSearch had not given it. It can be called now, with: {schema}"
         raise BadArguments(tool.server, "tools/call", "it was not shown yet", words=words)
 
-    def fit_arguments(self, tool: ModelTool, arguments: Arguments) -> Repaired:
+    def fit_arguments(self, tool: AnyTool, arguments: Arguments) -> Repaired:
         """The arguments as they were certainly meant, with a note on each change. Raises: BadArguments."""
         adapted, forms = self._own_adapted, self._own_forms
         if tool.server is not None:

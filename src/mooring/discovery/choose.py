@@ -60,7 +60,7 @@ def explain(winner: RankedDefinition, loser: RankedDefinition, loser_standing: S
     if loser.rank[0] == DORMANT:
         return "its plugin is turned off"
     if winner.rank[0] != loser.rank[0]:
-        return f"{_SCOPES[winner.origin.scope]} wins over {_SCOPES[loser.origin.scope]}"
+        return f"{_SCOPES[winner.origin.shown_scope]} wins over {_SCOPES[loser.origin.shown_scope]}"
     if winner.rank[1] != loser.rank[1]:
         return f"{_source_name(winner)} wins over {_source_name(loser)}"
     return "another file of the same tool wins"
@@ -74,6 +74,7 @@ _SCOPES = {
     "cli": "the command line",
     "managed": "the machine's managed configuration",
     "project": "the project",
+    "local": "your own for this project",
     "user": "the user's own configuration",
 }
 
@@ -100,10 +101,8 @@ def _find_proposed(
     judged: list[tuple[RankedDefinition, Standing]], winner: RankedDefinition
 ) -> RankedDefinition | None:
     """The highest that would win if it were approved; none comes before a winner that is not in force itself."""
-    for definition, standing in judged:
-        if standing in ("unseen", "changed") and definition.rank < winner.rank:
-            return definition
-    return None
+    waiting = (definition for definition, standing in judged if standing in ("unseen", "changed"))
+    return next((definition for definition in waiting if definition.rank < winner.rank), None)
 
 
 def _add_names(choices: list[Choice]) -> Iterable[Choice]:

@@ -127,9 +127,7 @@ _GEMINI_ENV = Dialect(_GEMINI, unset="empty")
 _GEMINI_ENV_ON_WINDOWS = Dialect(rf"{_GEMINI}|%(?P<percent>{_NAME})%", unset="empty")
 
 GEMINI = Dialect(
-    _GEMINI,
-    slots={"env": _GEMINI_ENV},
-    on_windows=Dialect(_GEMINI, slots={"env": _GEMINI_ENV_ON_WINDOWS}),
+    _GEMINI, slots={"env": _GEMINI_ENV}, on_windows=Dialect(_GEMINI, slots={"env": _GEMINI_ENV_ON_WINDOWS})
 )
 """`$VAR`, `${VAR}` and `${VAR:-default}` everywhere. Gemini CLI and its fork Qwen Code."""
 

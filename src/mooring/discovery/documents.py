@@ -12,8 +12,7 @@ from mooring import files
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
-from mooring.discovery import format as shapes
-from mooring.discovery.format import PROJECT, Format, Place, ScanContext, locate
+from mooring.discovery.format import PROJECT, Format, Place, ScanContext, document_kind, locate
 from mooring.display.text import quote_argument
 from mooring.errors import FileError, ParseError, TooManyValues
 from mooring.syntax.document import Document, Kind
@@ -61,10 +60,7 @@ class Documents:
 
     def find_present(self, places: Iterable[Place]) -> str | None:
         """The first of these places where there is something, readable or not."""
-        for _, path in self.paths(places):
-            if os.path.lexists(path):
-                return path
-        return None
+        return next((path for _, path in self.paths(places) if os.path.lexists(path)), None)
 
     def paths(self, places: Iterable[Place]) -> Iterator[tuple[Place, str]]:
         """Where the places are on this machine: a nearer folder first, and in it the places in their order."""
@@ -93,8 +89,7 @@ class Documents:
             yield place, match
 
     def _matches(self, place: Place, path: str) -> Iterable[str]:
-        is_pattern = "*" in place.path and not place.literal
-        if not is_pattern:
+        if place.literal or "*" not in place.path:
             self.looked.add(path)
             return (path,)
         self.looked.add(os.path.dirname(path.partition("*")[0]))
@@ -128,7 +123,8 @@ class Documents:
 
     def _parse(self, place: Place, path: str) -> Document | None:
         if place.inline:
-            return parse(self._inline_text(place), shapes.document_kind(path))
+            value = self.context.where.env[place.path]
+            return parse(value.encode("utf-8", "surrogateescape")[: place.limit], document_kind(path))
         if place.read_program is not None:
             return self._parse_program(place, path, place.read_program)
         draft = self.context.drafts.get(path)
@@ -136,7 +132,7 @@ class Documents:
         if data is None:
             return None
         self.seen.append(path)
-        kind = shapes.document_kind(path)
+        kind = document_kind(path)
         if place.scope == "project" and not place.owned:
             return self.budget.parse(data, kind)
         # Claude Code's `~/.claude.json` grows to hundreds of megabytes with everything else it keeps there.
@@ -153,10 +149,6 @@ class Documents:
         if document is not None:
             self.seen.append(path)
         return document
-
-    def _inline_text(self, place: Place) -> bytes:
-        value = self.context.where.env[place.path]
-        return value.encode("utf-8", "surrogateescape")[: place.limit]
 
     def _report_duplicates(self, path: str, document: Document) -> None:
         for key in document.duplicates:
@@ -229,13 +221,8 @@ def _personal_paths(where: Paths, formats: Sequence[Format]) -> Iterator[str | N
         yield locate(place, where)
         # A variable may move a file away from its usual path, which stays the person's own. Most paths are fixed, and
         # to work each out twice would be felt in every listing.
-        if _is_movable(place):
+        if "$" in place.path or place.path[0] != "~" or place.unless_set:
             yield locate(place, unmoved)
-
-
-def _is_movable(place: Place) -> bool:
-    """Whether a variable may say where the place is."""
-    return "$" in place.path or place.path[0] != "~" or bool(place.unless_set)
 
 
 def _resolve_home(path: str, home: str, real_home: str) -> str:

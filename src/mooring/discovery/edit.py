@@ -22,17 +22,14 @@ from mooring.core.definitions.config import (
     Transport,
     list_templates,
 )
-from mooring.core.definitions.template import (
-    Part,
-    Template,
-    TextPart,
-    VariablePart,
-)
+from mooring.core.definitions.template import Part, Template, TextPart, VariablePart
 from mooring.discovery.dialect import Dialect, TextSlot
 from mooring.discovery.documents import dig
 from mooring.discovery.entry import MOST_FOREIGN, ParsedEntry, read_entry
 from mooring.discovery.format import (
     COMMON,
+    LOGIN_KEYS,
+    PROJECT,
     Field,
     Format,
     Place,
@@ -44,7 +41,6 @@ from mooring.discovery.format import (
 )
 from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
-from mooring.discovery.formats.mooring import LOGIN_KEYS
 from mooring.discovery.targets import WriteTarget
 from mooring.discovery.translate import meaning_of, spell_template
 from mooring.discovery.values import as_mapping, text_or_none
@@ -62,6 +58,9 @@ _HINTS = frozenset(
         "lifecycle", "autoApprove", "transport",
     }
 )  # fmt: skip
+# What an entry says under the same names as a definition, as it is there or in another unit.
+_SAME: tuple[Slot, ...] = ("required", "max_in_flight", "max_message_bytes", "era", "tools_deny", "always_load")
+_TIMES: tuple[Slot, ...] = ("start_timeout", "call_timeout", "idle_timeout")
 # Another tool's grants stay its own.
 _NEVER_WRITTEN = {"autoApprove"}
 # Relative paths are read from here, so that one shows if it would mean another file in the target.
@@ -95,7 +94,9 @@ def write_entry(config: ServerConfig, format: Format) -> WrittenEntry:
     read = _read_back(config, raw, format)
     lost = tuple(_compare(config, read))
     for key in lost:
-        if key in _ESSENTIAL and not _is_same_address(key, config, read):
+        # An address of either kind is tried in both ways: then only the order of attempts differs.
+        is_order = key == "transport" and "auto" in (config.transport, read.transport)
+        if key in _ESSENTIAL and not is_order:
             raise _refuse_key(config, format, key)
     return WrittenEntry(raw, lost)
 
@@ -127,26 +128,6 @@ def list_unread_keys(config: ServerConfig) -> list[str]:
     return list(islice(unread, MOST_FOREIGN))
 
 
-def put_entry(
-    data: bytes,
-    path: str,
-    target: WriteTarget,
-    place: Place,
-    name: str,
-    raw: Mapping[str, Any],
-    context: ScanContext,
-    *,
-    replace: bool = False,
-) -> bytes:
-    """A file's bytes with one more entry, or with another in place of the one that has the name.
-
-    Raises:
-        ParseError: the file is not understood well enough to be changed.
-        ConfigError: it has such an entry, and that should not be replaced.
-    """
-    return put_entries(data, path, target, place, {name: raw}, context, replace=replace)
-
-
 def put_entries(
     data: bytes,
     path: str,
@@ -157,7 +138,12 @@ def put_entries(
     *,
     replace: bool = False,
 ) -> bytes:
-    """A file's bytes with several entries by their names. Raises: as `put_entry`."""
+    """A file's bytes with more entries by their names, or with others in place of those that have the names.
+
+    Raises:
+        ParseError: the file is not understood well enough to be changed.
+        ConfigError: it has such an entry, and that should not be replaced.
+    """
     kind = document_kind(path)
 
     def change(text: str) -> str:
@@ -227,20 +213,13 @@ def _find_container(data: Any, format: Format, place: Place, context: ScanContex
     """The keys that lead to the map or list of servers, and what is there; `None` if there is none yet."""
     if format.writes and format.writes.find_container:
         return format.writes.find_container(data)
-    keys = _list_container_keys(format, place)
+    keys = format.list_container_keys(place)
     found = next(chain.from_iterable(dig(data, key, context) for key in keys), None)
     if found is not None:
         return found
     if format.bare_map and _is_bare_map(data):
         return (), data
-    # The files with a project's name in their keys are never written.
-    return keys[0], None
-
-
-def _list_container_keys(format: Format, place: Place) -> tuple[tuple[str, ...], ...]:
-    if place.key is not None:
-        return (place.key,)
-    return (format.key, *format.other_keys)
+    return tuple(context.root if key == PROJECT else key for key in keys[0]), None
 
 
 def _is_bare_map(data: Any) -> bool:
@@ -270,6 +249,8 @@ class _EntryWriter:
                 self._write_address(connection)
             case InProcess():
                 raise ConfigError(f'"{self.config.name}" runs inside the program that has it, so no file can hold it.')
+        if self.config.oauth:
+            self._write_oauth(self.config.oauth)
         self._write_use()
         raw = self._make_raw()
         return dict(self.writes.arrange(raw) if self.writes.arrange else raw)
@@ -310,14 +291,11 @@ class _EntryWriter:
     def _write_type(self, transport: Transport) -> None:
         words = self.writes.types
         # An address of either kind is written as the newer one where the kind must be given.
-        if transport == "auto" and "auto" not in words and self._requires_type():
+        is_required = self.format.type_required or self.format.suggest_type or self.format.untyped_url != "auto"
+        if transport == "auto" and "auto" not in words and is_required:
             transport = "http"
         if transport in words and self._fields("type"):
             self.values["type"] = words[transport]
-
-    def _requires_type(self) -> bool:
-        format = self.format
-        return format.type_required or format.suggest_type or format.untyped_url != "auto"
 
     # --- a program ------------------------------------------------------------------------------------------
 
@@ -331,8 +309,6 @@ class _EntryWriter:
         self._set("env_file", self._spell(program.env_file, "env_file"))
         self._set("cwd", self._spell(program.cwd, "cwd"))
         self._write_env(program)
-        if self.config.oauth:
-            self._write_oauth(self.config.oauth)
 
     def _write_env(self, program: Stdio) -> None:
         env: dict[str, str] = {}
@@ -372,8 +348,6 @@ class _EntryWriter:
                     self._set("bearer_env", variable)
         self._set("headers", headers)
         self._set("env_headers", from_env)
-        if self.config.oauth:
-            self._write_oauth(self.config.oauth)
 
     def _write_oauth(self, oauth: OAuth) -> None:
         if not oauth.enabled:
@@ -406,15 +380,11 @@ class _EntryWriter:
             self.values["enabled"] = False
         elif not config.enabled and self._has("disabled"):
             self.values["disabled"] = True
-        self._set("required", config.required)
+        for slot in _SAME:
+            self._set(slot, getattr(config, slot))
         self._write_times()
-        self._set("max_in_flight", config.max_in_flight)
-        self._set("max_message_bytes", config.max_message_bytes)
-        self._set("era", config.era)
         if config.tools_allow is not None and self._has("tools_allow"):
             self.values["tools_allow"] = list(config.tools_allow)
-        self._set("tools_deny", config.tools_deny)
-        self._set("always_load", config.always_load)
         if config.lifecycle != "lazy":
             self._set("lifecycle", config.lifecycle)
 
@@ -422,9 +392,8 @@ class _EntryWriter:
         config = self.config
         if config.start_timeout == config.call_timeout:
             self._set("timeout", self._count("timeout", config.call_timeout))
-        self._set("start_timeout", self._count("start_timeout", config.start_timeout))
-        self._set("call_timeout", self._count("call_timeout", config.call_timeout))
-        self._set("idle_timeout", self._count("idle_timeout", config.idle_timeout))
+        for slot in _TIMES:
+            self._set(slot, self._count(slot, getattr(config, slot)))
 
     def _count(self, slot: Slot, seconds: float | None) -> float | None:
         """A time in the tool's unit."""
@@ -488,11 +457,6 @@ def _read_back(config: ServerConfig, raw: Mapping[str, Any], format: Format) -> 
         return read.definition
     reasons = [problem.message for problem in read.problems if problem.level in ("error", "note")]
     raise ConfigError(f'{format.title} cannot express "{config.name}": it {reasons[-1]}.')
-
-
-def _is_same_address(key: str, config: ServerConfig, read: ServerConfig) -> bool:
-    """Whether only the order of attempts differs: an address of either kind is tried in both ways."""
-    return key == "transport" and "auto" in (config.transport, read.transport)
 
 
 def _compare(config: ServerConfig, read: ServerConfig) -> Iterator[str]:

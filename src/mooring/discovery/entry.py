@@ -11,13 +11,22 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from mooring.core.definitions.config import Broken, Connection, Http, OAuth, ServerConfig, Stdio, Transport
+from mooring.core.definitions.config import (
+    LOGIN_SECRETS,
+    Broken,
+    Connection,
+    Http,
+    OAuth,
+    ServerConfig,
+    Stdio,
+    Transport,
+)
 from mooring.core.definitions.problem import Problem, Severity
 from mooring.core.definitions.template import SecretPart, Template, TextPart, VariablePart, literal
 from mooring.core.text.suggestions import find_slip, nearest, suggest_key
 from mooring.discovery import values
 from mooring.discovery.dialect import TextSlot
-from mooring.discovery.format import NO_SERVER, Field, Format, RawEntry, Slot
+from mooring.discovery.format import LOGIN_KEYS, NO_SERVER, Field, Format, RawEntry, Slot
 from mooring.discovery.template import find_literal_placeholders, parse_template
 from mooring.discovery.values import EntryRefused, NoServer
 
@@ -270,7 +279,7 @@ class _EntryReader:
         transport = self._transport()
         self._add_entry_variables()
         if transport != "stdio":
-            return self._http(transport)
+            return Http(self._url(), dict(self._headers()), self._optional("headers_helper"), transport)
         stdio = self._stdio()
         # A tool that uses Mooring as its server has it in its own file, which is one of those read here.
         if starts_mooring(stdio):
@@ -387,14 +396,6 @@ class _EntryReader:
 
     # --- an address -----------------------------------------------------------------------------------------
 
-    def _http(self, transport: Transport) -> Http:
-        return Http(
-            url=self._url(),
-            headers=dict(self._headers()),
-            headers_helper=self._optional("headers_helper"),
-            transport=transport,
-        )
-
     def _url(self) -> Template:
         url = self._template(self._strict("url", values.read_text, ""), "url")
         key = self._key("url")
@@ -493,28 +494,16 @@ class _EntryReader:
         # Amazon Q and Kiro write host:port where others write a URI.
         if redirect_uri and (host_and_port := re.fullmatch(r"[^/]*:(\d{1,5})", redirect_uri)):
             redirect_uri, port = None, int(host_and_port[1])
-        return OAuth(
-            enabled=settings.get("enabled") is not False,
-            client_id=values.text_or_none(settings.get("clientid")),
-            client_secret=self._read_login_secret(settings, "clientsecret"),
-            callback_port=values.int_or_none(port),
-            redirect_uri=redirect_uri,
-            scopes=values.read_scopes(settings.get("scopes", settings.get("scope"))),
-            metadata_url=values.text_or_none(settings.get("authservermetadataurl")),
-            resource=values.text_or_none(settings.get("resource")),
-            grant=values.text_or_none(settings.get("granttype")),
-            credential_id=values.text_or_none(settings.get("credentialid")),
-            private_key=self._read_login_secret(settings, "privatekey"),
-            assertion=self._read_login_secret(settings, "assertion"),
-            id_token=self._read_login_secret(settings, "idtoken"),
-            idp_token_endpoint=values.text_or_none(settings.get("idptokenendpoint")),
-            idp_client_id=values.text_or_none(settings.get("idpclientid")),
-            pkce=values.text_or_none(settings.get("pkce")),
-        )
-
-    def _read_login_secret(self, settings: Mapping[str, Any], key: str) -> Template | None:
-        text = settings.get(key)
-        return self._template(text, "oauth") if isinstance(text, str) else None
+        # Keys are in one spelling here: see `read_oauth`.
+        written: dict[str, Any] = {field: settings.get(key.lower()) for field, key in LOGIN_KEYS.items()}
+        texts = {field: text for field, text in written.items() if isinstance(text, str)}
+        secrets = {field: self._template(text, "oauth") for field, text in texts.items() if field in LOGIN_SECRETS}
+        stated: dict[str, Any] = {**texts, **secrets}
+        stated["enabled"] = settings.get("enabled") is not False
+        stated["callback_port"] = values.int_or_none(port)
+        stated["redirect_uri"] = redirect_uri
+        stated["scopes"] = values.read_scopes(settings.get("scopes", settings.get("scope")))
+        return OAuth(**stated)
 
 
 def _is_plain_name(name: str) -> bool:

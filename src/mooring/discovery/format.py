@@ -119,14 +119,14 @@ def project_file(path: str, *key: str) -> Place:
     return Place("project", path, key or None)
 
 
-def system_files(scope: Scope, *, linux: str, darwin: str, win32: str) -> tuple[Place, ...]:
-    """A file that belongs to the machine rather than to a person, at a different path on each platform."""
+def system_files(scope: Scope, *, linux: str, win32: str, darwin: str = "") -> tuple[Place, ...]:
+    """A file that belongs to the machine rather than to a person; on a Mac it may be where it is on Linux."""
     # On Windows such a file may also be in %PROGRAMDATA%, or in the tool's own folder (Codex).
     if not win32.startswith(("{", "$")):
         win32 = f"{{system}}{win32}"
     return (
         Place(scope, f"{{system}}{linux}", platform="linux"),
-        Place(scope, f"{{system}}{darwin}", platform="darwin"),
+        Place(scope, f"{{system}}{darwin or linux}", platform="darwin"),
         Place(scope, win32, platform="win32"),
     )
 
@@ -243,9 +243,6 @@ class Named(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     all_but: bool = False
 
-    def covers(self, name: str) -> bool:
-        return (name in self.names) != self.all_but
-
 
 NONE = Named()
 ALL = Named(all_but=True)
@@ -290,11 +287,7 @@ Fields: TypeAlias = Mapping[str, Field]
 def fields(dotted: Mapping[str, Slot] | None = None, /, **slots: Slot | Field) -> dict[str, Field]:
     """Fields by their keys. A key with a dot is a key inside another."""
     meanings = {**(dotted or {}), **slots}
-    return {key: _as_field(meaning) for key, meaning in meanings.items()}
-
-
-def _as_field(meaning: Slot | Field) -> Field:
-    return meaning if isinstance(meaning, Field) else Field(meaning)
+    return {key: meaning if isinstance(meaning, Field) else Field(meaning) for key, meaning in meanings.items()}
 
 
 COMMON: Fields = MappingProxyType(fields(
@@ -345,8 +338,7 @@ Remark: TypeAlias = tuple[str, str, str]
 
 
 PROGRAM: tuple[Slot, ...] = ("command", "args", "env")
-ADDRESS: tuple[Slot, ...] = ("type", "url", "headers")
-BASIC = (*PROGRAM, *ADDRESS)
+BASIC: tuple[Slot, ...] = (*PROGRAM, "type", "url", "headers")
 """What the entries of nearly every tool can say."""
 
 
@@ -356,9 +348,9 @@ class Writes(Struct, frozen=True, kw_only=True):
     Reading is lenient: many keys work in every file. Written are only those that the tool itself has.
     """
 
-    user: tuple[Place, ...] = ()
-    """The person's file: the first of these that exists, else the first."""
-    project: tuple[Place, ...] = ()
+    user: tuple[Place, ...] | None = None
+    """The person's file: the first of these that exists, else the first; if `None`, the first that is read."""
+    project: tuple[Place, ...] | None = None
     """The project's file, likewise."""
     slots: tuple[Slot, ...] = BASIC
     """What the tool's entries can say."""
@@ -386,6 +378,31 @@ class Writes(Struct, frozen=True, kw_only=True):
     """Turns the common shape into the tool's: the opposite of the format's `prepare`."""
 
 
+LOGIN_KEYS = {
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "callback_port": "callbackPort",
+    "redirect_uri": "redirectUri",
+    "scopes": "scopes",
+    "metadata_url": "authServerMetadataUrl",
+    "resource": "resource",
+    "grant": "grantType",
+    "credential_id": "credentialId",
+    "private_key": "privateKey",
+    "assertion": "assertion",
+    "id_token": "idToken",
+    "idp_token_endpoint": "idpTokenEndpoint",
+    "idp_client_id": "idpClientId",
+    "pkce": "pkce",
+}
+"""The fields of a login, and the keys that Mooring and most tools have for them."""
+
+
+def login_keys(*fields: str) -> dict[str, str]:
+    """Some fields of a login with the usual keys."""
+    return {field: LOGIN_KEYS[field] for field in fields}
+
+
 ObeyedKind: TypeAlias = Literal[
     "agents", "commands", "hooks", "instructions", "paths", "prompts", "rules", "settings", "skills",
 ]  # fmt: skip
@@ -405,9 +422,18 @@ class Obeyed(Struct, frozen=True):
     """For agents: whether those in folders below count."""
 
 
-def obeyed_everywhere(kind: ObeyedKind, path: str, *, nested: bool = True) -> Obeyed:
+def obeyed_everywhere(kind: ObeyedKind, path: str) -> Obeyed:
     """What a tool obeys at one path in any folder of a project, and at the same one in the person's home."""
-    return Obeyed(kind, path, f"~/{path}", nested)
+    return Obeyed(kind, path, f"~/{path}")
+
+
+def obeyed_folders(project: str, *kinds: ObeyedKind, user: str = "") -> tuple[Obeyed, ...]:
+    """Folders that are named for what is in them, below one of a project and one of the person's.
+
+    The latter is the same one in their home unless `user` says otherwise.
+    """
+    user = user or f"~/{project}"
+    return tuple(Obeyed(kind, f"{project}/{kind}", f"{user}/{kind}") for kind in kinds)
 
 
 class Format(Struct, frozen=True, kw_only=True):
@@ -481,6 +507,21 @@ class Format(Struct, frozen=True, kw_only=True):
     obeys: tuple[Obeyed, ...] = ()
     """What the tool obeys or runs besides, highest first. Our loaders read from these places what they understand, and
     nothing is written to any of them unasked."""
+
+    def list_container_keys(self, place: Place) -> tuple[tuple[str, ...], ...]:
+        """Where the map of servers may be in the files of a place."""
+        return (place.key,) if place.key else (self.key, *self.other_keys)
+
+    def list_written_places(self, scope: Scope | Literal["local"]) -> tuple[Place, ...]:
+        """Where entries of a scope may be written, best first."""
+        if self.writes is None:
+            return ()
+        if scope == "local":
+            return tuple(place for place in self.places if place.scope == "project" and place.owned)
+        named = self.writes.user if scope == "user" else self.writes.project
+        if named is not None:
+            return named
+        return tuple(place for place in self.places if place.scope == scope and not place.owned)[:1]
 
 
 # --- what was found -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.core.definitions.config import Broken, Scope, ServerConfig
+from mooring.core.definitions.config import Scope, ServerConfig
 from mooring.core.definitions.problem import Problem
 from mooring.discovery.documents import ProjectBudget
 from mooring.discovery.entry import read_entry
@@ -26,7 +26,7 @@ from mooring.syntax.parse import parse
 _SUFFIXES = (".json", ".jsonc", ".toml", ".yaml", ".yml", ".plist")
 _SAMPLE = 50
 """How many entries tell a format. To read a thousand in each of forty would take seconds."""
-_NO_SERVERS = "has no servers in any format that is read here."
+NO_SERVERS = "has no servers in any format that is read here."
 _ANY_KIND: tuple[Kind, ...] = ("json", "toml", "yaml")
 
 
@@ -36,15 +36,8 @@ class FoundServers(Struct, frozen=True):
     definitions: tuple[RankedDefinition, ...]
     problems: tuple[Problem, ...] = ()
     """What is wrong with the entries of a file, and which of them aren't servers."""
-
-    @property
-    def usable(self) -> int:
-        return sum(isinstance(each.config, ServerConfig) for each in self.definitions)
-
-    @property
-    def faults(self) -> int:
-        """How much is wrong with the entries, read in this format."""
-        return sum(problem.level in ("error", "warning") for problem in self.problems)
+    is_bare: bool = False
+    """They stand in the file as they are, without a key such as `mcpServers` around them."""
 
 
 def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, foreign: bool) -> FoundServers:
@@ -60,7 +53,9 @@ def read_servers(data: bytes, path: str, shown: str, context: ScanContext, *, fo
     found = _choose_format(path, document, context, scope)
     if found is None:
         raise _refuse(document.data, shown)
-    return _read(*found, context, scope)
+    servers = _read(*found, context, scope)
+    is_bare = any(each.name in as_mapping(document.data) for each in servers.definitions)
+    return replace(servers, is_bare=is_bare)
 
 
 def is_file_of(tool: str, path: str) -> bool:
@@ -80,11 +75,13 @@ def _choose_format(path: str, document: Document, context: ScanContext, scope: S
             continue
         if is_certain:
             return format, sheet
+        usable = sum(isinstance(each.config, ServerConfig) for each in sample.definitions)
         # `${env:TOKEN}`, say, is a fault where a tool takes it literally.
-        rating = (sample.usable, -sample.faults)
+        faults = sum(problem.level in ("error", "warning") for problem in sample.problems)
+        rating = (usable, -faults)
         if best is None or rating > best_rating:
             best, best_rating = (format, sheet), rating
-            if not sample.faults:
+            if not faults:
                 break
     return best
 
@@ -93,7 +90,7 @@ def _refuse(data: Any, shown: str) -> ConfigError:
     if not as_mapping(data).keys().isdisjoint(("command", "url")):
         hint = "To add it: mooring mcp add-json NAME JSON"
         return ConfigError(f"{shown} describes one server, but does not name it.", hint)
-    return ConfigError(f"{shown} {_NO_SERVERS}")
+    return ConfigError(f"{shown} {NO_SERVERS}")
 
 
 # --- its syntax ---------------------------------------------------------------------------------------------
@@ -101,7 +98,8 @@ def _refuse(data: Any, shown: str) -> ConfigError:
 
 def _parse(data: bytes, path: str, shown: str, parse_as: Callable[[bytes, Kind], Document]) -> Document:
     """The document in the syntax of its suffix; without one that says it, in the first syntax that it follows."""
-    kinds = (document_kind(path),) if path.endswith(_SUFFIXES) else _ANY_KIND
+    is_json = data.lstrip().startswith(b"{")
+    kinds = _list_kinds(path, is_json)
     errors: list[ParseError] = []
     for kind in kinds:
         try:
@@ -112,12 +110,18 @@ def _parse(data: bytes, path: str, shown: str, parse_as: Callable[[bytes, Kind],
         # Nearly every text is YAML of some kind.
         if isinstance(document.data, Mapping) or len(kinds) == 1:
             return document
-    is_json = len(kinds) == 1 or data.lstrip().startswith(b"{")
-    if not errors or not is_json:
-        raise ConfigError(f"{shown} {_NO_SERVERS}")
+    if not errors or len(kinds) > 1:
+        raise ConfigError(f"{shown} {NO_SERVERS}")
     first = errors[0]
     line = f" (line {first.line})" if first.line else ""
     raise ConfigError(f"{shown} {first.reason}{line}.")
+
+
+def _list_kinds(path: str, is_json: bool) -> tuple[Kind, ...]:
+    if path.endswith(_SUFFIXES):
+        return (document_kind(path),)
+    # Broken JSON can be sound YAML that means something else.
+    return ("json",) if is_json else _ANY_KIND
 
 
 # --- its format ---------------------------------------------------------------------------------------------
@@ -180,18 +184,14 @@ def _read(format: Format, sheet: Sheet, context: ScanContext, scope: Scope, most
     definitions: dict[str, RankedDefinition] = {}
     problems: list[Problem] = []
     entries = (format.gather or gather_entries)(format, (sheet,), context)
+    base = os.path.dirname(sheet.path) if format.relative_paths else ""
     for order, entry in enumerate(islice(entries, most)):
         # OpenCode merges the person's own entries into the project's, so that both come from one file here.
         if entry.name in definitions:
             continue
         origin = replace(entry.origin, scope=scope, path=sheet.path or None, owned=False)
-        read = read_entry(replace(entry, origin=origin, base=_find_base(format, sheet)), format)
+        read = read_entry(replace(entry, origin=origin, base=base), format)
         problems += read.problems
-        config: ServerConfig | Broken | None = read.definition
-        if config is not None:
-            definitions[entry.name] = RankedDefinition(config, (0, 0, order))
+        if read.definition is not None:
+            definitions[entry.name] = RankedDefinition(read.definition, (0, 0, order))
     return FoundServers(tuple(definitions.values()), tuple(problems))
-
-
-def _find_base(format: Format, sheet: Sheet) -> str:
-    return os.path.dirname(sheet.path) if format.relative_paths else ""

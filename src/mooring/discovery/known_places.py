@@ -18,11 +18,8 @@ def list_project_places() -> frozenset[str]:
 
 def list_user_places(where: Paths) -> frozenset[str]:
     """The absolute paths of the person's and the machine's files; each may hold one `*`."""
-    # A variable may move a file away from its usual path, where another program may still find it.
-    unmoved = replace(where, env={})
     outside = [place for place in _list_places() if not place.walked and not place.inline]
-    found = chain.from_iterable(_locate_all(place, machine) for place in outside for machine in (where, unmoved))
-    return frozenset(found)
+    return frozenset(chain.from_iterable(_locate_all(place, where) for place in outside))
 
 
 def list_obeyed(tool: str | None = None) -> Iterator[Obeyed]:
@@ -34,17 +31,16 @@ def list_obeyed(tool: str | None = None) -> Iterator[Obeyed]:
 
 def locate_obeyed(obeyed: Obeyed, where: Paths) -> Iterator[str]:
     """The absolute paths of the person's file or folder, also where it would be without variables that move it."""
-    for machine in (where, replace(where, env={})) if obeyed.user else ():
-        path = locate(user_file(obeyed.user), machine)
+    if obeyed.user:
+        yield from _locate_all(user_file(obeyed.user), where)
+
+
+def _locate_all(place: Place, where: Paths) -> Iterator[str]:
+    # A variable may move a file away from its usual path, where another program may still find it.
+    for machine in (where, replace(where, env={})):
+        path = locate(place, machine)
         if path is not None:
-            yield path
-
-
-def _locate_all(place: Place, where: Paths) -> list[str]:
-    path = locate(place, where)
-    if path is None:
-        return []
-    return path.split(os.pathsep) if place.path_list else [path]
+            yield from path.split(os.pathsep) if place.path_list else (path,)
 
 
 def _list_places() -> Iterator[Place]:

@@ -23,7 +23,8 @@ class Mention(Struct, frozen=True):
     def covers(self, name: str, foreign: bool) -> bool:
         if self.by_project and not foreign:
             return False
-        return self.named.covers(name.casefold() if self.fold else name)
+        is_named = (name.casefold() if self.fold else name) in self.named.names
+        return is_named != self.named.all_but
 
 
 class Mentions(Struct, frozen=True):
@@ -37,10 +38,7 @@ class Mentions(Struct, frozen=True):
 
     def find_name(self, name: str, foreign: bool = False) -> str | None:
         """Where a name is mentioned; `foreign` if it comes from a project's own file."""
-        for mention in self.mentions:
-            if mention.covers(name, foreign):
-                return mention.where
-        return None
+        return next((mention.where for mention in self.mentions if mention.covers(name, foreign)), None)
 
 
 def find_mentions(documents: Documents, switches: Iterable[Switch]) -> Mentions:

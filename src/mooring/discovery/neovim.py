@@ -33,10 +33,11 @@ def read_plugin_option(data: bytes, plugin: str, option: str) -> Document | None
     for table in found:
         options.put(option, table[option], table.offsets[option])
     # The tables that are read say nothing about the option, so another one may.
-    is_elsewhere = not setups or COMPUTED in setups
-    named = _find_name(program, option) if is_elsewhere and not found else None
-    if named is not None:
-        options.put(option, COMPUTED, named.offset)
+    if not found and (not setups or COMPUTED in setups):
+        # Comments and strings do not name it.
+        named = [token for token in program.tokens if token.kind == "name" and token.text == option]
+        for token in named[:1]:
+            options.put(option, COMPUTED, token.offset)
     if not options:
         return None
     return Document(
@@ -46,11 +47,6 @@ def read_plugin_option(data: bytes, plugin: str, option: str) -> Document | None
         values=count_values(options),
         find_offsets=lambda _: _find_offsets(options),
     )
-
-
-def _find_name(program: LuaProgram, name: str) -> LuaToken | None:
-    """Where a name is used; comments and strings do not use it."""
-    return next((token for token in program.tokens if token.kind == "name" and token.text == name), None)
 
 
 def refuse_computed(raw: Mapping[str, Any]) -> None:
@@ -102,7 +98,8 @@ def _find_calls(program: LuaProgram, text: str, plugin: str) -> Iterator[int]:
         elif token.text not in variables:
             continue
         if behind and _texts(tokens, behind, 2) == [".", "setup"]:
-            yield _skip_parenthesis(tokens, behind + 2)
+            argument = behind + 2
+            yield argument + (tokens[argument].text == "(")
 
 
 def _skip_module(tokens: list[LuaToken], index: int, text: str, plugin: str) -> int:
@@ -126,10 +123,6 @@ def _find_assigned(tokens: list[LuaToken], index: int) -> set[str]:
     name, sign = tokens[index - 2 : index]
     is_assigned = name.kind == "name" and sign.text == "="
     return {name.text} if is_assigned else set()
-
-
-def _skip_parenthesis(tokens: list[LuaToken], index: int) -> int:
-    return index + (tokens[index].text == "(")
 
 
 def _texts(tokens: list[LuaToken], index: int, count: int) -> list[str]:

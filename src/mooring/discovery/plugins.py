@@ -4,14 +4,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.definitions.problem import Problem
-from mooring.discovery.format import Folder, Place, ScanContext, Sheet
+from mooring.discovery.documents import Documents
+from mooring.discovery.format import Folder, ScanContext, Sheet
 from mooring.discovery.mentions import Mentions
 from mooring.discovery.values import as_mapping, as_mappings, look_up
 from mooring.syntax.document import Document
@@ -21,17 +22,26 @@ MOST_FILES = 32
 BUNDLES = (".mcpb", ".dxt")
 
 
-class ManifestFile(Struct, frozen=True):
-    """A file that a plugin's manifest names."""
+def find_folders(
+    tool: str, registries: Iterable[tuple[str, Any]], context: ScanContext, off: Mentions, answers: Sequence[Any]
+) -> Iterator[Folder]:
+    """The folders that a tool's registries name, from the paths they are at and what they hold.
 
-    path: str
-    place: Place
-
-
-def find_folders(tool: str, registries: Iterable[tuple[str, Any]], context: ScanContext) -> Iterator[Folder]:
-    """The folders that a tool's registries name, from the paths they are at and what they hold."""
-    for path, value in registries:
-        yield from _REGISTRIES[tool](value, path, context)
+    They are at their newest versions, with the person's answers to their questions and where they are off. Left out are
+    those without a version, or without a full path: a relative one could lead into a repository.
+    """
+    for folder in chain.from_iterable(_REGISTRIES[tool](value, path, context) for path, value in registries):
+        path = _find_newest(folder.path) if folder.path.endswith("/*") else folder.path
+        if not os.path.isabs(path):
+            continue
+        # Without an id, a folder cannot be switched off by name.
+        switched_off = off.find_name(folder.id) if folder.id else None
+        yield replace(
+            folder,
+            path=os.path.normpath(path),
+            disabled_by=switched_off or folder.disabled_by,
+            variables={**folder.variables, **_read_answers(folder.id, answers)},
+        )
 
 
 # --- registries ---------------------------------------------------------------------------------------------
@@ -132,25 +142,6 @@ def _find_off(install: Mapping[str, Any], path: str) -> str | None:
 # --- folders ------------------------------------------------------------------------------------------------
 
 
-def resolve_folders(folders: Iterable[Folder], off: Mentions, answers: Sequence[Any]) -> Iterator[Folder]:
-    """The folders at their newest versions, with the person's answers to their questions and where they are off.
-
-    Left out are those without a version, or without a full path: a relative one could lead into a repository.
-    """
-    for folder in folders:
-        path = _find_newest(folder.path) if folder.path.endswith("/*") else folder.path
-        if not os.path.isabs(path):
-            continue
-        # Without an id, a folder cannot be switched off by name.
-        switched_off = off.find_name(folder.id) if folder.id else None
-        yield replace(
-            folder,
-            path=os.path.normpath(path),
-            disabled_by=switched_off or folder.disabled_by,
-            variables={**folder.variables, **_read_answers(folder.id, answers)},
-        )
-
-
 def _find_newest(pattern: str) -> str:
     """Of several versions the one called `local`, else the highest; empty if there is none."""
     found = [path for path in files.match_paths(pattern, MOST_VERSIONS) if os.path.isdir(path)]
@@ -182,32 +173,35 @@ def _write_answer(value: str | int | float) -> str:
 # --- manifests ----------------------------------------------------------------------------------------------
 
 
-def read_manifest(sheet: Sheet) -> Iterator[Sheet | ManifestFile | Problem]:
-    """What a manifest says about servers: itself if it holds them, the files it names, and notes on what is neither."""
+def read_manifest(sheet: Sheet, documents: Documents) -> Iterator[Sheet]:
+    """A manifest if it holds servers, and the files it names; notes on what is neither go to `documents`."""
     value = look_up(sheet.document.data, sheet.place.key or ())
     if not isinstance(value, str | list):
         yield sheet
         return
+    place = replace(sheet.place, key=None)
     items = value[:MOST_FILES] if isinstance(value, list) else [value]
     for item in items:
-        match item:
-            case str():
-                yield _check_file(sheet, item)
-            case Mapping():
-                inline = Document({"mcpServers": item})
-                yield replace(sheet, place=replace(sheet.place, key=None), document=inline)
-            case _:
-                yield _make_note(sheet, "names something that is neither a file nor a map of servers")
+        if isinstance(item, Mapping):
+            yield replace(sheet, place=place, document=Document({"mcpServers": item}))
+        elif reason := _refuse_file(sheet.folder.path, item):
+            documents.problems.append(_make_note(sheet, reason))
+        else:
+            path = os.path.normpath(os.path.join(sheet.folder.path, item))
+            document = documents.read(place, path)
+            if document is not None:
+                yield Sheet(place, path, document, sheet.folder)
 
 
-def _check_file(sheet: Sheet, path: str) -> ManifestFile | Problem:
-    folder = sheet.folder.path
-    target = os.path.normpath(os.path.join(folder, path))
+def _refuse_file(folder: str, path: Any) -> str:
+    """Why something that a manifest names is not read; empty if it is a file in the plugin's folder."""
+    if not isinstance(path, str):
+        return "names something that is neither a file nor a map of servers"
     if path.endswith(BUNDLES):
-        return _make_note(sheet, "names a bundle, which only its tool can unpack, so the server in it is not read")
-    if not target.startswith(folder + os.sep):
-        return _make_note(sheet, "names a file outside the plugin, which is not read")
-    return ManifestFile(target, replace(sheet.place, key=None))
+        return "names a bundle, which only its tool can unpack, so the server in it is not read"
+    if not os.path.normpath(os.path.join(folder, path)).startswith(folder + os.sep):
+        return "names a file outside the plugin, which is not read"
+    return ""
 
 
 def _make_note(sheet: Sheet, message: str) -> Problem:

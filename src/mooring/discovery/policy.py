@@ -31,7 +31,8 @@ class StartPolicies:
                 allowed.extend(policy.rules)
                 self._allowed_in = self._allowed_in or policy.where
             else:
-                self._vetoes.append(_compile_veto(policy))
+                compile_rules = _AmpRules if policy.says == "rules" else _ClaudeRules
+                self._vetoes.append(_Veto(compile_rules(policy.rules), policy.where, policy.scope == "project"))
         self._allowed = _ClaudeRules(allowed)
 
     def find_refusal(self, config: ServerConfig) -> str | None:
@@ -57,11 +58,6 @@ class _Veto(Struct, frozen=True):
         if self.by_project and not config.origin.foreign:
             return False
         return self.rules.reject(config)
-
-
-def _compile_veto(policy: StartPolicy) -> _Veto:
-    compile_rules = _AmpRules if policy.says == "rules" else _ClaudeRules
-    return _Veto(compile_rules(policy.rules), policy.where, policy.scope == "project")
 
 
 def _target(config: ServerConfig) -> Connection:
@@ -128,10 +124,6 @@ class _Address(Struct, frozen=True):
     path: str = ""
 
 
-# No address has such a scheme.
-_FITS_NOTHING = _Address("/")
-
-
 def _split_address(text: str) -> _Address | None:
     found = _ADDRESS.match(text)
     if found is None:
@@ -148,7 +140,8 @@ class AddressPattern:
     """
 
     def __init__(self, text: str) -> None:
-        wanted = _split_address(text) or _FITS_NOTHING
+        # No address has such a scheme.
+        wanted = _split_address(text) or _Address("/")
         usual_port = "*" if "*" in wanted.host else ""
         self._fits_all = text == "*"
         self._scheme = wanted.scheme
@@ -190,10 +183,7 @@ class _AmpRules:
         self._rules = [_compile_amp_rule(rule) for rule in rules if rule is not None]
 
     def reject(self, config: ServerConfig) -> bool:
-        for rule in self._rules:
-            if rule.applies(config):
-                return rule.rejects
-        return False
+        return next((rule.rejects for rule in self._rules if rule.applies(config)), False)
 
 
 class _AmpRule(Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, groupby, product
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,18 @@ from mooring.core.text.suggestions import nearest, suggest_key
 from mooring.discovery import entry as entries
 from mooring.discovery.dialect import Inputs
 from mooring.discovery.documents import Documents, dig
-from mooring.discovery.format import Format, RawEntry, ScanContext, Sheet, StartPolicy, Switch, Unreadable
+from mooring.discovery.format import (
+    Folder,
+    Folders,
+    Format,
+    Place,
+    RawEntry,
+    ScanContext,
+    Sheet,
+    StartPolicy,
+    Switch,
+    Unreadable,
+)
 from mooring.discovery.mentions import find_mentions, read_switch
 from mooring.discovery.values import as_mapping, as_mappings, describe_kind, look_up, text_or_none
 from mooring.settings import find_project_folders
@@ -23,15 +34,8 @@ from mooring.settings import find_project_folders
 if TYPE_CHECKING:
     from mooring.discovery.policy import StartPolicies
 
-
-from itertools import groupby, product
-from typing import TypeAlias
-
-from mooring.discovery.format import Folder, Folders, Place
-
 _Spot: TypeAlias = tuple[Place, str, Folder]
 """A place, the path it is at, and the folder that this path is in."""
-_NO_FOLDER = Folder()
 
 
 class SheetFinder:
@@ -51,7 +55,9 @@ class SheetFinder:
                 continue
             sheet = Sheet(place, path, document, folder)
             if place.may_name_files:
-                sheets.extend(self._read_manifest(sheet))
+                from mooring.discovery.plugins import read_manifest  # only where plugins are installed
+
+                sheets.extend(read_manifest(sheet, self._documents))
             else:
                 sheets.append(sheet)
         return tuple(sheets)
@@ -78,7 +84,7 @@ class SheetFinder:
     def _surrounding_folder(self, place: Place, path: str) -> Folder:
         """The folder of a file, where folders are switched off by name as Gemini CLI's extensions are."""
         if not place.off or not os.path.lexists(path):
-            return _NO_FOLDER
+            return Folder()
         name = os.path.basename(os.path.dirname(path))
         return Folder(disabled_by=find_mentions(self._documents, place.off).find_name(name))
 
@@ -93,32 +99,14 @@ class SheetFinder:
         # A tool that is switched off as a source is not asked for its plugins either.
         if folders.tool not in self._tools:
             return ()
-        registries = self._read_switches(folders.registries)
+        registries = list(_read_switches(self._documents, folders.registries))
         if not registries:
             return ()
-        from mooring.discovery.plugins import find_folders, resolve_folders  # only where plugins are installed
+        from mooring.discovery.plugins import find_folders  # only where plugins are installed
 
-        listed = find_folders(folders.tool, registries, self._documents.context)
         off = find_mentions(self._documents, folders.off)
-        answers = [value for _, value in self._read_switches(folders.answers)]
-        return tuple(resolve_folders(listed, off, answers))
-
-    def _read_switches(self, switches: Iterable[Switch]) -> list[tuple[str, Any]]:
-        return list(chain.from_iterable(read_switch(self._documents, switch) for switch in switches))
-
-    def _read_manifest(self, sheet: Sheet) -> Iterator[Sheet]:
-        from mooring.discovery.plugins import ManifestFile, read_manifest  # only where plugins are installed
-
-        for part in read_manifest(sheet):
-            match part:
-                case Sheet():
-                    yield part
-                case Problem():
-                    self._documents.problems.append(part)
-                case ManifestFile(path, place):
-                    document = self._documents.read(place, path)
-                    if document is not None:
-                        yield Sheet(place, path, document, sheet.folder)
+        answers = [value for _, value in _read_switches(self._documents, folders.answers)]
+        return tuple(find_folders(folders.tool, registries, self._documents.context, off, answers))
 
 
 MOST_SERVERS = 1000
@@ -283,7 +271,7 @@ def _compile_policies(documents: Documents, format: Format) -> "StartPolicies | 
 
 
 def _read_policies(documents: Documents, format: Format) -> Iterator[StartPolicy]:
-    only_managed = _is_any_true(documents, format.only_managed_allow)
+    only_managed = any(value is True for _, value in _read_switches(documents, format.only_managed_allow))
     for switch in format.policies:
         scope = switch.place.scope
         if only_managed and switch.says == "allowed" and scope != "managed":
@@ -301,9 +289,8 @@ def _list_rules(says: str, value: Any) -> list[Any]:
     return list(as_mappings(value))
 
 
-def _is_any_true(documents: Documents, switches: Iterable[Switch]) -> bool:
-    found = chain.from_iterable(read_switch(documents, switch) for switch in switches)
-    return any(value is True for _, value in found)
+def _read_switches(documents: Documents, switches: Iterable[Switch]) -> Iterator[tuple[str, Any]]:
+    return chain.from_iterable(read_switch(documents, switch) for switch in switches)
 
 
 def _report_unreadable(documents: Documents, program: Unreadable) -> Iterator[Problem]:
@@ -331,11 +318,11 @@ def gather_entries(format: Format, sheets: tuple[Sheet, ...], context: ScanConte
 
 def _find_containers(format: Format, sheet: Sheet, context: ScanContext) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The maps and lists of servers in a file, and the keys that lead to them; the file itself may be one."""
-    keys = (sheet.place.key,) if sheet.place.key else (format.key, *format.other_keys)
-    for key in keys:
+    for key in format.list_container_keys(sheet.place):
         yield from dig(sheet.document.data, key, context)
     data = as_mapping(sheet.document.data)
-    if format.bare_map and _is_bare(data):
+    # A file is itself the map if some of its values say what to start or where to connect.
+    if format.bare_map and not CONTAINERS & data.keys() and _holds_entries(data):
         yield (), {name: raw for name, raw in data.items() if isinstance(raw, Mapping)}
 
 
@@ -362,6 +349,7 @@ def _make_entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: 
     folder = sheet.folder
     base = folder.path or os.path.dirname(sheet.path)
     fixed = {**dict.fromkeys(sheet.place.folder_variables, base), **folder.variables}
+    given = {name: value for name, value in fixed.items() if name.endswith(_GIVEN_TO_PROGRAMS)}
     return RawEntry(
         folder.prefix + name,
         raw,
@@ -371,15 +359,11 @@ def _make_entry(format: Format, sheet: Sheet, key: tuple[str | int, ...], name: 
         inputs=_find_inputs(sheet.document.data, key),
         variables=fixed,
         disabled_by=folder.disabled_by,
-        plugin_env=_given_to_programs(fixed) if sheet.place.folders else {},
+        plugin_env=given if sheet.place.folders else {},
         base=base if format.relative_paths else "",
         keeper=folder.id,
         prepare=sheet.place.prepare,
     )
-
-
-def _given_to_programs(fixed: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in fixed.items() if name.endswith(_GIVEN_TO_PROGRAMS)}
 
 
 def _find_inputs(data: Any, key: tuple[str | int, ...]) -> Inputs:
@@ -413,24 +397,18 @@ def _complain(format: Format, path: tuple[str, ...], container: Any) -> tuple[st
     """What is wrong with a map or list of servers, and what to do."""
     key = ".".join(path) or "the file"
     if format.as_list and isinstance(container, list):
-        return _complain_of_list(container)
+        if all(_own_name(raw) is not None for raw in container):
+            return None
+        hint = "name it, or copy its definition from the hub into the file"
+        return "A server in the list has no name and is skipped", hint
     if not isinstance(container, Mapping):
-        return (
-            f"`{key}` should be an object, but is {describe_kind(container)}",
-            "write it as a map of names to servers",
-        )
+        message = f"`{key}` should be an object, but is {describe_kind(container)}"
+        return message, "write it as a map of names to servers"
     if len(container) > MOST_SERVERS:
         return f"`{key}` holds more than {MOST_SERVERS} servers; the rest is skipped", "remove what is not needed"
     if "" in container:
         return "A server has an empty name and is skipped", "name it"
     return None
-
-
-def _complain_of_list(container: list[Any]) -> tuple[str, str] | None:
-    if all(_own_name(raw) is not None for raw in container):
-        return None
-    hint = "name it, or copy its definition from the hub into the file"
-    return "A server in the list has no name and is skipped", hint
 
 
 CONTAINERS = frozenset({"mcpServers", "servers", "mcp_servers", "mcp-servers", "context_servers", "mcp"})
@@ -462,11 +440,6 @@ def _report_unknown_keys(format: Format, sheet: Sheet) -> Iterator[Problem]:
             line = sheet.document.line((word,))
             message = f"`{word}` is no key of this file; it is ignored"
             yield Problem(sheet.path, message, suggest_key(word, known), line=line, level="warning")
-
-
-def _is_bare(data: Mapping[str, Any]) -> bool:
-    """Whether a file is itself the map: some of its values say what to start or where to connect."""
-    return not CONTAINERS & data.keys() and _holds_entries(data)
 
 
 def _holds_entries(data: Any) -> bool:

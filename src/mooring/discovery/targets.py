@@ -13,7 +13,8 @@ from mooring.discovery.format import Format, Place, ScanContext, locate
 from mooring.discovery.formats import FORMATS
 from mooring.errors import ConfigError
 
-WriteScope: TypeAlias = Literal["user", "project"]
+WriteScope: TypeAlias = Literal["user", "project", "local"]
+"""`local` is Claude Code's: for the person alone, in this project."""
 
 
 class WriteTarget(Struct, frozen=True):
@@ -31,7 +32,7 @@ def list_writers() -> tuple[str, ...]:
 def find_target(tool: str, scope: WriteScope) -> WriteTarget | None:
     """Where a tool keeps its servers; `None` if it has no such file, or it is never written."""
     for format in _list_written_formats(tool):
-        places = _list_places(format, scope)
+        places = format.list_written_places(scope)
         if places:
             return WriteTarget(format, places)
     return None
@@ -39,12 +40,6 @@ def find_target(tool: str, scope: WriteScope) -> WriteTarget | None:
 
 def _list_written_formats(tool: str) -> Iterator[Format]:
     return (format for format in FORMATS if format.tool == tool and format.writes)
-
-
-def _list_places(format: Format, scope: WriteScope) -> tuple[Place, ...]:
-    if format.writes is None:
-        return ()
-    return format.writes.user if scope == "user" else format.writes.project
 
 
 def locate_target(target: WriteTarget, context: ScanContext) -> tuple[Place, str]:

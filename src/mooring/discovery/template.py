@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -56,7 +55,7 @@ def parse_template(
     """
     parts = _parse(text, dialect.slots.get(slot, dialect), inputs)
     if known_values or keeper:
-        parts = tuple(_fill_in(parts, known_values or {}, keeper))
+        parts = tuple(join_texts(_fill_in(part, known_values or {}, keeper) for part in parts))
     return Template(text, parts)
 
 
@@ -65,7 +64,9 @@ def _parse(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Part, ...]:
         command = _parse_placeholders(text[1:], dialect, inputs)
         return (CommandPart(command),)
     if dialect.bare_names and text.isascii() and text.isidentifier():
-        return (_parse_bare_name(text),)
+        # An unset GITHUB_TOKEN is left out rather than sent to a server as the literal text "GITHUB_TOKEN".
+        unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
+        return (VariablePart(text, unset=unset),)
     if dialect.tilde and text == "~":
         return (KnownPart("home"),)
     if dialect.tilde and text.startswith("~/"):
@@ -74,18 +75,15 @@ def _parse(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Part, ...]:
     return _parse_placeholders(text, dialect, inputs)
 
 
-def _parse_bare_name(text: str) -> VariablePart:
-    # An unset GITHUB_TOKEN is left out rather than sent to a server as the literal text "GITHUB_TOKEN".
-    unset: Unset = "omit" if re.match(_SURELY_A_NAME, text) else "literal"
-    return VariablePart(text, unset=unset)
-
-
 def _parse_placeholders(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Part, ...]:
-    if dialect.pattern is None or not _may_hold_placeholder(text):
+    # Every placeholder of every dialect has one of these characters. Most strings have none, and a pattern takes long
+    # to compile.
+    may_hold_any = "$" in text or "{" in text or "%" in text
+    if dialect.pattern is None or not may_hold_any:
         return (TextPart(text),)
     parts: list[Part] = []
     end = 0
-    for found in compile_pattern(dialect.pattern).finditer(text):
+    for found in re.finditer(dialect.pattern, text):
         if found.start() > end:
             parts.append(TextPart(text[end : found.start()]))
         parts.append(_make_part(found, dialect.unset, inputs))
@@ -93,18 +91,6 @@ def _parse_placeholders(text: str, dialect: Dialect, inputs: Inputs) -> tuple[Pa
     if end < len(text):
         parts.append(TextPart(text[end:]))
     return tuple(parts)
-
-
-def _may_hold_placeholder(text: str) -> bool:
-    # Every placeholder of every dialect has one of these characters. Most strings have none, and a pattern takes long
-    # to compile.
-    return "$" in text or "{" in text or "%" in text
-
-
-@cache
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern of a dialect, compiled once and only if a string needs it."""
-    return re.compile(pattern)
 
 
 def _make_part(found: re.Match[str], unset: Unset, inputs: Inputs) -> Part:
@@ -142,12 +128,8 @@ def _make_input(id: str, question: Mapping[str, object]) -> InputPart:
     )
 
 
-def _fill_in(parts: tuple[Part, ...], known_values: Mapping[str, str | SecretPart], keeper: str) -> Iterator[Part]:
-    """The parts with known values filled in."""
-    return join_texts(_fill_in_part(part, known_values, keeper) for part in parts)
-
-
-def _fill_in_part(part: Part, known_values: Mapping[str, str | SecretPart], keeper: str) -> Part:
+def _fill_in(part: Part, known_values: Mapping[str, str | SecretPart], keeper: str) -> Part:
+    """A part, or its value if that is known."""
     if not isinstance(part, VariablePart | SecretPart):
         return part
     if isinstance(part, SecretPart) and part.keeper:
@@ -191,7 +173,7 @@ def find_literal_placeholders(connection: Connection, dialect: Dialect) -> Itera
 
 
 def _find_in_text(key: str, slot: TextSlot, text: str, dialect: Dialect) -> Iterator[LiteralPlaceholder]:
-    for found in compile_pattern(_ANY_SPELLING).finditer(text):
+    for found in re.finditer(_ANY_SPELLING, text):
         spelling = spell_variable(found["env"] or found["plain"], dialect, slot)
         if spelling is not None and spelling != found[0]:
             yield LiteralPlaceholder(key, slot, found[0], spelling)
@@ -211,7 +193,8 @@ def spell_variable(name: str, dialect: Dialect, slot: TextSlot) -> str | None:
 class LiteralSecret(Struct, frozen=True):
     """A variable or a header whose value looks like a secret and is written out instead of referred to."""
 
-    slot: Literal["env", "headers"]
+    slot: str
+    """`env` or `headers`."""
     name: str
     value: str
 
@@ -221,18 +204,9 @@ class LiteralSecret(Struct, frozen=True):
 
 def find_literal_secrets(connection: Connection) -> Iterator[LiteralSecret]:
     """The variables and headers of a definition that look like secrets and are no references."""
-    match connection:
-        case Stdio():
-            yield from _find_in_map("env", connection.env)
-        case Http():
-            yield from _find_in_map("headers", connection.headers)
-        case InProcess():
-            pass
-
-
-def _find_in_map(slot: Literal["env", "headers"], values: Mapping[str, Template]) -> Iterator[LiteralSecret]:
-    for name, template in values.items():
-        if _is_literal(template) and is_secret(name, template.text):
+    for key, template in list_templates(connection):
+        slot, _, name = key.partition(".")
+        if name and _is_literal(template) and is_secret(name, template.text):
             yield LiteralSecret(slot, name, template.text)
 
 

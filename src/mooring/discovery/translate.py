@@ -1,6 +1,7 @@
 """A definition in the placeholders of another tool: what one file can say, said as another file says it."""
 
 from collections.abc import Iterator, Mapping
+from typing import get_args
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -60,16 +61,11 @@ def translate_config(config: ServerConfig, format: Format, equivalents: Equivale
 
 
 _TEXT_SLOTS: Mapping[str, TextSlot] = {
-    "command": "command",
-    "args": "args",
-    "env": "env",
+    **{slot: slot for slot in get_args(TextSlot)},
     "envFile": "env_file",
-    "cwd": "cwd",
-    "url": "url",
-    "headers": "headers",
     "headersHelper": "headers_helper",
-    "oauth": "oauth",
 }
+"""The slots by the keys of a definition, most of which have the same names."""
 
 
 def _list_equivalents(

@@ -10,7 +10,7 @@ from mooring.core.definitions.paths import Paths
 from mooring.discovery.format import locate, user_file
 
 
-class UnaskedStart(Struct, frozen=True, kw_only=True):
+class UnaskedStart(Struct, frozen=True):
     """One tool that starts, or may start, what a project's files define, and where that was seen."""
 
     title: str
@@ -33,120 +33,41 @@ class UnaskedStart(Struct, frozen=True, kw_only=True):
         return f"{self.title} {verb}"
 
 
-UNASKED: tuple[UnaskedStart, ...] = (
-    UnaskedStart(
-        title="Claude Code",
-        reads=("claude-code",),
-        seen="2.1.325",
-        when="in runs without a terminal (claude -p)",
-        programs=("claude",),
-        folders=("~/.claude",),
-    ),
-    UnaskedStart(
-        title="OpenCode",
-        reads=("opencode",),
-        seen="source of August 2026, d545d8f",
-        programs=("opencode",),
-        folders=("{xdg}/opencode",),
-    ),
-    UnaskedStart(
-        title="oh-my-pi",
-        reads=("omp", "generic", "claude-code", "codex", "cursor", "gemini", "opencode"),
-        seen="18.3.4",
-        programs=("omp",),
-        folders=("~/.omp",),
-    ),
-    UnaskedStart(
-        title="Atomic",
-        reads=("atomic", "claude-code"),
-        seen="source of August 2026, 6031a92",
-        programs=("atomic",),
-        folders=("~/.atomic", "~/.pi"),
-    ),
-    UnaskedStart(
-        title="Crush",
-        reads=("crush",),
-        seen="source of August 2026, 37f36e9",
-        programs=("crush",),
-        folders=("{xdg}/crush",),
-    ),
-    UnaskedStart(
-        title="Amazon Q CLI",
-        reads=("amazonq",),
-        seen="source of April 2026, 15cc8f3",
-        programs=("q",),
-        folders=("~/.aws/amazonq",),
-    ),
-    UnaskedStart(
-        title="Roo Code",
-        reads=("roo",),
-        seen="source of April 2026, cb83656",
-        folders=tuple(
-            f"{{app}}/{editor}/User/globalStorage/rooveterinaryinc.roo-cline"
-            for editor in ("Code", "Code - Insiders", "Cursor")
-        ),
-    ),
-    UnaskedStart(
-        title="Continue",
-        reads=("continue",),
-        seen="source of June 2026, d0a3c0b",
-        programs=("cn",),
-        folders=("${CONTINUE_GLOBAL_DIR:-~/.continue}",),
-    ),
-    UnaskedStart(
-        title="magenta.nvim",
-        reads=("magenta",),
-        seen="source of July 2026, fcfcb39",
-        folders=("~/.magenta",),
-    ),
-    UnaskedStart(
-        title="mcporter",
-        reads=("mcporter", "cursor", "codex", "opencode", "vscode"),
-        seen="0.13.7",
-        programs=("mcporter",),
-        folders=("~/.mcporter",),
-    ),
-    UnaskedStart(
-        title="Cursor",
-        reads=("cursor",),
-        seen="reports of May 2026 about its command line",
-        certain=False,
-        programs=("cursor", "cursor-agent"),
-        folders=("~/.cursor",),
-    ),
-    UnaskedStart(
-        title="Kiro",
-        reads=("kiro",),
-        seen="documentation of 2026",
-        certain=False,
-        programs=("kiro", "kiro-cli"),
-        folders=("~/.kiro",),
-    ),
-    UnaskedStart(
-        title="Factory droid",
-        reads=("factory",),
-        seen="0.225.2",
-        certain=False,
-        programs=("droid",),
-        folders=("~/.factory",),
-    ),
-    UnaskedStart(
-        title="Junie",
-        reads=("junie",),
-        seen="documentation of 2026",
-        certain=False,
-        programs=("junie",),
-        folders=("~/.junie",),
-    ),
-    UnaskedStart(
-        title="Kilo Code",
-        reads=("kilo",),
-        seen="documentation of 2026",
-        certain=False,
-        programs=("kilo",),
-        folders=("{xdg}/kilo",),
-    ),
+_ROO_FOLDERS = tuple(
+    f"{{app}}/{editor}/User/globalStorage/rooveterinaryinc.roo-cline"
+    for editor in ("Code", "Code - Insiders", "Cursor")
 )
+
+UNASKED: tuple[UnaskedStart, ...] = (
+    UnaskedStart("Claude Code", ("claude-code",), "2.1.325", when="in runs without a terminal (claude -p)",
+                 programs=("claude",), folders=("~/.claude",)),
+    UnaskedStart("OpenCode", ("opencode",), "source of August 2026, d545d8f",
+                 programs=("opencode",), folders=("{xdg}/opencode",)),
+    UnaskedStart("oh-my-pi", ("omp", "generic", "claude-code", "codex", "cursor", "gemini", "opencode"), "18.3.4",
+                 programs=("omp",), folders=("~/.omp",)),
+    UnaskedStart("Atomic", ("atomic", "claude-code"), "source of August 2026, 6031a92",
+                 programs=("atomic",), folders=("~/.atomic", "~/.pi")),
+    UnaskedStart("Crush", ("crush",), "source of August 2026, 37f36e9",
+                 programs=("crush",), folders=("{xdg}/crush",)),
+    UnaskedStart("Amazon Q CLI", ("amazonq",), "source of April 2026, 15cc8f3",
+                 programs=("q",), folders=("~/.aws/amazonq",)),
+    UnaskedStart("Roo Code", ("roo",), "source of April 2026, cb83656", folders=_ROO_FOLDERS),
+    UnaskedStart("Continue", ("continue",), "source of June 2026, d0a3c0b",
+                 programs=("cn",), folders=("${CONTINUE_GLOBAL_DIR:-~/.continue}",)),
+    UnaskedStart("magenta.nvim", ("magenta",), "source of July 2026, fcfcb39", folders=("~/.magenta",)),
+    UnaskedStart("mcporter", ("mcporter", "cursor", "codex", "opencode", "vscode"), "0.13.7",
+                 programs=("mcporter",), folders=("~/.mcporter",)),
+    UnaskedStart("Cursor", ("cursor",), "reports of May 2026 about its command line", certain=False,
+                 programs=("cursor", "cursor-agent"), folders=("~/.cursor",)),
+    UnaskedStart("Kiro", ("kiro",), "documentation of 2026", certain=False,
+                 programs=("kiro", "kiro-cli"), folders=("~/.kiro",)),
+    UnaskedStart("Factory droid", ("factory",), "0.225.2", certain=False,
+                 programs=("droid",), folders=("~/.factory",)),
+    UnaskedStart("Junie", ("junie",), "documentation of 2026", certain=False,
+                 programs=("junie",), folders=("~/.junie",)),
+    UnaskedStart("Kilo Code", ("kilo",), "documentation of 2026", certain=False,
+                 programs=("kilo",), folders=("{xdg}/kilo",)),
+)  # fmt: skip
 """Tools that ask about each server (Qwen Code, Amp, VS Code) or about the folder (Codex, Gemini CLI, Copilot CLI, Zed)
 are not among them; that a folder was trusted is recorded by the tool, and found there."""
 

@@ -26,8 +26,10 @@ from mooring.core.conversation.question import (
     ChangedIssuer,
     ChangedTools,
     ChangeFile,
+    ChooseAnswerer,
     ContinueTurn,
     Form,
+    KeepAnswerer,
     KeepServer,
     Login,
     MissingValue,
@@ -37,17 +39,19 @@ from mooring.core.conversation.question import (
     RepeatedCall,
     Sampling,
     ServerDetail,
+    UndoTurn,
     Visit,
     WriteServer,
 )
 from mooring.core.conversation.status import status_error, status_word
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import is_below
-from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.core.protocol.result import Progress
 from mooring.core.protocol.tool import Hints
+from mooring.display.status import STATUS_WORDS
 from mooring.display.text import (
+    Verbatim,
     columns,
     count_noun,
     describe_base64_size,
@@ -59,9 +63,12 @@ from mooring.display.text import (
     quote_server,
     safe,
     safe_text,
+    shorten_description,
 )
 
 PLUG = "🔌"
+_MOST_CHOICES = 8
+"""How many values of a field are named where the form is announced; all of them are when it is asked for."""
 LONGEST_TITLE = 60
 """An argument of so many characters is too long for a title."""
 
@@ -89,7 +96,6 @@ class Panel(Struct, frozen=True):
 
     title: str
     lines: tuple[str, ...]
-    expandable: bool = True
 
 
 class Renderer(Struct, frozen=True):
@@ -132,10 +138,10 @@ SPECIAL: Mapping[str, Renderer] = {
 """Mooring's own tools, by name."""
 
 
-def find_renderer(name: str, known: Known, special: Mapping[str, Renderer] = SPECIAL) -> Renderer:
+def find_renderer(name: str, known: Known) -> Renderer:
     """How a call of this name is shown: in a special way, as a server's tool, or as anything else."""
-    if name in special:
-        return special[name]
+    if name in SPECIAL:
+        return SPECIAL[name]
     is_servers_tool = name in known or split_foreign_name(name) is not None
     return MCP if is_servers_tool else DEFAULT
 
@@ -168,7 +174,10 @@ def describe_tool_progress(event: ToolProgress, arguments: Arguments, known: Kno
     name = name_tool(event.name, include_invocation(known, event))
     progress = "" if event.progress is None else _describe_progress(event.progress)
     background = " in the background" if event.background else ""
-    return f"{renderer.icon} {name} · {renderer.title(arguments)} · processing{progress}{background}"
+    title = renderer.title(arguments)
+    # A title that would say nothing only takes the room of how far it is.
+    about = "" if title == renderer.fallback_title else f" · {title}"
+    return f"{renderer.icon} {name}{about} · processing{progress}{background}"
 
 
 def _describe_progress(progress: Progress) -> str:
@@ -188,7 +197,7 @@ def describe_event(event: HostEvent) -> str:
     """What changed about servers, in a line."""
     match event:
         case StatusChanged(server, status):
-            return f"{safe(server)}: {status_word(status)}{_append_reason(status_error(status))}"
+            return f"{safe(server)}: {STATUS_WORDS[status_word(status)]}{_append_reason(status_error(status))}"
         case ToolsChanged():
             return _describe_tools_changed(event)
         case ListChanged(server, what):
@@ -200,17 +209,13 @@ def describe_event(event: HostEvent) -> str:
         case Reloaded():
             return _describe_reloaded(event)
         case Troubled(problem):
-            return _describe_trouble(problem)
+            # Without a path it is not about a file, and `problem_line` would blame the command line.
+            return problem_line(problem) if problem.path else safe(f"{problem.message}; {problem.hint}")
 
 
 def _describe_tools_changed(event: ToolsChanged) -> str:
-    shown = []
-    if event.added:
-        shown.append(count_noun(len(event.added), "new tool"))
-    if event.removed:
-        shown.append(f"{count_noun(len(event.removed), 'tool')} removed")
-    if event.changed:
-        shown.append(f"{count_noun(len(event.changed), 'tool')} changed")
+    kinds = ((event.added, "new tool", ""), (event.removed, "tool", " removed"), (event.changed, "tool", " changed"))
+    shown = [f"{count_noun(len(tools), noun)}{change}" for tools, noun, change in kinds if tools]
     return f"{safe(event.server)}: {', '.join(shown)}"
 
 
@@ -235,13 +240,6 @@ def _describe_reloaded(event: Reloaded) -> str:
     return f"{line}; {count_noun(len(event.problems), 'problem')}: mooring mcp doctor"
 
 
-def _describe_trouble(problem: Problem) -> str:
-    # Without a path it is not about a file, and `problem_line` would blame the command line.
-    if not problem.path:
-        return safe(f"{problem.message}; {problem.hint}")
-    return problem_line(problem)
-
-
 def _append_reason(reason: str | None) -> str:
     return f" · {safe(reason)}" if reason else ""
 
@@ -253,22 +251,20 @@ def describe_question(question: Question) -> tuple[str, ...]:
     """What a person is asked, and all they need to answer it."""
     match question:
         case Sampling(server, request):
-            words = quote_server(server, "\n".join(_format_json(request))).split("\n")
+            words = map(Verbatim, quote_server(server, "\n".join(_format_json(request))).split("\n"))
             return (f"{safe(server)} wants a model to write something:", *words)
         case Form(server, message, schema):
             return (f"{safe(server)} asks:", *quote_server(server, message).split("\n"), *_list_fields(server, schema))
         case Visit(server, message, url):
-            return (
-                f"{safe(server)} asks you to open an address:",
-                *quote_server(server, message).split("\n"),
-                safe(url),
-            )
+            heading = f"{safe(server)} asks you to open an address:"
+            return (heading, *quote_server(server, message).split("\n"), safe(url))
         case MissingValue():
             return _describe_missing_value(question)
         case Permission():
             return _describe_permission(question)
-        case RepeatedCall():
-            return _describe_repeated(question)
+        case RepeatedCall(times=times, arguments=arguments):
+            why = f"asked about because it is call {times} in a row with the same input"
+            return (*_name_call(question), "Input:", *_format_json(arguments), why)
         case ContinueTurn(requests):
             return (f"The model was asked {count_noun(requests, 'time')} in this turn and has not finished.",)
         case Approval(server, rows):
@@ -280,20 +276,32 @@ def describe_question(question: Question) -> tuple[str, ...]:
         case KeepServer(server, path, failed):
             state = "could not be connected" if failed else "works"
             return (f"{safe(server)} was added to {safe(path)} and {state}.",)
-        case ServerDetail():
-            return tuple(_describe_detail(question))
+        case ServerDetail(label=label, notes=notes, options=options):
+            numbered = [f"  {number}  {safe(option)}" for number, option in enumerate(options, 1)]
+            return (safe(label), *map(safe, notes), *numbered)
         case WriteServer(server, path, text, notes):
-            added = [f"  {line}" for line in _split_exactly(text)]
+            added = [Verbatim(f"  {line}") for line in _split_exactly(text)]
             return (f"{safe(server)} will be added to {safe(path)}:", *added, *map(safe, notes))
         case RemoveServer(server, path):
             return (f"{safe(server)} will be removed from {safe(path)}.",)
         case ChangeFile(path, servers, diff, notes):
             count = count_noun(len(servers), "server")
             return (f"{count} will be written to {safe(path)}:", *_split_exactly(diff), *map(safe, notes))
+        case UndoTurn():
+            return tuple(_describe_undo(question))
         case Login():
             return _describe_login(question)
         case ChangedIssuer(server, issuer, former):
-            return (f"{safe(server)} wants you to log in somewhere else now:", f"  {safe(issuer)}", _was_at(former))
+            was_at = f"So far its logins were at {safe(former)}."
+            doubt = "If you did not expect this, ask its maker before you agree."
+            return (f"{safe(server)} wants you to log in somewhere else now:", f"  {safe(issuer)}", f"{was_at} {doubt}")
+        case ChooseAnswerer(options):
+            offers = [(f"  {number}  {safe(name)}", safe(why)) for number, (name, why) in enumerate(options, 1)]
+            return ("No one is chosen to answer yet. These could:", *columns(offers))
+        case KeepAnswerer(answerer, path):
+            return (
+                f"{safe(answerer)} answers in this chat. To keep that for all chats, it is written to {safe(path)}.",
+            )
 
 
 def _describe_rules(question: ApplyRules) -> tuple[str, ...]:
@@ -303,14 +311,12 @@ def _describe_rules(question: ApplyRules) -> tuple[str, ...]:
     return heading, "Your rules would let its tools run without asking:", *(f"  {rule}" for rule in rules)
 
 
-def _describe_repeated(question: RepeatedCall) -> tuple[str, ...]:
+def _name_call(question: Permission | RepeatedCall) -> Iterator[str]:
     name = question.tool if question.server is None else f"{question.server} / {question.tool}"
-    lines = [f"{PLUG} {safe(name)}"]
+    icon = PLUG if question.server is not None else find_renderer(question.tool, {}).icon
+    yield f"{icon} {safe(name)}"
     if question.agent:
-        lines.append(f"wanted by the sub-agent {safe(question.agent)}")
-    lines += ["Input:", *_format_json(question.arguments)]
-    lines.append(f"asked about because it is call {question.times} in a row with the same input")
-    return tuple(lines)
+        yield f"wanted by the sub-agent {safe(question.agent)}"
 
 
 def describe_end(done: TurnDone) -> str:
@@ -353,8 +359,20 @@ def describe_taken_name(taken: TakenName, *, approved: bool = False) -> str:
     )
 
 
-def _was_at(former: str) -> str:
-    return f"So far its logins were at {safe(former)}. If you did not expect this, ask its maker before you agree."
+LONGEST_UNDO = 60
+"""How many lines of a file's diff are shown before it is undone: the person saw them when they were made."""
+
+
+def _describe_undo(question: UndoTurn) -> Iterator[str]:
+    yield f"Undo this turn: {shorten_description(question.said)}"
+    for file in question.files:
+        lines = _split_exactly(file.diff)
+        yield from lines[:LONGEST_UNDO]
+        if len(lines) > LONGEST_UNDO:
+            yield f"… {count_noun(len(lines) - LONGEST_UNDO, 'more line')} of {safe(file.path)}"
+    if not question.files:
+        yield "No file changes."
+    yield from map(safe, question.notes)
 
 
 def _describe_login(question: Login) -> tuple[str, ...]:
@@ -381,13 +399,6 @@ def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:
         yield from (f"    {safe(line)}" for line in tool.diff.splitlines())
 
 
-def _describe_detail(question: ServerDetail) -> Iterator[str]:
-    yield safe(question.label)
-    yield from map(safe, question.notes)
-    for number, option in enumerate(question.options, 1):
-        yield f"  {number}  {safe(option)}"
-
-
 def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:
     lines = [f"{safe(question.server)} needs a value for {safe(question.id)}", *_split_exactly(question.description)]
     if question.options:
@@ -396,14 +407,14 @@ def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:
 
 
 def _describe_permission(question: Permission) -> tuple[str, ...]:
-    name = question.tool if question.server is None else f"{question.server} / {question.tool}"
-    lines = [f"{PLUG} {safe(name)}"]
-    if question.agent:
-        lines.append(f"wanted by the sub-agent {safe(question.agent)}")
+    lines = [*_name_call(question)]
     if question.origin:
         lines.append(f"from {safe(question.origin)}")
     # All of it, however long: what is cut off is what a person could not have agreed to.
-    lines += _split_exactly(question.preview) if question.preview else ["Input:", *_format_json(question.arguments)]
+    if question.preview:
+        lines += [*_split_exactly(question.preview), *_name_changed(question.preview)]
+    else:
+        lines += ["Input:", *_format_json(question.arguments)]
     hints = [] if question.server is None else _list_hints(question.hints)
     if hints:
         lines.append(f"its server says: {', '.join(hints)}")
@@ -414,10 +425,23 @@ def _describe_permission(question: Permission) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _name_changed(preview: str) -> Iterator[str]:
+    """The file that a diff changes, below it: of a long one, the line that names it has left the screen."""
+    # Only the first lines are ours: what a file holds may look like the head of a diff.
+    head = preview.split("\n", 2)[:2]
+    if len(head) == 2 and head[0].startswith("--- ") and head[1].startswith("+++ "):
+        yield f"this changes {safe(head[1].removeprefix('+++ '))}"
+
+
 def _advise_on_permission(question: Permission) -> Iterator[str]:
-    """How to stop being asked, where that is possible."""
+    """How to stop being asked, where that is possible, and why it isn't elsewhere."""
+    if "reads" in question.scopes and question.server is not None:
+        server = safe(question.server)
+        yield f"reads: trusts {server} from now on, so that you aren't asked about tools that it says only read"
+    if question.limit:
+        yield f"not always: {safe(question.limit)}"
     if question.rule:
-        yield f"a rule that would answer: {safe(question.rule)}"
+        yield Verbatim(f"a rule that would answer: {safe(question.rule)}")
     elif question.option:
         answer = "answer always, or " if "always" in question.scopes else ""
         yield f"to stop being asked: {answer}add {safe(question.option)} to the command"
@@ -450,6 +474,10 @@ def _describe_field(field: Any) -> str:
     description = field.get("description") or field.get("title")
     if description:
         return str(description)
+    choices = field.get("enum")
+    if isinstance(choices, list) and choices:
+        more = ", …" if len(choices) > _MOST_CHOICES else ""
+        return f"one of {', '.join(map(str, choices[:_MOST_CHOICES]))}{more}"
     kind = str(field.get("type") or "")
     return TYPE_NAMES.get(kind, kind)
 
@@ -501,9 +529,9 @@ def _format_json(value: Any) -> list[str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    return safe_text(text).split("\n")
+    return [Verbatim(line) for line in safe_text(text).split("\n")]
 
 
 def _split_exactly(text: str) -> list[str]:
     """The lines of something that a person decides about: whatever is not what it seems is shown as an escape."""
-    return exact_text(text).split("\n")
+    return [Verbatim(line) for line in exact_text(text).split("\n")]

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64decode
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import DecodeError, Raw, Struct, UnsetType
 from msgspec.structs import fields
@@ -74,10 +74,9 @@ def as_bytes(result: Result) -> bytes | None:
 
     Raises: ProtocolError if that is not Base64.
     """
-    for block in result.content:
-        data = _find_base64(block)
-        if data is not None:
-            return _decode(result.server, f"what {result.tool} sent", data)
+    media = _find_media(result)
+    if media is not None:
+        return _decode(result.server, f"what {result.tool} sent", media.data)
     text = "\n".join(map(block_as_text, result.content))
     if not text and result.structured is not None:
         text = _structured_as_text(result)
@@ -86,30 +85,27 @@ def as_bytes(result: Result) -> bytes | None:
 
 def name_kind(result: Result) -> str:
     """What `as_bytes` returns: a media type, `text` or `JSON`."""
-    for block in result.content:
-        if _find_base64(block) is not None:
-            return _name_media(block)
+    media = _find_media(result)
+    if media is not None:
+        return media.kind
     return "text" if any(map(block_as_text, result.content)) else "JSON"
 
 
-def _name_media(block: Block) -> str:
-    match block:
-        case content.Image(mime_type=kind) | content.Audio(mime_type=kind):
-            return kind
-        case content.Embedded(resource=resource):
-            return resource.mime_type or "binary"
-        case content.Text() | content.ResourceLink() | content.Other():
-            return "text"
+class _Media(NamedTuple):
+    data: str
+    """In Base64."""
+    kind: str
 
 
-def _find_base64(block: Block) -> str | None:
-    match block:
-        case content.Image(data=data) | content.Audio(data=data):
-            return data
-        case content.Embedded(resource=resource):
-            return resource.blob
-        case content.Text() | content.ResourceLink() | content.Other():
-            return None
+def _find_media(result: Result) -> _Media | None:
+    """The first picture, sound or blob."""
+    for block in result.content:
+        match block:
+            case content.Image(data=data, mime_type=kind) | content.Audio(data=data, mime_type=kind):
+                return _Media(data, kind)
+            case content.Embedded(resource=resource) if resource.blob is not None:
+                return _Media(resource.blob, resource.mime_type or "binary")
+    return None
 
 
 # --- resources and prompts -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from mooring.core.definitions.problem import Problem
 from mooring.core.definitions.template import (
@@ -43,6 +44,12 @@ _JOINERS = "\u200d\ufe0f"
 _NEEDS_NO_QUOTES = r"(?a)[\w@%+=:,./-]+"
 
 
+class Verbatim(str):
+    """A line that is shown as it is, however long: code or data that may be copied. A terminal may break it, not we."""
+
+    __slots__ = ()
+
+
 def safe(text: str) -> str:
     """The text on one line, with everything that could steer a terminal or deceive an eye shown as an escape."""
     if text.isascii() and text.isprintable():
@@ -59,7 +66,8 @@ def exact_text(text: str) -> str:
 def safe_text(text: str) -> str:
     """The same for a text that is read and not decided about: in it, blanks of other widths are plain ones."""
     if not text.isascii():
-        text = "".join(map(_widen_blank, text)) if any(map(_is_space, set(text))) else text
+        for blank in filter(_is_space, set(text)):
+            text = text.replace(blank, " " * width(blank))
     return exact_text(text)
 
 
@@ -67,10 +75,6 @@ def _is_space(character: str) -> bool:
     from unicodedata import category  # only for text beyond ASCII
 
     return character > "\x7f" and category(character) == "Zs"
-
-
-def _widen_blank(character: str) -> str:
-    return " " * width(character) if _is_space(character) else character
 
 
 def _escape_odd(text: str, keep: str) -> str:
@@ -211,11 +215,24 @@ def _quote(word: str) -> str:
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
+def end_sentence(words: str) -> str:
+    """The words with a period, unless they end a sentence already: another may follow them."""
+    words = words.rstrip()
+    return words if words.endswith((".", "!", "?", ":", "…")) or not words else f"{words}."
+
+
 def short_path(path: str, home: str) -> str:
     """A path with the person's home as `~`."""
     if home and path.startswith(f"{home}/"):
         path = "~" + path[len(home) :]
     return safe(path)
+
+
+def shorten_paths(text: str, home: str) -> str:
+    """A text with the paths below the person's home as `~/…`; in quotes they stay, where no shell would expand them."""
+    if len(home) < 2 or home not in text:
+        return text
+    return re.sub(rf"(?<![^\s(]){re.escape(home)}/", "~/", text)
 
 
 def describe_origin(tool: str, scope: str, path: str | None, home: str) -> str:
@@ -273,7 +290,7 @@ def problem_line(problem: Problem, home: str = "") -> str:
 
 
 def _describe_place(problem: Problem, home: str) -> str:
-    place = short_path(problem.path, home) if problem.path else "command line"
+    place = describe_path(problem.path, home)
     return f"{place}:{problem.line}" if problem.line else place
 
 
@@ -300,11 +317,11 @@ def describe_base64_size(data: str) -> str:
 
 
 def shorten_description(text: str, most: int = 160) -> str:
-    """The first line of what a server says about itself or a tool; a long one ends with a whole word."""
+    """The first line of what a server says about itself or a tool, in `most` cells; its last word is whole."""
     line = text.strip().partition("\n")[0].strip()
-    if len(line) <= most:
+    if width(line) <= most:
         return safe(line)
-    start = line[:most]
+    start = _take_cells(line, most)
     whole_words = start.rpartition(" ")[0]
     # One word that fills half of it, such as an address, is cut in two rather than left out.
     shown = whole_words if len(whole_words) > most // 2 else start
@@ -362,9 +379,20 @@ def _find_hanging_indent(text: str, cells: int) -> str:
     return " " * (len(text) - len(text.lstrip(" "))) + "  "
 
 
+Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
+_CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
+
+
+def paint(text: str, *styles: Style) -> str:
+    """The text in a color or weight, for a terminal that shows them."""
+    codes = ";".join(str(_CODES[style]) for style in styles)
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes and text else text
+
+
 def _count_visible(text: str) -> int:
-    """How many cells a text takes, without the sequences that color it."""
-    return width(re.sub(r"\x1b\[[0-9;]*m", "", text) if "\x1b" in text else text)
+    """How many cells a text takes from the beginning of a line on, without the sequences that color it."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if "\x1b" in text else text
+    return width(plain.expandtabs())
 
 
 def width(text: str) -> int:
@@ -384,34 +412,38 @@ def width(text: str) -> int:
 def cut(text: str, cells: int) -> str:
     """A text in at most so many cells, its middle left out if it is longer: both ends of a path tell something."""
     # In fewer than eight cells, two ends would say nothing.
-    if len(text) <= cells or cells < 8:
+    if width(text) <= cells or cells < 8:
         return text
-    head = cells // 3
-    tail = cells - head - 1
-    return f"{text[:head]}…{text[-tail:]}"
+    head = _take_cells(text, cells // 3)
+    tail = _take_cells(text[::-1], cells - width(head) - 1)[::-1]
+    return f"{head}…{tail}"
+
+
+def _take_cells(text: str, cells: int) -> str:
+    """As much of the beginning of a text as fits."""
+    taken = text[:cells]
+    while width(taken) > cells:
+        taken = taken[:-1]
+    return taken
 
 
 def cut_end(text: str, cells: int) -> str:
     """A text in at most so many cells, its end left out if it is longer: whole words, unless one fills half of it."""
     if width(text) <= cells:
         return text
-    head = text[: max(0, cells - 1)]
-    while width(head) > cells - 1:
-        head = head[:-1]
+    head = _take_cells(text, max(0, cells - 1))
     whole_words = head if text[len(head)] == " " else head.rpartition(" ")[0]
     shown = whole_words if len(whole_words) > len(head) // 2 else head
     return f"{shown.rstrip()}…"
 
 
 # What a text could use to look like the end of its section, and go on as if it were somebody else's.
-_MARKS = re.compile(
-    r"<(?=\s*/?\s*(?:server-instructions|instructions|skills?|system|earlier-conversation)\b)", re.IGNORECASE
-)
+_MARKS = r"(?i)<(?=\s*/?\s*(?:server-instructions|instructions|skills?|system|earlier-conversation)\b)"
 
 
 def escape_marks(text: str) -> str:
     """A text with control characters made visible, and without anything that looks like one of our own marks."""
-    return _MARKS.sub(r"<\\", safe_text(text))
+    return re.sub(_MARKS, r"<\\", safe_text(text))
 
 
 def write_marked(tag: str, attributes: Mapping[str, str], text: str, most: int) -> str:

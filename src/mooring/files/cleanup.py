@@ -4,7 +4,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from mooring.files.locking import hold_unused_lock
 from mooring.files.reading import errors_of, is_database
@@ -72,17 +72,10 @@ def remove_leftover(path: str) -> None:
     Raises:
         FileError: it cannot be removed.
     """
-    if path.endswith(".lock"):
-        with hold_unused_lock(path) as is_unused:
-            if is_unused:
-                _remove(path)
-    else:
-        _remove(path)
-
-
-def _remove(path: str) -> None:
-    with errors_of(path), suppress(FileNotFoundError):
-        os.unlink(path)
+    held = hold_unused_lock(path) if path.endswith(".lock") else nullcontext(True)
+    with held as is_unused, errors_of(path), suppress(FileNotFoundError):
+        if is_unused:
+            os.unlink(path)
 
 
 def move_aside(path: str) -> str:

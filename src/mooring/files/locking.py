@@ -22,12 +22,12 @@ def locked(path: str, seconds: float = LOCK_SECONDS, folder: str | None = None) 
     Raises:
         FileError: another process holds it for longer than `seconds`, or it cannot be made.
     """
-    name = _find_lock(path, folder)
-    handle = _hold_lock(name, path, seconds)
+    lock = LockFile(path, folder)
     try:
-        yield
+        with lock.hold(seconds):
+            yield
     finally:
-        close_unwritten(handle)
+        lock.close()
 
 
 @contextmanager
@@ -51,8 +51,9 @@ class LockFile:
     So a process that has run out of descriptors can still hold it.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, folder: str | None = None) -> None:
         self._path = path
+        self._folder = folder
         self._name = ""
         self._handle = -1
 
@@ -63,7 +64,11 @@ class LockFile:
         try:
             yield
         finally:
-            _unlock(self._handle)
+            try:
+                _unlock(self._handle)
+            except OSError:
+                # What it was held for is done, and closing it lets go of it, too.
+                self.close()
 
     def close(self) -> None:
         if self._handle >= 0:
@@ -73,7 +78,7 @@ class LockFile:
     def _acquire_current(self, seconds: float) -> None:
         while True:
             if self._handle < 0:
-                self._name = _find_lock(self._path, None)
+                self._name = _find_lock(self._path, self._folder)
                 self._handle = _open_lock(self._name, self._path)
             _acquire(self._handle, self._path, seconds)
             # Somebody may have removed it, with the whole folder perhaps.
@@ -101,40 +106,22 @@ def _find_lock(path: str, folder: str | None) -> str:
     """The name of the lock that goes with a file; the folder it is in is made."""
     with errors_of(path):
         # A file of its own: the one it goes with is replaced by each write, and a lock on it would go with the old one.
-        name = _name_lock(os.path.realpath(path), folder)
+        target = os.path.realpath(path)
+        if folder is None:
+            name = name_beside(target, "lock")
+        else:
+            from hashlib import sha256  # only when another tool's file is changed
+
+            name = os.path.join(folder, f"{sha256(os.fsencode(target)).hexdigest()[:32]}.lock")
         make_folder(os.path.dirname(name))
         check_folders(os.path.dirname(name))
         return name
-
-
-def _name_lock(target: str, folder: str | None) -> str:
-    if folder is None:
-        return name_beside(target, "lock")
-    from hashlib import sha256  # only when another tool's file is changed
-
-    return os.path.join(folder, f"{sha256(os.fsencode(target)).hexdigest()[:32]}.lock")
 
 
 def name_beside(target: str, suffix: str) -> str:
     """A hidden name beside a file, for what goes with it."""
     folder, name = os.path.split(target)
     return os.path.join(folder, f".{name}.{suffix}")
-
-
-def _hold_lock(name: str, path: str, seconds: float) -> int:
-    """An open lock that is held; it is the one that others find under its name, too."""
-    while True:
-        handle = _open_lock(name, path)
-        try:
-            _acquire(handle, path, seconds)
-            # While this process waited, a lock that nobody held may have been swept away.
-            is_current = is_named(handle, name)
-        except BaseException:
-            close_unwritten(handle)
-            raise
-        if is_current:
-            return handle
-        close_unwritten(handle)
 
 
 def _open_lock(name: str, path: str) -> int:

@@ -102,11 +102,11 @@ def _find_kind(entry: "os.DirEntry[str]") -> Literal["file", "folder", "link", "
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
-def write_exact(path: str, data: bytes, expected: bytes | None, limit: int) -> None:
+def write_exact(path: str, data: bytes, expected: bytes | None, limit: int, mode: int | None = None) -> None:
     """Replace a file's contents in one step, if they are still the `expected` ones; `None` expects that it is new.
 
-    A new file and its missing folders get the rights that the umask leaves; an existing file keeps its mode. If it has
-    other names, by hard links, those keep the old contents.
+    Without a `mode`, a new file and its missing folders get the rights that the umask leaves, and an existing file
+    keeps its own. If it has other names, by hard links, those keep the old contents.
 
     Raises:
         FileError: a link is on the way, the file changed meanwhile, or it cannot be written.
@@ -117,7 +117,7 @@ def write_exact(path: str, data: bytes, expected: bytes | None, limit: int) -> N
         _check_current(path, name, folder, expected, limit)
         temporary = f".{name[:100]}.{os.urandom(8).hex()}.tmp"
         try:
-            _write_new(temporary, folder, data, _find_mode(name, folder))
+            _write_new(temporary, folder, data, _find_mode(name, folder) if mode is None else mode)
             # Once more, when nothing slow is left to do.
             _check_current(path, name, folder, expected, limit)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -125,6 +125,48 @@ def write_exact(path: str, data: bytes, expected: bytes | None, limit: int) -> N
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
             raise
+
+
+def remove_exact(path: str, expected: bytes, limit: int) -> None:
+    """Remove a file, if its contents are still the `expected` ones.
+
+    Raises:
+        FileError: a link is on the way, the file changed meanwhile, or it cannot be removed.
+    """
+    refuse_database(path)
+    with _errors_on_the_way(path), _open_folder(path) as folder:
+        name = os.path.basename(path)
+        _check_current(path, name, folder, expected, limit)
+        os.unlink(name, dir_fd=folder)
+
+
+def remove_empty_folders(path: str, top: str) -> None:
+    """Remove a folder and those above it, up to `top`, as long as they are empty. Raises nothing."""
+    with suppress(OSError):
+        while path == top or path.startswith(f"{top}/"):
+            with _open_folder(path) as folder:
+                os.rmdir(os.path.basename(path), dir_fd=folder)
+            path = os.path.dirname(path)
+
+
+def find_mode(path: str) -> int | None:
+    """The mode of a file; `None` where there is none. Raises: FileError."""
+    with _errors_on_the_way(path):
+        try:
+            with _open_folder(path) as folder:
+                return _find_mode(os.path.basename(path), folder)
+        except FileNotFoundError:
+            return None
+
+
+def find_missing_folder(path: str) -> str:
+    """The topmost folder of a file's path that is not there; empty if all of them are."""
+    missing = ""
+    folder = os.path.dirname(path)
+    while folder != "/" and not os.path.lexists(folder):
+        missing = folder
+        folder = os.path.dirname(folder)
+    return missing
 
 
 def _write_new(name: str, folder: int, data: bytes, mode: int | None) -> None:
@@ -193,10 +235,6 @@ def _errors_on_the_way(path: str) -> Iterator[None]:
             yield
         except OSError as error:
             # A link is ELOOP where a file is opened, and ENOTDIR where a folder is.
-            if error.errno in (errno.ELOOP, errno.ENOTDIR) and _has_link(path):
+            if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.realpath(path) != os.path.normpath(path):
                 raise FileError(path, "leads somewhere else by now: a link was put on the way to it") from None
             raise
-
-
-def _has_link(path: str) -> bool:
-    return os.path.realpath(path) != os.path.normpath(path)

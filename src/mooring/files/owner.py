@@ -22,7 +22,7 @@ def check_file(path: str, status: os.stat_result) -> None:
     """
     if not _HAS_OWNERS:
         return
-    if not _is_own(status):
+    if not _is_trusted(status.st_uid):
         owner = name_user(status.st_uid)
         raise FileError(path, f"is not trusted, because it belongs to another user ({owner})", _suggest_chown(path))
     if _may_others_write(status):
@@ -40,13 +40,15 @@ def check_folders(folder: str) -> None:
     if not _HAS_OWNERS:
         return
     folder = os.path.realpath(folder)
-    chain = _existing_folders(folder)
     above: os.stat_result | None = None
-    for path, status in chain:
+    for path, status in _existing_folders(folder):
         if status.st_uid == os.geteuid():
-            _check_own_folder(path, status)
-        elif path == folder or _is_intruder(above):
-            _check_owner(path, status)
+            # In a sticky folder such as /tmp nobody can remove or rename what belongs to others.
+            if _may_others_write(status) and not status.st_mode & stat.S_ISVTX:
+                raise FileError(path, "is a folder that others can write to", suggest_chmod(path))
+        elif (path == folder or _is_intruder(above)) and not _is_trusted(status.st_uid):
+            owner = name_user(status.st_uid)
+            raise FileError(path, f"is a folder that belongs to another user ({owner})", _suggest_chown(path))
         above = status
 
 
@@ -56,12 +58,8 @@ def is_own_user(uid: int) -> bool:
     return is_sudo or _is_trusted(uid)
 
 
-def _is_own(status: os.stat_result) -> bool:
-    """Whether a file belongs to the person, or to the machine's administrator."""
-    return _is_trusted(status.st_uid)
-
-
 def _is_trusted(uid: int) -> bool:
+    """Whether this is the person, or the machine's administrator."""
     if uid in (os.geteuid(), 0):
         return True
     # In a container or sandbox with users of its own the machine's files belong to an account that means nobody.
@@ -89,12 +87,6 @@ def _existing_folders(folder: str) -> Iterator[tuple[str, os.stat_result]]:
             return  # not there yet, or not to be looked at; opening a file in it says why
 
 
-def _check_own_folder(path: str, status: os.stat_result) -> None:
-    # In a sticky folder such as /tmp nobody can remove or rename what belongs to others.
-    if _may_others_write(status) and not status.st_mode & stat.S_ISVTX:
-        raise FileError(path, "is a folder that others can write to", suggest_chmod(path))
-
-
 def _is_intruder(above: os.stat_result | None) -> bool:
     """Whether a folder of somebody else lies in one of the person's own.
 
@@ -102,12 +94,6 @@ def _is_intruder(above: os.stat_result | None) -> bool:
     Actions have such. Root finds everybody's home in a folder of its own.
     """
     return above is not None and above.st_uid == os.geteuid() != 0
-
-
-def _check_owner(path: str, status: os.stat_result) -> None:
-    if not _is_own(status):
-        owner = name_user(status.st_uid)
-        raise FileError(path, f"is a folder that belongs to another user ({owner})", _suggest_chown(path))
 
 
 def _is_private_group(status: os.stat_result) -> bool:

@@ -5,7 +5,6 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from tempfile import TemporaryFile
 
 from mooring.errors import FileError
 from mooring.files.owner import check_file, suggest_chmod
@@ -76,21 +75,16 @@ def make_own(path: str, holds: str) -> None:
         make_folder(os.path.dirname(path))
     check_folders_of(path)
     with errors_of(path):
-        status = _create_or_look(path)
+        # Never opened if it exists: when this process closes a file that SQLite has open, it loses SQLite's locks.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | NO_FOLLOW, 0o600))
+        status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         raise FileError(path, "is a link, not a file", "put the file itself there")
     if not stat.S_ISREG(status.st_mode):
         raise FileError(path, f"is {name_kind(status.st_mode)}, not a file")
     check_file(path, status)
     check_private(path, holds)
-
-
-def _create_or_look(path: str) -> os.stat_result:
-    """What the system says about a file, which is made if there is none."""
-    # Never opened if it exists: when this process closes a file that SQLite has open, it loses SQLite's locks.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | NO_FOLLOW, 0o600))
-    return os.lstat(path)
 
 
 def check_writable(folder: str) -> None:
@@ -137,24 +131,16 @@ def trim_folder(folder: str, most: int, age: float, keep: str) -> None:
     The file named `keep` stays. What cannot be removed is left.
     """
     with suppress(OSError):
-        others = [entry for entry in os.scandir(folder) if entry.name != keep]
-        found = [(entry.stat(follow_symlinks=False), entry) for entry in others]
-        found.sort(key=lambda each: each[0].st_mtime, reverse=True)
-        room = most - find_size(os.path.join(folder, keep))
+        found = [(entry.stat(follow_symlinks=False), entry) for entry in os.scandir(folder)]
+        # The one that stays comes first, then the youngest.
+        found.sort(key=lambda each: (each[1].name == keep, each[0].st_mtime), reverse=True)
+        room = most
         oldest = time.time() - age
         for status, entry in found:
             room -= status.st_size
-            if room < 0 or status.st_mtime < oldest:
+            if entry.name != keep and (room < 0 or status.st_mtime < oldest):
                 with suppress(OSError):
                     os.unlink(entry.path)
-
-
-def find_size(path: str) -> int:
-    """How many bytes a file has; none if there is no such file."""
-    try:
-        return os.lstat(path).st_size
-    except FileNotFoundError:
-        return 0
 
 
 class SpillFile:
@@ -162,6 +148,8 @@ class SpillFile:
 
     def __init__(self, most: int) -> None:
         """Make the file, which holds up to `most` bytes. Raises: OSError."""
+        from tempfile import TemporaryFile  # few hosts need one
+
         self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # it is closed with `close`
         self._most = most
         self._end = 0

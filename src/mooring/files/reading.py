@@ -95,18 +95,15 @@ def check_folders_of(path: str) -> None:
 
 def _open_and_read(path: str, limit: int) -> tuple[bytes, os.stat_result] | None:
     refuse_database(path)
-    try:
-        handle = os.open(path, READ)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise FileError(path, describe_error(error)) from None
-    try:
-        return read_regular(handle, path, limit)
-    except OSError as error:
-        raise FileError(path, describe_error(error)) from None
-    finally:
-        close_unwritten(handle)
+    with errors_of(path):
+        try:
+            handle = os.open(path, READ)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            return read_regular(handle, path, limit)
+        finally:
+            close_unwritten(handle)
 
 
 def read_part(path: str, offset: int, most: int) -> tuple[bytes, int] | None:

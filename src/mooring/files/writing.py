@@ -53,19 +53,17 @@ def update(path: str, change: Callable[[bytes], bytes], locks: str, limit: int =
 
 def _write_over(path: str, before: bytes | None, after: bytes, limit: int) -> bool:
     """Replace a file if it still has the contents that were read; whether it had."""
-    with errors_of(path):
-        target = os.path.realpath(path)
-        folder = os.path.dirname(target)
-        make_folder(folder)
-        _sweep(folder, os.path.basename(target))
-        return _replace(target, folder, after, 0o600, True, lambda: read(path, limit) == before)
+    return write(path, after, is_current=lambda: read(path, limit) == before)
 
 
-def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
+def write(
+    path: str, data: bytes, mode: int = 0o600, *, durable: bool = True, is_current: Callable[[], bool] | None = None
+) -> bool:
     """Replace a file's contents in one step; a crash leaves the old file or the new one, never a torn one.
 
     An existing file keeps its mode; a symbolic link is followed once, so that a linked dotfile stays linked. What need
-    not survive a power cut is not `durable`, and does not wait for the disk.
+    not survive a power cut is not `durable`, and does not wait for the disk. A file that is not current any more, if
+    that is asked, is left alone; whether it was replaced.
 
     Raises:
         FileError: the file cannot be written.
@@ -77,7 +75,7 @@ def write(path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) ->
         # It looks at the whole folder, so many small files would take quadratic time; their owner trims them.
         if durable:
             _sweep(folder, os.path.basename(target))
-        _replace(target, folder, data, mode, durable)
+        return _replace(target, folder, data, mode, durable, is_current)
 
 
 def create(path: str, parts: Iterable[bytes]) -> int:
@@ -107,7 +105,7 @@ def create(path: str, parts: Iterable[bytes]) -> int:
 
 
 def _replace(
-    target: str, folder: str, data: bytes, mode: int, durable: bool, is_current: Callable[[], bool] | None = None
+    target: str, folder: str, data: bytes, mode: int, durable: bool, is_current: Callable[[], bool] | None
 ) -> bool:
     """Put a new file in the place of another, unless that one is no longer current; whether it was."""
     temporary = name_beside(target, f"{os.urandom(8).hex()}.tmp")

@@ -9,8 +9,13 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Final
 
+from msgspec import Raw, json
+
 from mooring.auth.browser import is_page
 from mooring.core.conversation.question import Answer, Ask, ChangedIssuer, Form, Login, No, Question, Visit
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.core.protocol.tool import Hints, Tool
 from mooring.display.text import safe
 from mooring.errors import NeedsLogin, RpcError
 from mooring.host.runtime import HostRuntime
@@ -22,6 +27,7 @@ MOST_LOGINS: Final = 16
 """How many logins one client can have under way. Each listens on a port of its own."""
 VISIT_REQUIRED: Final = -32042
 """The error of the handshake era for a request that has to be made again once somebody has been to a page."""
+LOG_IN: Final = "log_in"
 _NOTHING: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
@@ -96,7 +102,8 @@ class ClientLogins:
         if work.cancelled():
             pending.outcome.cancel()
         elif failure is not None:
-            pending.fail(failure)
+            if not pending.outcome.done():
+                pending.outcome.set_exception(failure)
         else:
             pending.complete()
             for listener in tuple(self._runtime.login_listeners):
@@ -140,10 +147,6 @@ class _PendingLogin:
         if self.visit is not None:
             self._context.run(self._client.on_visited, self.visit.id)
 
-    def fail(self, error: BaseException) -> None:
-        if not self.outcome.done():
-            self.outcome.set_exception(error)
-
 
 def _make_visit(login: Login) -> Visit:
     """A login as a page to visit. What names the issuer is the server's word, and is made safe."""
@@ -169,3 +172,26 @@ def _make_required(pending: _PendingLogin, error: NeedsLogin) -> Exception:
         return error
     words = f"{error.server} requires a login. Once you have logged in, make the request again."
     return RpcError("mooring", VISIT_REQUIRED, words, {"elicitations": [describe_visit(pending.visit)]})
+
+
+# --- the tool that stands for a server whose tools are unknown until somebody has logged in to it ---------------------
+
+
+def find_login_error(server: Server) -> NeedsLogin | None:
+    """Why nothing is known of a server's tools, if a login would change that."""
+    error = server.error
+    is_unknown = server.offer is None and not server.is_connected
+    return error if is_unknown and isinstance(error, NeedsLogin) and error.hint else None
+
+
+def make_login_tool(name: str, server: Server) -> Tool:
+    words = f"Log in to the server {safe(server.name)}. Its tools are available after that."
+    return Tool(
+        name=name, description=words, input_schema=Raw(json.encode(_NOTHING)), annotations=Hints(open_world_hint=True)
+    )
+
+
+def make_login_result(server: Server) -> Result:
+    """What a client is told once somebody has logged in."""
+    state = "Its tools follow when it is connected." if server.offer is None else "Its tools are listed now."
+    return Result((Text(f"Logged in to {server.name}. {state}"),))

@@ -7,7 +7,6 @@ from urllib.parse import quote, unquote
 
 from mooring.core.protocol.address import is_expansion
 from mooring.core.protocol.tool import Pair
-from mooring.tools.catalog.names import name_tools
 
 NameStyle: TypeAlias = Literal["full", "raw"]
 """`full` names say which server they belong to; `raw` ones are the servers' own, as far as no two are the same."""
@@ -28,11 +27,6 @@ def name_pairs(pairs: Sequence[Pair], full: Mapping[Pair, str], style: NameStyle
         is_free = counts[own] == 1 and own not in taken
         shown[own if is_free else full[pair]] = pair
     return shown
-
-
-def name_prompts(pairs: Sequence[Pair], style: NameStyle) -> dict[str, Pair]:
-    """The same for prompts, whose names follow the same rules as those of tools."""
-    return name_pairs(pairs, name_tools(pairs), style)
 
 
 class ShownAddresses:

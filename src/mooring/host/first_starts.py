@@ -1,7 +1,7 @@
 """The first starts of servers: a turn waits for those whose tools nobody has seen, once in a conversation."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
@@ -132,7 +132,7 @@ async def _wait_for_each(patience: Mapping[Server, float], on_waiting: OnWaiting
     late: list[Server] = []
     try:
         while until:
-            on_waiting(_list_names(starts[future] for future in until))
+            on_waiting(sorted(starts[future].name for future in until))
             seconds = max(0.0, min(until.values()) - clock())
             await asyncio.wait(until, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             overdue = [future for future, end in until.items() if end <= clock() and not future.done()]
@@ -141,7 +141,3 @@ async def _wait_for_each(patience: Mapping[Server, float], on_waiting: OnWaiting
     finally:
         on_waiting(())
     return late
-
-
-def _list_names(servers: Iterable[Server]) -> list[str]:
-    return sorted(server.name for server in servers)

@@ -16,31 +16,28 @@ from mooring.conversation.requests import Requests
 from mooring.core.conversation.host_event import HostEvent, ListChanged, Reloaded, StatusChanged, ToolsChanged
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import Connected, NeedsAuth
-from mooring.core.conversation.verdict import Rule
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import RequestMetadata, make_passed_extras
-from mooring.core.protocol.result import Progress, Result
+from mooring.core.protocol.result import Progress, Result, TaskState
 from mooring.core.protocol.tool import Execution, Item, Listing, Pair, Prompt, Resource, ResourceTemplate, Tool
 from mooring.display.text import safe
 from mooring.errors import Denied, MooringError, NeedsLogin, RpcError, UnknownTool
-from mooring.host.client_logins import ClientLogins
-from mooring.host.exposed_names import NameStyle, ShownAddresses, name_pairs, name_prompts, qualify_address
+from mooring.host.client_logins import LOG_IN, ClientLogins, find_login_error, make_login_result, make_login_tool
+from mooring.host.exposed_names import NameStyle, ShownAddresses, name_pairs, qualify_address
 from mooring.host.first_starts import LATELY
 from mooring.host.host import Host
 from mooring.host.instructions import join_instructions
 from mooring.host.links import FoundAddress, ServedLinks
-from mooring.host.login_tool import LOG_IN, find_login_error, make_login_result, make_login_tool
-from mooring.host.options import Policy, check_rules, find_mode
+from mooring.host.options import Policy, find_mode
 from mooring.host.runtime import HostRuntime
 from mooring.host.search_tools import CALL, SEARCH, describe_found, make_search_tools, read_call, read_search
-from mooring.host.task_support import listen_to_tasks, makes_tasks
 from mooring.serve.upstream import ClientSide, LogListener, RequestTerms
 from mooring.servers.questions import Answerer
 from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import CatalogEntry
 from mooring.tools.catalog.names import name_tools
 from mooring.wire.rpc.message import INVALID_PARAMS
-from mooring.wire.session.client import ListName
+from mooring.wire.session.client import TASKS, ListName, task_listener
 
 T = TypeVar("T")
 
@@ -58,7 +55,6 @@ def open_client(
     client: ClientSide,
     *,
     policy: Policy | None = None,
-    rules: Iterable[Rule] = (),
     names: NameStyle = "full",
     search: bool = False,
     browser: bool = True,
@@ -73,7 +69,7 @@ def open_client(
     """
     # Not a method of the host: programs that only use servers need not know of clients.
     runtime = host._runtime
-    permissions = runtime.permissions.begin(client.ask, find_mode(policy), check_rules(rules))
+    permissions = runtime.permissions.begin(client.ask, find_mode(policy), ())
 
     def find_answerer() -> Answerer:
         """Who answers servers in the course of the current request."""
@@ -175,15 +171,10 @@ class GatewayClient:
 
     def _find_execution(self, entry: CatalogEntry) -> Execution | None:
         """Whether a client may call a tool as a task. None has to: what must be a task is waited for otherwise."""
-        return _MAY_BE_TASK if makes_tasks(self._runtime.lookup.server(entry.server), entry.definition) else None
+        return _MAY_BE_TASK if _makes_tasks(self._runtime.lookup.server(entry.server), entry.definition) else None
 
     async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        *,
-        terms: RequestTerms,
-        on_progress: Callable[[Progress], None],
+        self, name: str, arguments: Mapping[str, Any], *, terms: RequestTerms, on_progress: Callable[[Progress], None]
     ) -> Raw:
         if self._is_searching and name == SEARCH:
             return await self._search(arguments)
@@ -193,7 +184,7 @@ class GatewayClient:
             return await self._log_in(server)
         entry = await self._find_tool(name)
         if terms.on_task is not None:
-            listen_to_tasks(self._runtime.lookup.server(entry.server), terms.on_task)
+            _listen_to_tasks(self._runtime.lookup.server(entry.server), terms.on_task)
         result = await self._call(entry, arguments, self._make_extras(terms), on_progress)
         return self._links.show_result(entry.server, result, _read_raw(result))
 
@@ -327,7 +318,8 @@ class GatewayClient:
 
     async def list_prompts(self) -> Sequence[Prompt]:
         items = await self._list_everywhere("prompts", self._requests.prompts)
-        self._prompts = name_prompts([(item.server, item.item.name) for item in items], self._names)
+        pairs = [(item.server, item.item.name) for item in items]
+        self._prompts = name_pairs(pairs, name_tools(pairs), self._names)
         by_pair = {(item.server, item.item.name): item.item for item in items}
         return [replace(by_pair[pair], name=name) for name, pair in self._prompts.items()]
 
@@ -346,12 +338,7 @@ class GatewayClient:
         return found
 
     async def complete(
-        self,
-        ref: Mapping[str, str],
-        argument: str,
-        value: str,
-        context: Mapping[str, str] | None,
-        terms: RequestTerms,
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None, terms: RequestTerms
     ) -> Raw:
         if ref.get("type") == "ref/prompt":
             server, prompt = await self._find_prompt(ref.get("name", ""))
@@ -532,3 +519,24 @@ def _read_raw(result: Result) -> Raw:
 def _require_raw(raw: Raw | UnsetType) -> Raw:
     assert raw, "what a session reads has the answer it was read from"
     return raw
+
+
+def _makes_tasks(server: Server, tool: Tool) -> bool:
+    """Whether a server can make a task of a call, as far as is known."""
+    if server.offer is None:
+        return False
+    hello = server.offer.hello
+    if hello.offers("extensions", TASKS):
+        # It decides with each call, and says nothing about it beforehand.
+        return True
+    is_possible = tool.execution is not None and tool.execution.task_support != "forbidden"
+    return is_possible and hello.offers("tasks", "requests", "tools", "call")
+
+
+def _listen_to_tasks(server: Server, listener: Callable[[TaskState], None]) -> None:
+    """Have what a server says of its tasks passed on, as far as they belong to calls of the current task."""
+
+    def listen(state: TaskState) -> None:
+        listener(replace(state, message=server.redact(state.message) if state.message else None))
+
+    task_listener.set(listen)

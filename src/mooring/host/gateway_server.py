@@ -7,18 +7,21 @@ not asked: it could answer by itself.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+from msgspec import json
 
 from mooring.conversation.requests import Requests
 from mooring.core.conversation.host_event import HostEvent, Reloaded
 from mooring.core.conversation.question import Answer, Ask, Question
+from mooring.core.conversation.verdict import Verdict
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Timeout
 from mooring.core.protocol.request_metadata import RequestMetadata
 from mooring.core.protocol.result import Progress, Result
+from mooring.errors import Denied
 from mooring.host.gateway import GatewayClient
 from mooring.host.links import FoundAddress, OwnLinks
-from mooring.host.preapprovals import Preapprovals
 from mooring.host.runtime import HostRuntime
 from mooring.serve.upstream import ClientSide
 from mooring.servers.server import Server
@@ -31,6 +34,62 @@ _BEAT_STEP: Final = 1e-6
 
 _report_waiting: ContextVar[Callable[[Progress], None] | None] = ContextVar("report_waiting", default=None)
 """Reports progress of the call that the current task works on."""
+
+GrantKey: TypeAlias = tuple[str, str, bytes]
+"""A server, a tool, and the arguments as they are written in exactly one way."""
+
+
+class Preapprovals:
+    """The decisions of one turn of one conversation. Nothing of them outlives the turn."""
+
+    def __init__(self) -> None:
+        self._granted: dict[GrantKey, list[Verdict]] = {}
+        """One verdict for each call that may pass."""
+        self._refused: dict[GrantKey, Denied] = {}
+
+    def grant(self, server: str, tool: str, arguments: Mapping[str, Any], verdict: Verdict) -> None:
+        """Let one call of a tool with these arguments pass."""
+        key = make_key(server, tool, arguments)
+        self._granted.setdefault(key, []).append(verdict)
+        # The person was asked again, and changed their mind.
+        self._refused.pop(key, None)
+
+    def refuse(self, server: str, tool: str, arguments: Mapping[str, Any], denied: Denied) -> None:
+        """Refuse calls of a tool with these arguments, in the same words."""
+        self._refused[make_key(server, tool, arguments)] = denied
+
+    def use(self, server: str, tool: str, arguments: Mapping[str, Any]) -> Verdict | None:
+        """What permitted this call before, if anything did; that is used up. Raises: Denied if it was refused."""
+        if not self._granted and not self._refused:
+            # Most calls of an agent that does not ask: no key need be made.
+            return None
+        key = make_key(server, tool, arguments)
+        verdicts = self._granted.get(key)
+        if verdicts:
+            return verdicts.pop()
+        if key in self._refused:
+            raise self._refused[key]
+        return None
+
+    def drop(self) -> None:
+        """Forget everything: the turn ended."""
+        self._granted.clear()
+        self._refused.clear()
+
+
+def make_key(server: str, tool: str, arguments: Mapping[str, Any]) -> GrantKey:
+    return server, tool, json.encode(_settle(arguments), order="sorted")
+
+
+def _settle(value: Any) -> Any:
+    """A value as every program writes it: JavaScript has no other way to say 1.0 than 1."""
+    if isinstance(value, Mapping):
+        return {str(key): _settle(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_settle(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
 
 
 class GatewayServer(GatewayClient):
@@ -80,7 +139,9 @@ class GatewayServer(GatewayClient):
     ) -> Result:
         approved = self._preapprovals.use(entry.server, entry.tool, arguments) or False
         _report_waiting.set(on_progress)
-        limit = _allow_for_questions(self._runtime.lookup.server(entry.server).limits.call)
+        # Without an end to the whole: what is silent ends, but a person may take minutes for an answer.
+        usual = self._runtime.lookup.server(entry.server).limits.call
+        limit = usual if usual.idle is None else Timeout(usual.idle, None)
         return await self._requests.calls.call(entry, arguments, limit, on_progress, None, approved, extras)
 
     async def _find_address(self, uri: str) -> FoundAddress:
@@ -95,11 +156,6 @@ class GatewayServer(GatewayClient):
         if isinstance(event, Reloaded):
             return True
         return getattr(event, "server", None) == self._server
-
-
-def _allow_for_questions(timeout: Timeout) -> Timeout:
-    """The same without an end to the whole: what is silent ends, but a person may take minutes for an answer."""
-    return timeout if timeout.idle is None else Timeout(timeout.idle, None)
 
 
 def keep_waiting(ask: Ask, beat: float = BEAT_SECONDS) -> Ask:

@@ -7,10 +7,9 @@ from msgspec.structs import replace
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Rule
 from mooring.errors import ConfigError
-from mooring.host.gateway_server import GatewayServer
+from mooring.host.gateway_server import GatewayServer, Preapprovals
 from mooring.host.host import Host
 from mooring.host.options import Policy, check_rules, find_mode
-from mooring.host.preapprovals import Preapprovals
 from mooring.host.runtime import HostRuntime
 from mooring.serve.upstream import ClientSide
 from mooring.servers.attempt import load_login, make_launch_context

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from math import inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, cast
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.conversation.host_event import HostEvent
@@ -19,7 +19,7 @@ from mooring.core.conversation.status import KnownServer as Server
 from mooring.core.conversation.status import Status
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.config import Broken, ServerConfig
+from mooring.core.definitions.config import Broken, Origin, ServerConfig
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import Timeout, find_seconds
@@ -104,9 +104,7 @@ class Host:
         self._runtime = self._own_runtime
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -209,6 +207,17 @@ class Host:
         if conversation is not None:
             permissions = self._runtime.conversations[conversation]()
         return (permissions or self._runtime.permissions.own).gate.policy
+
+    def change_mode(self, mode: Literal["plan", "ask", "edits", "accept-reads", "bypass"] | None) -> None:
+        """Decide in another mode from now on, in every conversation without a `policy` of its own.
+
+        `None` is the mode of the settings. A mode that is looser than the machine's settings has no effect.
+        """
+        self._runtime.permissions.change_mode(mode)
+
+    def keep_answers(self) -> None:
+        """Have what the user allowed for the session so far hold in every conversation that begins from now on."""
+        self._runtime.permissions.keep_answers()
 
     def events(self) -> AsyncIterator[HostEvent]:
         """What changes from now on, until the host closes; the host itself always has the current state."""
@@ -315,7 +324,7 @@ class Host:
 
     def find_configured_name(self, name: str) -> str:
         """The configured name that is meant, as `find_name`, even if it may not be started. Raises: UnknownServer."""
-        return self._runtime.lookup.find_configured_name(name)
+        return self._runtime.lookup.catalog.server(name)
 
     def definition(self, name: str) -> ServerConfig | Broken | None:
         """What is configured under a name, ignoring case, even if it may not be started.
@@ -329,22 +338,22 @@ class Host:
 
         Raises: for one, as `server`; Denied; ServerError.
         """
-        return await self._ask(server, self._runtime.own.resources, server, timeout=timeout)
+        return await self._ask(self._runtime.own.resources, server, timeout=timeout)
 
     async def templates(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The resource templates of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._ask(server, self._runtime.own.templates, server, timeout=timeout)
+        return await self._ask(self._runtime.own.templates, server, timeout=timeout)
 
     async def prompts(self, server: str | None = None, *, timeout: float | Timeout | None = None) -> list[Item]:
         """The prompts of a server, or of all that can be reached. Raises: as `resources`."""
-        return await self._ask(server, self._runtime.own.prompts, server, timeout=timeout)
+        return await self._ask(self._runtime.own.prompts, server, timeout=timeout)
 
     async def read(self, server: str, uri: str, *, timeout: float | Timeout | None = None) -> Reading:
         """The content of a resource. An address that no list of its server names has to be permitted.
 
         Raises: as `server`; Denied; ServerError.
         """
-        return await self._ask(server, self._runtime.own.read, server, uri, timeout=timeout)
+        return await self._ask(self._runtime.own.read, server, uri, timeout=timeout)
 
     async def prompt(
         self,
@@ -355,7 +364,7 @@ class Host:
         timeout: float | Timeout | None = None,
     ) -> FilledPrompt:
         """A prompt with its arguments filled in. Raises: as `server`; Denied; ServerError."""
-        return await self._ask(server, self._runtime.own.prompt, server, name, arguments, timeout=timeout)
+        return await self._ask(self._runtime.own.prompt, server, name, arguments, timeout=timeout)
 
     async def complete(
         self,
@@ -368,13 +377,12 @@ class Host:
         timeout: float | Timeout | None = None,
     ) -> Completion:
         """Completions of `value`; `ref` as in `Session.complete`. Raises: as `server`; Denied; ServerError."""
-        complete = self._runtime.own.complete
-        return await self._ask(server, complete, server, ref, argument, value, context, timeout=timeout)
+        return await self._ask(self._runtime.own.complete, server, ref, argument, value, context, timeout=timeout)
 
     async def _ask(
         self,
-        server: str | None,
         question: Callable[..., Coroutine[Any, Any, T]],
+        server: str | None,
         *details: Any,
         timeout: float | Timeout | None,
     ) -> T:
@@ -384,7 +392,7 @@ class Host:
             async with asyncio.timeout(seconds) as timer:
                 if server is not None:
                     await self._admit(server)
-                return await question(*details)
+                return await question(server, *details)
         except TimeoutError:
             if seconds is None or not timer.expired():
                 raise
@@ -397,7 +405,7 @@ class Host:
         return self._runtime.lookup.catalog.search(words, limit)
 
     async def learn(self, words: str = "", timeout: float | Timeout = 60.0) -> str:
-        """Wait until searches go by what tools mean, if `mooring[search]` is installed; or return why not yet.
+        """Wait until searches go by what tools mean, if the extra `search` is installed; or return why not yet.
 
         Meanings are computed once for each tool, in the background, beginning with the first search at the latest. With
         `words`, they are waited for only if a search for these words needs them.
@@ -464,16 +472,32 @@ class Host:
             more: an agent's own tools; `mooring.tool` makes one.
             on_event: called with everything that happens, in order; it must not block. `Conversation.events` is for
                 those who take their time.
-            stream: the events that those of this conversation are to be part of. The questions of `ask` are told there
-                by whoever made it.
+            stream: where its events go, if something else tells events there too; `begin_stream` makes one. `ask` then
+                tells its own questions there.
             tell: the old `on_event`, for one more release.
 
         Raises: ConfigError if an option is invalid, or a name is taken.
         """
         # lazy: a program without a model needs none of it
         from mooring.conversation.events import guard_listener, tell_questions
-        from mooring.host.toolset import make_conversation
+        from mooring.conversation.toolbox import ToolOptions
+        from mooring.host import toolset
 
+        runtime, settings = self._runtime, self._runtime.settings
+        options = ToolOptions(
+            own=own,
+            provider=toolset.check_provider(provider),
+            budget=toolset.find_budget(budget, settings, own),
+            always=(*toolset.list_always_loaded(runtime), *always),
+            allow=None if allow is None else tuple(allow),
+            deny=tuple(deny),
+            within=within,
+            loaded=tuple(loaded),
+            follow=follow,
+            takes=frozenset(takes),
+            tokens=tokens or settings["resultTokens"],
+            lines=lines,
+        )
         if stream is None:
             stream = self.begin_stream()
             ask = ask and tell_questions(stream, check_ask(ask))
@@ -484,26 +508,14 @@ class Host:
 
             warnings.warn("tell= is now on_event=, with other events", DeprecationWarning, stacklevel=2)
             stream.add_listener(guard_listener(make_old_listener(tell)))
-        return make_conversation(
-            self._runtime,
+        return toolset.make_conversation(
+            runtime,
+            replace(options, background_after=toolset.find_background_after(background_after, settings, options)),
             ask=ask and check_ask(ask),
             mode=find_mode(policy),
             rules=check_rules(rules),
             part_of=part_of,
             guests=guests,
-            own=own,
-            provider=provider,
-            budget=budget,
-            always=always,
-            allow=allow,
-            deny=deny,
-            within=within,
-            loaded=loaded,
-            follow=follow,
-            takes=takes,
-            tokens=tokens,
-            lines=lines,
-            background_after=background_after,
             more=more,
             stream=stream,
         )
@@ -513,9 +525,15 @@ class Host:
 
         `session` identifies a conversation that goes on, and `turn` is the number of turns that it had before.
         """
-        from mooring.host.toolset import begin_stream  # lazy, as for `conversation`
+        from mooring.conversation.events import EventStream  # lazy, as for `conversation`
 
-        return begin_stream(self._runtime, session, turn)
+        lookup = self._runtime.lookup
+
+        def find_origin(server: str) -> Origin | None:
+            found = lookup.servers.get(server)
+            return None if found is None else found.config.origin
+
+        return EventStream(session, turn=turn, find_origin=find_origin)
 
     def registry(self, **options: Any) -> Conversation:
         """The old name of `conversation`, for one more release."""
@@ -567,12 +585,14 @@ class Host:
         """Everything that is watched now; see `subscribe` and `poll`."""
         return self._runtime.watches.all
 
-    async def subscribe(self, server: str, uri: str, *, reason: str = "") -> Watch:
+    async def subscribe(self, server: str, uri: str, *, reason: str = "", first: bool = False) -> Watch:
         """Announce through `events` when a resource changes; it is permitted as `read` is, now and each time.
+
+        If `first`, what it is at the beginning is announced, too.
 
         Raises: as `server`; Denied; ConfigError; ServerError.
         """
-        return await self._runtime.own.subscribe(server, uri, reason=reason)
+        return await self._runtime.own.subscribe(server, uri, reason=reason, first=first)
 
     async def poll(
         self,
@@ -583,8 +603,11 @@ class Host:
         arguments: Mapping[str, Any] | None = None,
         interval: float = DEFAULT_INTERVAL,
         reason: str = "",
+        first: bool = False,
     ) -> Watch:
         """Read a resource, or call a tool, every `interval` seconds; changes come as events.
+
+        If `first`, what it is at the beginning is an event, too.
 
         It must be authorized, now and each time, as `read` or `call` is. A yes of the person holds for as long as the
         watch does, but not against a rule that denies it.
@@ -592,7 +615,9 @@ class Host:
         Raises: ConfigError; as `call`.
         """
         poll = self._runtime.own.poll
-        return await poll(server, uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason)
+        return await poll(
+            server, uri=uri, tool=tool, arguments=arguments, interval=interval, reason=reason, first=first
+        )
 
     async def unsubscribe(self, id: str | None = None, *, server: str | None = None, target: str | None = None) -> bool:
         """End a watch by its id, or by its server and target; return whether there was one."""

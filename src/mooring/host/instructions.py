@@ -1,6 +1,6 @@
 """What servers say about how to use them, as one text for a system prompt."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from mooring.display.text import safe, write_marked
 
@@ -21,7 +21,7 @@ def join_instructions(texts: Mapping[str, str]) -> str:
     left_out: list[str] = []
     room = MOST_OF_ALL
     for name, text in sorted(texts.items()):
-        section = _write_section(name, text)
+        section = write_marked("server-instructions", {"server": name}, text, MOST_OF_ONE)
         # A server with more to say must not take the place of all that follow.
         if len(section) > room:
             left_out.append(name)
@@ -30,13 +30,6 @@ def join_instructions(texts: Mapping[str, str]) -> str:
         room -= len(section)
     if not sections:
         return ""
-    return "\n\n".join((_PREFACE, *sections, *_mention(left_out)))
-
-
-def _write_section(server: str, text: str) -> str:
-    return write_marked("server-instructions", {"server": server}, text, MOST_OF_ONE)
-
-
-def _mention(left_out: Iterable[str]) -> list[str]:
-    names = ", ".join(map(safe, left_out))
-    return [f"Left out for their length: {names}."] if names else []
+    if left_out:
+        sections.append(f"Left out for their length: {', '.join(map(safe, left_out))}.")
+    return "\n\n".join((_PREFACE, *sections))

@@ -6,6 +6,7 @@ who is asked for it.
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable
+from functools import partial
 from hashlib import blake2b
 from hmac import compare_digest
 from typing import Final, TypeAlias
@@ -26,6 +27,7 @@ _WEB: Final = ("http://", "https://")
 """Addresses that clients fetch by themselves."""
 
 _ShowLink: TypeAlias = Callable[[str], str]
+_Rewrite: TypeAlias = Callable[[Raw, _ShowLink], Raw]
 _raws: Final = Decoder(list[Raw])
 
 
@@ -51,22 +53,20 @@ class ServedLinks:
 
     def show_result(self, server: str, result: Result, raw: Raw) -> Raw:
         """The result of a tool for the client, with its links rewritten. They are the client's from now on."""
-        if self._key is None:
-            self._named.note(server, result)
-        if not any(map(_may_be_link, result.content)):
-            return raw
-        show = self._make_show(server)
-        return _rewrite(raw, "content", lambda block: _rewrite_block(block, show))
+        return self._show_links(server, result.content, raw, "content", _rewrite_block)
 
     def show_prompt(self, server: str, filled: FilledPrompt, raw: Raw) -> Raw:
         """The same for a prompt."""
         blocks = tuple(message.content for message in filled.messages)
+        return self._show_links(server, blocks, raw, "messages", _rewrite_message)
+
+    def _show_links(self, server: str, blocks: tuple[Block, ...], raw: Raw, key: str, rewrite: _Rewrite) -> Raw:
         if self._key is None:
             self._named.note(server, Result(blocks))
         if not any(map(_may_be_link, blocks)):
             return raw
-        show = self._make_show(server)
-        return _rewrite(raw, "messages", lambda message: _rewrite_message(message, show))
+        show = partial(self._show, server)
+        return _rewrite_all(raw, key, lambda each: rewrite(each, show))
 
     def find(self, address: str, servers: Iterable[str]) -> FoundAddress | None:
         """What an address of ours stands for; `None` if it is not one."""
@@ -84,13 +84,8 @@ class ServedLinks:
         """Whether this client, and no other, was given a link of a server to its address."""
         return self._named.has(server, uri)
 
-    def _make_show(self, server: str) -> _ShowLink:
-        def show(uri: str) -> str:
-            if self._key is None:
-                return qualify_address(server, uri)
-            return qualify_address(server, f"{self._make_seal(server, uri)}/{uri}")
-
-        return show
+    def _show(self, server: str, uri: str) -> str:
+        return qualify_address(server, uri if self._key is None else f"{self._make_seal(server, uri)}/{uri}")
 
     def _make_seal(self, server: str, uri: str) -> str:
         assert self._key is not None, "only links of the stateless era are sealed"
@@ -115,23 +110,22 @@ def _may_be_link(block: Block) -> bool:
     return isinstance(block, ResourceLink | Other)
 
 
-def _rewrite(raw: Raw, key: str, change: Callable[[Raw], Raw]) -> Raw:
+def _rewrite_all(raw: Raw, key: str, change: Callable[[Raw], Raw]) -> Raw:
     """The same answer with every element of one of its lists changed."""
-    try:
-        parts = read_parts(PARTS, raw)
-        parts[key] = Raw(encode([change(each) for each in read_parts(_raws, parts[key])]))
-    except (DecodeError, KeyError):
-        # It has no such list, so that there are no links in it either.
-        return raw
-    return Raw(encode(parts))
+    return _rewrite_part(raw, key, lambda items: Raw(encode([change(each) for each in read_parts(_raws, items)])))
 
 
 def _rewrite_message(message: Raw, show: _ShowLink) -> Raw:
+    return _rewrite_part(message, "content", lambda block: _rewrite_block(block, show))
+
+
+def _rewrite_part(raw: Raw, key: str, change: Callable[[Raw], Raw]) -> Raw:
     try:
-        parts = read_parts(PARTS, message)
-        parts["content"] = _rewrite_block(parts["content"], show)
+        parts = read_parts(PARTS, raw)
+        parts[key] = change(parts[key])
     except (DecodeError, KeyError):
-        return message
+        # It has no such part, so that there are no links in it either.
+        return raw
     return Raw(encode(parts))
 
 

@@ -37,22 +37,6 @@ def check_rules(rules: Iterable[Any]) -> tuple[Rule, ...]:
     return tuple(map(replace, found))
 
 
-def _change_nothing(admitted: Admitted) -> Admitted:
-    return admitted
-
-
-def _ignore_problem(problem: Problem) -> None:
-    return
-
-
-def _ignore_question(question: Question) -> None:
-    return
-
-
-def _ignore_warning(server: str, lack: str) -> None:
-    return
-
-
 class HostOptions(Struct, frozen=True, kw_only=True):
     """The arguments of `mooring.open`, which explains them, and a few that only our own commands set."""
 
@@ -69,25 +53,20 @@ class HostOptions(Struct, frozen=True, kw_only=True):
     bypass_reason: str = BYPASSED
     """What the audit log says of a call that was allowed because nobody is asked."""
     sleep: Sleep = asyncio.sleep
-    adapt: Callable[[Admitted], Admitted] = _change_nothing
+    adapt: Callable[[Admitted], Admitted] = lambda admitted: admitted
     """Changes the configuration each time it was read, before it takes effect."""
-    warn: Callable[[str, str], None] = _ignore_warning
+    warn: Callable[[str, str], None] = lambda server, lack: None
     """Called with a server and what it has to start without."""
-    on_unanswered: Callable[[Question], None] = _ignore_question
+    on_unanswered: Callable[[Question], None] = lambda question: None
     """Called with what a server asked if there is no `ask`."""
     must_record: bool = False
     """Whether a call that cannot be recorded is refused: nobody is there who could be told."""
-    tell_at_once: Callable[[Problem], None] = _ignore_problem
+    tell_at_once: Callable[[Problem], None] = lambda problem: None
     """Called with a problem that arises while the host is open, as soon as it does."""
     awaits_client: bool = False
     """Whether no server starts by itself before there is a program to serve, which decides the era."""
     start_reserve: float = 0.0
     """See `Limits.reserve`."""
-
-    @property
-    def mode(self) -> Mode | None:
-        """How calls that no rule covers are decided; `None` for what the settings say."""
-        return find_mode(self.policy)
 
     @property
     def follows_files(self) -> bool:

@@ -1,10 +1,11 @@
 """What a host is made of: opened by its options, changed with the configuration and its files, closed in order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from msgspec.structs import replace
@@ -21,11 +22,11 @@ from mooring.core.definitions.config import Stdio
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure
-from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.limits import Limits, Sleep, Timeout
 from mooring.core.protocol.tool import Offer, Tool
 from mooring.errors import MooringError
 from mooring.host.feed import Feed
-from mooring.host.options import HostOptions
+from mooring.host.options import HostOptions, find_mode
 from mooring.inventory.admit import Admitted, GivenServers, build_loader, find_foreign, keep_unreadable
 from mooring.permissions.conversation import ConversationPermissions, HostPermissions
 from mooring.servers.cache import Cache
@@ -36,6 +37,7 @@ from mooring.servers.server import Server
 from mooring.servers.shared import ServerContext, ServerDefaults
 from mooring.servers.watch import Watches
 from mooring.settings import Settings
+from mooring.tools.catalog.catalog import CatalogEntry
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -44,14 +46,6 @@ if TYPE_CHECKING:
     from mooring.conversation.deferral import Selections
     from mooring.servers.subscriptions import Subscriptions
     from mooring.tools.search.meaning import Meaning
-
-
-import os
-from collections.abc import Collection
-from typing import TypeAlias
-
-from mooring.core.protocol.limits import Sleep
-from mooring.tools.catalog.catalog import CatalogEntry
 
 
 class HostRuntime:
@@ -91,10 +85,7 @@ class HostRuntime:
         self.shared = ServerContext(
             self,
             ServerDefaults(
-                where=where,
-                limits=_choose_limits(options, settings),
-                env=settings["env"],
-                network=settings["network"],
+                where=where, limits=_choose_limits(options, settings), env=settings["env"], network=settings["network"]
             ),
             ask=options.ask,
             on_unanswered=options.on_unanswered,
@@ -106,7 +97,7 @@ class HostRuntime:
             settings,
             project,
             ask=options.ask,
-            mode=options.mode,
+            mode=find_mode(options.policy),
             session_rules=options.rules,
             bypass_reason=options.bypass_reason,
             must_record=options.must_record,
@@ -157,7 +148,7 @@ class HostRuntime:
             await self.shared.close()
         # Listeners hear of every server that closed. Files come last: everything above may still write to them.
         self.feed.close()
-        await asyncio.to_thread(self.permissions.close)
+        await asyncio.to_thread(self.permissions.audit.close)
         if self._meaning is not None:
             await asyncio.to_thread(self._meaning.close)
         self._log.close()
@@ -261,7 +252,7 @@ class HostRuntime:
             self._admitted = admitted
 
     def _list_watched_paths(self) -> tuple[str, ...]:
-        return (*self._admitted.looked, self.permissions.rules_path, self.permissions.pins.folder)
+        return (*self._admitted.looked, *self.permissions.places)
 
     async def _read(self) -> Admitted:
         return self.options.adapt(await asyncio.to_thread(self._load))

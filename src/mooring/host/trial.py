@@ -13,7 +13,6 @@ from mooring.errors import RpcError, ServerError, Stage
 from mooring.host.host import Host
 from mooring.servers.attempt import may_install
 from mooring.servers.launch.environment import OmittedEntry
-from mooring.servers.launch.prepare import Endpoint, Launch
 from mooring.servers.server import Server
 from mooring.servers.start_program import INSTALL_TIMEOUT
 from mooring.wire.session.session import Session
@@ -61,12 +60,12 @@ async def try_once(host: Host, name: str, tell: Callable[[TrialNews], None], *, 
     Raises: as `Host.server`; InputMissing; ServerError, also if it cannot list its tools.
     """
     server = host._runtime.lookup.server(name)
-
-    def tell_ready(ready: Launch | Endpoint) -> None:
-        tell(ValuesFilledIn(ready.omitted))
-
     limits = _choose_limits(server, patient)
-    async with server.try_once(limits, on_ready=tell_ready, on_stage=lambda stage: tell(StagePassed(stage))) as session:
+    async with server.try_once(
+        limits,
+        on_ready=lambda ready: tell(ValuesFilledIn(ready.omitted)),
+        on_stage=lambda stage: tell(StagePassed(stage)),
+    ) as session:
         tools = replace(session.tools, note=server.redact(session.tools.note))
         tell(SessionOpened(session.hello, session.era, session.transport, tools))
         if tools.note and not tools.items:

@@ -24,10 +24,7 @@ GivenServers: TypeAlias = Mapping[str, Any] | Iterable[Any]
 """Servers that a program passes in: by name, each an entry in the common shape, a `ServerConfig` or an object that is a
 server; the whole content of a file that has such a mapping; or a list of values and objects that know their names."""
 
-_WHY = {
-    "rejected": "was rejected for this project",
-    "changed": "changed since you decided about it",
-}
+_WHY = {"rejected": "was rejected for this project", "changed": "changed since you decided about it"}
 
 
 class NotAdmitted(Struct, frozen=True):
@@ -60,6 +57,11 @@ class Admitted(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     looked: tuple[str, ...] = ()
     """Every path at which a file was looked for: a change there may change this."""
+
+    def find_approved(self, name: str) -> Approved | None:
+        """The definition of a server that may be started, by any of its names."""
+        alias = self.aliases.get(name)
+        return alias.approved if alias else self.wanted.get(name)
 
     def is_same_as(self, other: "Admitted") -> bool:
         """Whether both say the same about every server."""
@@ -167,7 +169,9 @@ def build_loader(workspace: Workspace, servers: GivenServers | None) -> Callable
         return lambda: _load_configured(workspace)
     named = servers if isinstance(servers, Mapping) else _name_objects(servers)
     if isinstance(named, Mapping):
-        admitted = _load_given(named, workspace)
+        from mooring.inventory.load import load_given  # brings the formats of all tools along
+
+        admitted = admit(load_given(named, workspace))
     else:
         admitted = admit_given(named, workspace.cwd, load_settings(workspace.where, None))
     return lambda: admitted
@@ -198,9 +202,3 @@ def _load_configured(workspace: Workspace) -> Admitted:
     from mooring.inventory.load import load  # not needed by a host with servers passed in as values
 
     return admit(load(workspace))
-
-
-def _load_given(servers: Mapping[str, Any], workspace: Workspace) -> Admitted:
-    from mooring.inventory.load import load_given
-
-    return admit(load_given(servers, workspace))

@@ -33,8 +33,7 @@ from mooring.permissions import trust
 from mooring.permissions.rule import RuleMatcher
 from mooring.permissions.rules import load_project_rules
 from mooring.servers.launch.act import OWN_ADDRESS, Act, Use, UseKind, describe_act
-from mooring.servers.launch.binding import check_approval
-from mooring.servers.launch.environment import default_search_path
+from mooring.servers.launch.environment import default_search_path, may_replace_program
 from mooring.servers.launch.named_files import (
     ArgumentPath,
     NamedFile,
@@ -42,7 +41,7 @@ from mooring.servers.launch.named_files import (
     find_argument_paths,
     find_named_files,
 )
-from mooring.servers.launch.target import UNRESOLVED, may_replace_program, resolve_target
+from mooring.servers.launch.target import UNRESOLVED, check_approval, resolve_target
 
 
 class Effect(Struct, frozen=True, rename="camel"):
@@ -68,8 +67,7 @@ def describe_effects(
     login at the server's own address is not among them: the question names it beside the address.
     """
     host = "the server's address" if target in (None, UNRESOLVED) else str(target)
-    uses = [use for use in act.uses if use.slot != OWN_ADDRESS]
-    return tuple(_describe_use(use, config, host, paths) for use in uses)
+    return tuple(_describe_use(use, config, host, paths) for use in act if use.slot != OWN_ADDRESS)
 
 
 def _describe_use(use: Use, config: ServerConfig, host: str, paths: Mapping[str, str]) -> Effect:
@@ -209,7 +207,12 @@ def list_undecided(inventory: Inventory) -> tuple[RankedDefinition, ...]:
 
 def check_digest(question: ApprovalQuestion, digest: str) -> None:
     """See that a digest was printed for exactly this question, now or before it was approved. Raises: NotApproved."""
-    if digest not in _list_digests(question):
+    fitting = [question.digest]
+    # A step of a build that approves is repeated with the same digest. Only the standing differs then. After a
+    # rejection the old digest is refused: the person's last word wins.
+    if question.still_approved:
+        fitting += [_digest_question(replace(question, standing=standing)) for standing in _BEFORE_APPROVAL]
+    if digest not in fitting:
         raise NotApproved(question.name, "is not what that digest was printed for, so nothing was approved")
 
 
@@ -303,10 +306,10 @@ def _make_question(inventory: Inventory, definition: RankedDefinition, where: Pa
         outdated=outdated,
         earlier=_find_earlier(inventory, config),
         login=_describe_login(config.oauth, own),
-        written=_describe_written(config.written),
+        written=_describe_command(config.written) if isinstance(config.written, Stdio) else (),
         effects=describe_effects(act, config, target, {file.written: file.path for file in files}),
-        sends_login=any(use.slot == OWN_ADDRESS for use in act.uses),
-        shown=tuple(use.mark for use in act.uses),
+        sends_login=any(use.slot == OWN_ADDRESS for use in act),
+        shown=tuple(use.mark for use in act),
         steering=tuple(_find_steering(config.connection, files)),
         files=files,
         paths=paths,
@@ -333,16 +336,6 @@ def _digest_question(question: ApprovalQuestion) -> str:
     shown["idleRules"] = [rule if rule.get("pattern") else rule["tool"] for rule in shown.pop("rules")]
     text = json.dumps(shown, sort_keys=True)
     return sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
-def _list_digests(question: ApprovalQuestion) -> Iterator[str]:
-    """The digests that answer a question: its own, and once it is approved, the one that it was approved with."""
-    yield question.digest
-    # A step of a build that approves is repeated with the same digest. Only the standing differs then. After a
-    # rejection the old digest is refused: the person's last word wins.
-    if question.still_approved:
-        for standing in _BEFORE_APPROVAL:
-            yield _digest_question(replace(question, standing=standing))
 
 
 # --- what was decided before ---------------------------------------------------------------------------------
@@ -434,12 +427,6 @@ def _describe_login(oauth: OAuth | None, own: _OwnValues) -> dict[str, str]:
     for field, template in oauth.templates.items():
         said[field] = _describe_value(f"oauth.{LOGIN_SECRETS[field]}", template, own)
     return {name: str(value) for name, value in said.items() if value not in (None, (), True)}
-
-
-def _describe_written(written: Connection | None) -> tuple[str, ...]:
-    if not isinstance(written, Stdio):
-        return ()
-    return _describe_command(written)
 
 
 def _hide_own_values(file: NamedFile) -> NamedFile:

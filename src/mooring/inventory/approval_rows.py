@@ -71,10 +71,8 @@ def _list_values(question: ApprovalQuestion) -> Iterator[tuple[str, str]]:
 def _list_notes(question: ApprovalQuestion, home: str) -> Iterator[tuple[str, str]]:
     name = safe(question.name)
     if question.replaces:
-        yield (
-            "replaces",
-            f"your own server {name} from {short_path(question.replaces.path or 'the command line', home)}",
-        )
+        source = short_path(question.replaces.path or "the command line", home)
+        yield "replaces", f"your own server {name} from {source}"
     applied = [str(rule) for rule in question.rules if rule in question.applied_rules]
     idle = [str(rule) for rule in question.rules if rule not in question.applied_rules]
     if applied:

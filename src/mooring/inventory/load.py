@@ -8,21 +8,23 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.definitions.approved import AllowRule, Standing
-from mooring.core.definitions.config import Broken, InProcess, Origin, ServerConfig, Stdio, list_templates
+from mooring.core.definitions.config import Broken, InProcess, Origin, Scope, ServerConfig, Stdio, list_templates
 from mooring.core.definitions.paths import Paths, Workspace, here
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.template import Template, TextPart, VariablePart, literal
+from mooring.core.definitions.template import TextPart, VariablePart, literal
 from mooring.core.text.suggestions import find_server
 from mooring.discovery.choose import Choice, choose
 from mooring.discovery.entry import read_entry as understood
-from mooring.discovery.format import Format, Place, Sheet
+from mooring.discovery.format import Format, Place, ScanContext, Sheet
 from mooring.discovery.formats import FORMATS
+from mooring.discovery.formats.claude import FORMAT as CLAUDE
 from mooring.discovery.formats.common_shape import VSCODE_FORMAT as VSCODE
+from mooring.discovery.formats.copilot import FORMAT as COPILOT
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition, Scan, gather_entries, make_context, scan
 from mooring.display.text import quote_argument
@@ -86,6 +88,13 @@ class Inventory(Struct, frozen=True):
         }
         return tuple(rule for rule in applied if rule in allowed)
 
+    def list_startable(self) -> Iterator[ServerConfig]:
+        """The definitions that win, are switched on, and may be started."""
+        for choice in self.choices:
+            config = choice.definition.config
+            if isinstance(config, ServerConfig) and config.enabled and choice.approved:
+                yield config
+
 
 class RowSource(Struct, frozen=True):
     """Where a definition was written."""
@@ -93,6 +102,13 @@ class RowSource(Struct, frozen=True):
     tool: str
     scope: str
     path: str | None
+    local: bool | UnsetType = UNSET
+    """Only where it is so: a project's server in the person's own file, as in Claude Code's local scope."""
+
+    @property
+    def shown_scope(self) -> str:
+        """The scope as people are shown it."""
+        return "local" if self.local is True else self.scope
 
 
 def discover(cwd: "str | None" = None) -> "Inventory":
@@ -120,7 +136,7 @@ def load(workspace: Workspace, *, remember: bool = True, drafts: Mapping[str, by
     formats = list(_command_line_formats(workspace))
     # The demo is for trying things out: nothing else is started beside it, unless a file is named as well.
     if not workspace.demo:
-        formats += _enabled_formats(settings)
+        formats += [format for format in FORMATS if settings["sources"].get(format.tool, True)]
     root = trust.identify_project(place.root)
     overlay, overlay_damage = load_overlay(workspace.where)
     switches = {} if overlay is None else overlay.list_switches(root)
@@ -143,7 +159,8 @@ def load(workspace: Workspace, *, remember: bool = True, drafts: Mapping[str, by
     chosen = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
     choices, lookalikes = _refuse_lookalikes(chosen)
     problems.extend(lookalikes)
-    looked = (*found.looked, *found.files, *settings.looked, *_list_records(workspace.where))
+    records = trust.record_path(workspace.where), overlay_path(workspace.where)
+    looked = (*found.looked, *found.files, *settings.looked, *records)
     return Inventory(root, choices, tuple(problems), found.files, approvals, settings, looked)
 
 
@@ -160,39 +177,24 @@ def _name_foreign_root(workspace: Workspace, root: str, approvals: trust.Approva
     yield Problem(repository, message, f"{IF_TRUSTED}{command}")
 
 
-def _list_records(where: Paths) -> tuple[str, ...]:
-    return trust.record_path(where), overlay_path(where)
-
-
-def load_given(servers: Mapping[str, Any] | Iterable[ServerConfig], workspace: Workspace) -> Inventory:
-    """Servers that a program passes in, in the shape of `mcpServers` or as values, instead of everything configured.
+def load_given(servers: Mapping[str, Any], workspace: Workspace) -> Inventory:
+    """Servers that a program passes in, in the shape of `mcpServers`, instead of everything configured.
 
     Raises:
         ConfigError: they are not what they should be. One bad entry is a problem, not an error.
     """
     settings = load_settings(workspace.where, None)
-    found: Iterable[ServerConfig | Broken]
-    problems: tuple[Problem, ...] = ()
-    if isinstance(servers, Mapping):
-        found, problems = _parse_given(servers, workspace)
-    else:
-        found = servers
+    format, document = _find_shape(servers)
+    key = format.key[0]
+    values = {name: server for name, server in document[key].items() if not _is_data(server)}
+    entries = {name: entry for name, entry in document[key].items() if name not in values}
+    context = make_context(workspace.where, workspace.cwd, False)
+    found, problems = read_data({**document, key: entries}, replace(format, tool=OWN.tool), "cli", None, context)
+    found += [_make_config(name, server) for name, server in values.items()]
     definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
     choices, lookalikes = _refuse_lookalikes(choose(definitions, lambda _: "own"))
     problems = (*settings.problems, *problems, *lookalikes)
     return Inventory(workspace.cwd, choices, problems, (), trust.ApprovalRecord(), settings)
-
-
-def _parse_given(
-    servers: Mapping[str, Any], workspace: Workspace
-) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
-    format, document = _find_shape(servers)
-    key = format.key[0]
-    given = document[key]
-    values = {name: server for name, server in given.items() if not _is_data(server)}
-    entries = {name: entry for name, entry in given.items() if name not in values}
-    definitions, problems = _parse_entries(format, {**document, key: entries}, workspace)
-    return [*definitions, *(_make_config(name, server) for name, server in values.items())], problems
 
 
 def _find_shape(servers: Mapping[str, Any]) -> tuple[Format, Mapping[str, Any]]:
@@ -226,21 +228,48 @@ def _make_config(name: str, server: Any) -> ServerConfig:
     return ServerConfig(name=name, origin=origin, connection=InProcess(server))
 
 
-def _parse_entries(
-    format: Format, given: Mapping[str, Any], workspace: Workspace
+def read_data(
+    data: Mapping[str, Any], format: Format, scope: Scope, path: str | None, context: ScanContext
 ) -> tuple[list[ServerConfig | Broken], tuple[Problem, ...]]:
-    place = Place("cli", "servers", literal=True)
-    # Through JSON and a file's format, so that a program's servers are read by the same rules as a file's.
+    """Servers that a program passes in, or that a part of a file defines, by the rules of a whole file in a format.
+
+    Raises: ConfigError if they can't be understood at all. One bad entry is a problem.
+    """
+    place = Place(scope, path or "servers", literal=True)
     try:
-        document = parse(json.dumps(given).encode(), "json")
+        document = parse(json.dumps(data).encode(), "json")
     except (TypeError, ValueError, ParseError) as error:
-        raise ConfigError(f"The servers given cannot be understood: {error}.") from None
-    format = replace(format, tool=OWN.tool, places=(place,), closed=False)
-    entries = gather_entries(format, (Sheet(place, "", document),), make_context(workspace.where, workspace.cwd, False))
-    read = [understood(replace(entry, origin=replace(entry.origin, path=None)), format) for entry in entries]
+        whose = f"{path}: its servers" if path else "The servers given"
+        raise ConfigError(f"{whose} cannot be understood: {error}.") from None
+    format = replace(format, places=(place,), closed=False)
+    entries = gather_entries(format, (Sheet(place, path or "", document),), context)
+    read = [understood(replace(entry, origin=replace(entry.origin, path=path)), format) for entry in entries]
     definitions = [one.definition for one in read if one.definition is not None]
-    problems = tuple(chain.from_iterable(one.problems for one in read))
-    return definitions, problems
+    return definitions, tuple(chain.from_iterable(one.problems for one in read))
+
+
+_AGENT_FORMATS: Mapping[str, Format] = {"claude": CLAUDE, "copilot": COPILOT}
+"""Whose rules hold for what an agent's file says; Mooring's own for all others."""
+
+
+def load_agent_servers(
+    workspace: Workspace, servers: Mapping[str, Mapping[str, Any]], tool: str, scope: Scope, path: str
+) -> Inventory:
+    """An inventory of the servers that an agent's file defines for its agent alone.
+
+    Those of a project's file are approved as any other of the project's are.
+
+    Raises: as `read_data`.
+    """
+    context = make_context(workspace.where, workspace.cwd, workspace.project)
+    format = _AGENT_FORMATS.get(tool, OWN)
+    found, problems = read_data({format.key[0]: servers}, format, scope, path, context)
+    approvals, _ = trust.load(workspace.where)
+    root = trust.identify_project(context.root)
+    definitions = [RankedDefinition(config, (0, 0, order)) for order, config in enumerate(found)]
+    choices = choose(definitions, lambda definition: approvals.find_standing(root, definition.config))
+    settings = load_settings(workspace.where, root if workspace.project else None)
+    return Inventory(root, choices, problems, (path,), approvals, settings)
 
 
 def _refuse_lookalikes(choices: tuple[Choice, ...]) -> tuple[tuple[Choice, ...], tuple[Problem, ...]]:
@@ -253,11 +282,6 @@ def _refuse_lookalikes(choices: tuple[Choice, ...]) -> tuple[tuple[Choice, ...],
     from mooring.inventory.lookalike import refuse_lookalikes
 
     return refuse_lookalikes(choices)
-
-
-def _enabled_formats(settings: Settings) -> Iterable[Format]:
-    sources = settings["sources"]
-    return (format for format in FORMATS if sources.get(format.tool, True))
 
 
 def _command_line_formats(workspace: Workspace) -> Iterable[Format]:
@@ -347,16 +371,13 @@ def _is_adoptable(config: ServerConfig) -> bool:
     keys = {key for key, _ in templates}
     if keys & {"envFile", "headersHelper"}:
         return False
-    return all(_is_text_or_variables(template) for _, template in templates)
-
-
-def _is_text_or_variables(template: Template) -> bool:
-    return all(isinstance(part, TextPart | VariablePart) for part in template.parts)
+    return all(isinstance(part, TextPart | VariablePart) for _, template in templates for part in template.parts)
 
 
 def describe_source(origin: Origin) -> RowSource:
     """Where a definition was written, without the keys that lead to it."""
-    return RowSource(origin.tool, origin.scope, origin.path)
+    is_local = origin.shown_scope == "local"
+    return RowSource(origin.tool, origin.scope, origin.path, is_local or UNSET)
 
 
 def utc_timestamp() -> str:

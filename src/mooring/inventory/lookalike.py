@@ -40,13 +40,13 @@ def _find_lookalikes(choices: Iterable[Choice]) -> Mapping[str, str]:
     Of names that look the same, the plainest stays, and the person's own before a project's. Names may differ in case,
     which is seen. The person's own may differ in `l` and `1`; a project's may not pass for one of theirs that way.
     """
-    ranked = sorted(choices, key=lambda choice: (not is_plain(choice.name), _is_foreign(choice)))
-    own = {crude_skeleton(choice.name): choice.name for choice in ranked if not _is_foreign(choice)}
+    ranked = sorted(choices, key=lambda choice: (not is_plain(choice.name), choice.definition.origin.foreign))
+    own = {crude_skeleton(choice.name): choice.name for choice in ranked if not choice.definition.origin.foreign}
     firsts: dict[str, str] = {}
     refused: dict[str, str] = {}
     for choice in ranked:
         first = firsts.setdefault(skeleton(choice.name), choice.name)
-        theirs = own.get(crude_skeleton(choice.name)) if _is_foreign(choice) else None
+        theirs = own.get(crude_skeleton(choice.name)) if choice.definition.origin.foreign else None
         reason = _explain(choice.name, first, theirs)
         if reason is not None:
             refused[choice.name] = reason
@@ -61,7 +61,3 @@ def _explain(name: str, first: str, theirs: str | None) -> str | None:
     if theirs is not None and name.casefold() != theirs.casefold():
         return f"comes from the project and looks like your own {theirs}"
     return None
-
-
-def _is_foreign(choice: Choice) -> bool:
-    return choice.definition.config.origin.foreign

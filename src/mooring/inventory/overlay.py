@@ -71,7 +71,7 @@ def save_switch(where: Paths, name: str, on: bool, project: str, *, everywhere: 
         else:
             switches = {**overlay.projects.get(project, {}), name: on}
             overlay = replace(overlay, projects={**overlay.projects, project: switches})
-        _write(path, overlay)
+        write_own_record(path, overlay)
 
 
 def forget_switch(where: Paths, name: str, project: str) -> None:
@@ -81,7 +81,7 @@ def forget_switch(where: Paths, name: str, project: str) -> None:
         before = _read_for_update(path)
         after = _forget_in(replace(before, user=_drop(before.user, name)), name, project)
         if after != before:
-            _write(path, after)
+            write_own_record(path, after)
 
 
 def apply_overlay(
@@ -125,7 +125,3 @@ def _read_for_update(path: str) -> Overlay:
         return _read(path)
     except FileError as error:
         raise FileError(path, error.reason, error.fix or suggest_new_record(path)) from None
-
-
-def _write(path: str, overlay: Overlay) -> None:
-    write_own_record(path, overlay)

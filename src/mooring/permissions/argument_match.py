@@ -33,6 +33,8 @@ and with hosts below a domain.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
 from itertools import product
 from math import isfinite
 from typing import Any
@@ -91,15 +93,17 @@ class ArgumentValues:
         """Lists of words, each as one line: another way to write what a program is called with."""
         self._room = MAX_TEXT
         self._searched = 0
-        self._spellings: list[ValueSpellings] | None = None
-        self._joined: str | None = None
         self._collect_members("", arguments, True, 0)
 
+    @cached_property
     def spellings(self) -> list[ValueSpellings]:
         """Every value in the ways a deny or an ask could mean it."""
-        if self._spellings is None:
-            self._spellings = [_spell(value) for value in (*self.values, *self._lines)]
-        return self._spellings
+        return [_spell(value) for value in (*self.values, *self._lines)]
+
+    @cached_property
+    def _joined(self) -> str:
+        """All of these in one text, in which one search rules out most patterns."""
+        return "\n".join(text for value in self.spellings for text in (*value.folded, *value.raw))
 
     def begin_search(self, glob: Glob) -> bool:
         """Whether every value is here, and comparing them all with one more glob stays within bounds."""
@@ -110,16 +114,7 @@ class ArgumentValues:
 
     def may_contain(self, text: str) -> bool:
         """Whether a folded text is in some value, or could be in what was cut out of one."""
-        if self.cut:
-            return True
-        if self._joined is None:
-            texts: list[str] = []
-            for value in self.spellings():
-                texts += value.folded
-                texts += value.raw
-            # Joined once: one search rules out most patterns.
-            self._joined = "\n".join(texts)
-        return text in self._joined
+        return self.cut or text in self._joined
 
     def _collect(self, path: str, value: Any, clear: bool, depth: int) -> None:
         is_within_bounds = len(self.values) < MAX_VALUES and depth <= MAX_DEPTH and len(path) <= _END
@@ -194,7 +189,7 @@ class ArgumentPattern:
         """Whether some value matches, or may match."""
         if not values.begin_search(self._loose):
             return True
-        return values.may_contain(self._loose.needle) and any(map(self._touches, values.spellings()))
+        return values.may_contain(self._loose.needle) and any(map(self._touches, values.spellings))
 
     def covers(self, values: ArgumentValues) -> bool:
         """Whether every value certainly matches."""
@@ -249,16 +244,13 @@ def _list_numbers(text: str) -> Iterator[str]:
 
 
 def _parse_number(text: str) -> int | float | None:
-    try:
+    with suppress(ValueError):
         # Base 0 takes 0x16 and 0b10110 too, and refuses 022, which is left to the next line.
         return int(text, 0)
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
+        return number if isfinite(number) else None
+    return None
 
 
 def _is_clear(key: str) -> bool:
@@ -314,7 +306,9 @@ class AccessPattern:
         """Whether an allow with this pattern certainly covers it."""
         match access.kind:
             case "command":
-                return is_plain_command(access.subject) and self._covers_command(access.subject.strip())
+                command = access.subject.strip()
+                globs = map(Glob, self._command_globs())
+                return is_plain_command(access.subject) and any(glob.matches(command) is True for glob in globs)
             case "path":
                 return any(glob.matches(access.subject) is True for glob in self._compile_paths(access).exact)
             case "domain":
@@ -339,9 +333,6 @@ class AccessPattern:
                 return False
 
     # --- commands -------------------------------------------------------------------------------------------------
-
-    def _covers_command(self, command: str) -> bool:
-        return any(Glob(glob).matches(command) is True for glob in self._command_globs())
 
     def _command_globs(self) -> tuple[str, ...]:
         """The globs that the pattern stands for; Claude Code writes `git:*` for `git` with anything behind it."""

@@ -146,7 +146,8 @@ class AuditLog:
         Raises:
             Denied: it could not be recorded, and has to be.
         """
-        if self._required and (self._failure is not None or self._is_full()):
+        is_full = len(self._waiting) + len(self._unwritten) >= MAX_WAITING
+        if self._required and (is_full or self._failure is not None):
             raise self._refuse(call)
         record = CallRecord(call, verdict, time.perf_counter())
         self._running[record] = None
@@ -224,9 +225,6 @@ class AuditLog:
             hint = "calls continue, and some are not recorded"
             self._on_problem(Problem(self._path, "The log of calls cannot keep up", hint, level="warning"))
 
-    def _is_full(self) -> bool:
-        return len(self._waiting) + len(self._unwritten) >= MAX_WAITING
-
     def _refuse(self, call: ProposedCall) -> Denied:
         name = call.tool if call.server is None else f"{call.server}.{call.tool}"
         why = "cannot keep up" if self._failure is None else self._failure.reason
@@ -261,22 +259,13 @@ class AuditLog:
         else:
             if self._failure is not None:
                 self._failure = None
-                self._on_problem(self._describe_recovery())
+                lost = f"it lacks {self.lost:,} calls" if self.lost else "it lacks no call"
+                self._on_problem(Problem(self._path, "The log of calls is being written again", lost, level="note"))
 
     def _describe_failure(self, error: FileError) -> Problem:
-        goes_on = "calls continue, but are not recorded until this is fixed"
-        refuses = "no call is made until this is fixed"
-        hint = refuses if self._required else goes_on
-        return Problem(
-            self._path,
-            f"The log of calls {error.reason}",
-            f"{error.fix}; {hint}" if error.fix else hint,
-            level="warning",
-        )
-
-    def _describe_recovery(self) -> Problem:
-        lost = f"it lacks {self.lost:,} calls" if self.lost else "it lacks no call"
-        return Problem(self._path, "The log of calls is being written again", lost, level="note")
+        effect = "no call is made" if self._required else "calls continue, but are not recorded"
+        hint = "; ".join(filter(None, (error.fix, f"{effect} until this is fixed")))
+        return Problem(self._path, f"The log of calls {error.reason}", hint, level="warning")
 
     def _wake_writer(self) -> None:
         if self._thread is None:
@@ -492,16 +481,9 @@ def _merge_floods(records: list[CallRecord]) -> list[CallRecord]:
     for group in groups.values():
         others = group[FLOOD:]
         if others:
-            kept.append(_merge(others))
+            seconds = sum(record.seconds for record in others)
+            kept.append(replace(others[-1], seconds=seconds, times=len(others)))
     return kept
-
-
-def _merge(records: list[CallRecord]) -> CallRecord:
-    last = records[-1]
-    if len(records) == 1:
-        return last
-    seconds = sum(record.seconds for record in records)
-    return replace(last, seconds=seconds, times=len(records))
 
 
 def _split_batches(lines: list[bytes], max_bytes: int) -> Iterator[list[bytes]]:

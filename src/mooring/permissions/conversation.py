@@ -1,23 +1,26 @@
 """The permissions of one conversation, and those of the host that they are made from: rules, log and pins."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.verdict import BYPASSED, LocalAccess, Mode, ProposedCall, Rule, Verdict
+from mooring.core.conversation.verdict import BYPASSED, Mode, ProposedCall, Rule, Verdict
 from mooring.core.definitions.approved import ForeignServers
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.permissions import rules
 from mooring.permissions.audit import AuditLog, new_session_id
-from mooring.permissions.gate import Gate, answer_saver
-from mooring.permissions.pins import ToolPins
+from mooring.permissions.gate import Gate, SessionAnswer, answer_saver
+from mooring.permissions.pins import ToolPins, find_folder
 from mooring.permissions.policy import Policy, find_strictest
 from mooring.settings import Settings
 
+_Terms: TypeAlias = tuple[Mode | None, tuple[Rule, ...]]
+"""The mode and the rules that one conversation has of its own, beside those of the whole host."""
 APPROVED = Verdict("allow", "the program says that it was approved", "session")
 
 
@@ -65,10 +68,6 @@ class ConversationPermissions:
                 self.recheck(other)
         return verdict
 
-    def may_open(self, access: LocalAccess) -> bool:
-        """Whether a file may be opened as part of something that was permitted: see `Policy.may_open`."""
-        return self.gate.policy.may_open(access)
-
     def judge(self, calls: Sequence[ProposedCall]) -> Verdict:
         """What would become of a call, given under each of its names, if it were made now: the strictest verdict."""
         first, *others = [self.gate.policy.decide(call) for call in calls]
@@ -102,13 +101,6 @@ def _limit_grant(call: ProposedCall) -> ProposedCall:
     return replace(call, access=replace(call.access, grant=None))
 
 
-class _Terms(Struct, frozen=True):
-    """What one conversation has of its own, beside the rules that hold for the whole host."""
-
-    mode: Mode | None = None
-    session_rules: tuple[Rule, ...] = ()
-
-
 class HostPermissions:
     """Makes the permissions of each conversation. The rules are compiled once, for all of them."""
 
@@ -129,18 +121,29 @@ class HostPermissions:
 
         With `must_record`, a call that cannot be recorded is refused.
         """
-        self._where = where
         self._settings = settings
-        self._project = project
         self._ask = ask
         self._mode = mode
-        self._session_rules = tuple(session_rules)
-        self._bypass_reason = bypass_reason
+        self._foreign: ForeignServers = {}
+        self._answers: tuple[SessionAnswer, ...] = ()
+        """What holds in every conversation that begins from now on, because it was allowed for the session."""
+        self._save_answer = answer_saver(where, project)
+        self._save_trust = partial(rules.save_trust, where)
         self._on_problem = on_problem
         self._conversations: WeakKeyDictionary[ConversationPermissions, _Terms] = WeakKeyDictionary()
-        self._policy = self._load_policy({})
+        # `settings`, `foreign` and the mode change while the host is open; the rest does not.
+        self._load_policy = partial(
+            rules.load_policy,
+            where=where,
+            project=project,
+            session_rules=tuple(session_rules),
+            bypass_reason=bypass_reason,
+        )
+        self._policy = self._load_policy(settings, mode=mode, foreign={})
         self.audit = AuditLog(where, new_session_id(), required=must_record, on_problem=on_problem)
         self.pins = ToolPins(where, on_problem)
+        self.places = (rules.record_path(where), find_folder(where))
+        """The person's rules for projects, and the pins: a change there may be one that another program made."""
         self.own = self.begin()
         """The permissions of the program itself, for calls outside of any conversation."""
 
@@ -151,13 +154,15 @@ class HostPermissions:
 
         `ask` and `mode` are the host's where they are left out; `session_rules` come before those of the host.
         """
-        terms = _Terms(mode, tuple(session_rules))
+        terms = mode, tuple(session_rules)
         gate = Gate(
-            self._make_policy(terms),
+            self._make_policy(*terms),
             ask or self._ask,
-            save_answer=answer_saver(self._where, self._project),
+            save_answer=self._save_answer,
+            save_trust=self._save_trust,
             audit=self.audit,
             on_problem=self._on_problem,
+            answers=self._answers,
         )
         conversation = ConversationPermissions(gate, self.audit, self.pins)
         self._conversations[conversation] = terms
@@ -168,29 +173,27 @@ class HostPermissions:
 
         Answers of each conversation stay in force, and pins are read again.
         """
-        self._settings = settings
-        self._policy = self._load_policy(foreign)
-        for conversation, terms in self._conversations.items():
-            conversation.gate.use(self._make_policy(terms))
+        self._settings, self._foreign = settings, foreign
+        self._load_again()
         self.pins.forget()
 
-    @property
-    def rules_path(self) -> str:
-        """The file with the person's rules for projects."""
-        return rules.record_path(self._where)
+    def change_mode(self, mode: Mode | None) -> None:
+        """Take another mode for every conversation that has none of its own; `None` for that of the settings."""
+        self._mode = mode
+        self._load_again()
 
-    def close(self) -> None:
-        """Write the rest of the log."""
-        self.audit.close()
+    def keep_answers(self) -> None:
+        """Have what was allowed for the session so far hold in every conversation that begins from now on."""
+        every = [answer for conversation in self._conversations for answer in conversation.gate.answers]
+        self._answers += tuple(answer for answer in every if answer not in self._answers)
 
-    def _load_policy(self, foreign: ForeignServers) -> Policy:
-        return rules.load_policy(
-            self._settings, self._where, self._project, self._mode, self._session_rules, self._bypass_reason, foreign
-        )
+    def _load_again(self) -> None:
+        self._policy = self._load_policy(self._settings, mode=self._mode, foreign=self._foreign)
+        for conversation, terms in self._conversations.items():
+            conversation.gate.use(self._make_policy(*terms))
 
-    def _make_policy(self, terms: _Terms) -> Policy:
+    def _make_policy(self, mode: Mode | None, session_rules: tuple[Rule, ...]) -> Policy:
         """The host's policy, as one conversation has it."""
-        if terms == _Terms():
+        if mode is None and not session_rules:
             return self._policy
-        mode = rules.choose_mode(self._settings, terms.mode or self._mode)
-        return self._policy.with_terms(mode, terms.session_rules)
+        return self._policy.with_terms(rules.choose_mode(self._settings, mode or self._mode), session_rules)

@@ -1,27 +1,29 @@
 """The gate: a call goes in and is allowed, or is denied with words that say why and what to do.
 
-The gate is the part that can ask; the policy decides without asking. `host_permissions` puts both before the calls of a
+The gate is the part that can ask; the policy decides without asking. `conversation.py` puts both before the calls of a
 host.
 """
 
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeAlias, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
-from mooring.core.conversation.question import Allow, AnswerScope, Ask, No, Permission, Yes
+from mooring.core.conversation.question import Allow, Answer, AnswerScope, Ask, No, Permission, Yes
 from mooring.core.conversation.verdict import Level, ProposedCall, Rule, ServerName, Verdict
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
+from mooring.core.text.glob import is_literal
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, Denied
 from mooring.permissions import rules
 from mooring.permissions.audit import AuditLog
 from mooring.permissions.policy import Policy
-from mooring.permissions.rule import spell_rule
+from mooring.permissions.rule import parse_pair, spell_rule
 from mooring.permissions.rules import RuleLocation
 
 _HOLDERS: Mapping[Level, str] = {
@@ -40,13 +42,13 @@ SaveAnswer: TypeAlias = Callable[[ServerName, str, RuleLocation, str], None]
 """Saves an answer beyond the session: the server, the tool, where, and the pattern that it is limited to."""
 
 
+SessionAnswer: TypeAlias = tuple[ProposedCall, bool]
+"""A call that was allowed for this session, and whether its server came with the project."""
+
+
 def answer_saver(where: Paths, project: str | None) -> SaveAnswer:
     """Saves answers in the person's own files."""
-
-    def save(server: ServerName, tool: str, location: RuleLocation, pattern: str) -> None:
-        rules.save_allow(where, project, server, tool, location, pattern)
-
-    return save
+    return partial(rules.save_allow, where, project)
 
 
 class Gate:
@@ -58,25 +60,42 @@ class Gate:
         ask: Ask | None = None,
         *,
         save_answer: SaveAnswer | None = None,
+        save_trust: Callable[[str], None] | None = None,
         audit: AuditLog | None = None,
         on_problem: Callable[[Problem], None] = lambda problem: None,
+        answers: Iterable[SessionAnswer] = (),
     ) -> None:
         """Without `ask` nothing is asked, and what would be is denied. Without `save_answer` no answer outlives the
-        session. `on_problem` gets answers that could not be saved."""
-        self._state = _GateState(policy)
+        session, and without `save_trust` no answer can trust a server. `on_problem` gets answers that could not be
+        saved. `answers` are those of this session so far."""
+        self._state = _GateState(policy, answers)
         self._rules: tuple[Rule, ...] = ()
         """What narrows the policy that it shares with others."""
         self._narrowed: tuple[Policy, Policy] | None = None
         """The shared policy, and the same with these rules."""
         self._ask = ask
         self._save_answer = save_answer
+        self._save_trust = save_trust
         self._audit = audit
         self._on_problem = on_problem
+        self.use(policy)
+
+    @property
+    def answers(self) -> tuple[SessionAnswer, ...]:
+        """What was allowed for this session, the first answer first."""
+        return tuple(self._state.answers)
 
     def share(self, ask: Ask | None, rules: Iterable[Rule] = ()) -> "Gate":
         """A gate with the same rules and the same answers, whose questions go to `ask`: what one of the two was
         allowed for the session, so was the other. `rules` come before those of the session, and hold for it alone."""
-        shared = Gate(self.policy, ask, save_answer=self._save_answer, audit=self._audit, on_problem=self._on_problem)
+        shared = Gate(
+            self.policy,
+            ask,
+            save_answer=self._save_answer,
+            save_trust=self._save_trust,
+            audit=self._audit,
+            on_problem=self._on_problem,
+        )
         shared._state = self._state
         shared._rules = (*rules, *self._rules)
         return shared
@@ -88,14 +107,9 @@ class Gate:
         if not self._rules:
             return shared
         if self._narrowed is None or self._narrowed[0] is not shared:
-            self._narrowed = shared, self._narrow(shared)
+            # The answers in front again: a rule that asks would ask about what the person has answered.
+            self._narrowed = shared, self._add_answers(shared.with_terms(shared.mode, self._rules))
         return self._narrowed[1]
-
-    def _narrow(self, policy: Policy) -> Policy:
-        for rule in reversed(self._rules):
-            policy = policy.with_rule("session", rule)
-        # In front again: a rule that asks would ask about what the person has answered.
-        return self._add_answers(policy)
 
     def _add_answers(self, policy: Policy) -> Policy:
         # Each answer goes before the earlier ones, so that adding them backwards restores their order.
@@ -103,6 +117,9 @@ class Gate:
             # A yes to one's own server is none to a project's that took its name since, nor the other way round.
             if policy.is_foreign(call.server) == was_foreign:
                 policy = _add_answer(policy, call)
+        for server in self._state.trusted:
+            if not policy.is_foreign(server):
+                policy = policy.with_trusted(server)
         return policy
 
     def use(self, policy: Policy) -> None:
@@ -117,7 +134,7 @@ class Gate:
         """
         verdict = self.policy.decide(call)
         if verdict.action == "deny":
-            raise self._refuse(call, verdict, _explain_denial(call, verdict), _warn_model(call, verdict))
+            raise self._refuse_denied(call, verdict)
 
     async def authorize(self, call: ProposedCall) -> Verdict:
         """Allow the call, and return what allowed it.
@@ -136,7 +153,7 @@ class Gate:
                 return allowed_once
             verdict = self.policy.decide(call)
         if verdict.action == "deny":
-            raise self._refuse(call, verdict, _explain_denial(call, verdict), _warn_model(call, verdict))
+            raise self._refuse_denied(call, verdict)
         return verdict
 
     async def _ask_in_turn(self, call: ProposedCall) -> Verdict | None:
@@ -162,21 +179,27 @@ class Gate:
     async def _ask_person(self, call: ProposedCall, verdict: Verdict, queue: "_QuestionQueue") -> Verdict | None:
         if self._ask is None:
             raise self._refuse_unasked(call, verdict)
-        scopes = _limit_scopes(call, verdict, self._save_answer is not None)
+        can_trust = self._save_trust is not None and self.policy.could_trust(call)
+        scopes = _limit_scopes(call, verdict, self._save_answer is not None, can_trust)
         question = _build_question(call, verdict, scopes, self.policy.is_foreign(call.server))
         try:
-            answer = queue.find_refusal(call) or await self._ask(question)
+            answer = queue.find_refusal(call) or await self._ask_unless_settled(self._ask, call, question)
         except asyncio.CancelledError:
             self._record_refusal(call, _NO_ANSWER)
             raise
         match answer:
+            case None:
+                return None
             case No(nobody=True):
                 raise self._refuse_unasked(call, verdict)
             case No():
                 queue.refused.append((call, answer))
                 reason = _NO_ANSWER if answer.how == "cancel" else _SAID_NO
                 raise self._refuse(call, reason, _explain_no(answer), _tell_model_no(call, answer))
-            case Allow() if answer.scope != "once" and "session" in scopes:
+            case Allow(scope="reads") if call.server is not None and "reads" in scopes:
+                await self._trust(call.server)
+                return None
+            case Allow(scope="session" | "always") if "session" in scopes:
                 await self._remember(call, answer, scopes)
                 return None
             case Allow() | Yes():
@@ -184,7 +207,22 @@ class Gate:
             case _:
                 assert_never(answer)
 
+    async def _ask_unless_settled(self, ask: Ask, call: ProposedCall, question: Permission) -> Answer | None:
+        """The answer; `None` if the one to a question about another tool has settled this one, too."""
+        asking = asyncio.ensure_future(ask(question))
+        self._state.asked[asking] = self, call
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return None
+        finally:
+            del self._state.asked[asking]
+
     async def _remember(self, call: ProposedCall, answer: Allow, scopes: tuple[AnswerScope, ...]) -> None:
+        """Let an answer hold for the session, and beyond if it says so."""
         is_foreign = self.policy.is_foreign(call.server)
         self._state.answers.append((call, is_foreign))
         self._state.policy = _add_answer(self._state.policy, call)
@@ -192,11 +230,33 @@ class Gate:
             return
         # A rule that holds everywhere is not for a project's server: there, always means in this project.
         location: RuleLocation = "project-local" if is_foreign else answer.where
+        await self._save(partial(self._save_answer, call.server, call.tool, location, _find_grant(call) or ""))
+
+    async def _trust(self, server: str) -> None:
+        self._state.trusted.append(server)
+        self._state.policy = self._state.policy.with_trusted(server)
+        for asking, (gate, call) in self._state.asked.items():
+            if gate.policy.decide(call).action == "allow":
+                asking.cancel()
+        if self._save_trust is not None:
+            await self._save(partial(self._save_trust, server))
+
+    async def _save(self, save: Callable[[], None]) -> None:
         try:
-            await asyncio.to_thread(self._save_answer, call.server, call.tool, location, _find_grant(call) or "")
+            await asyncio.to_thread(save)
         except ConfigError as error:
             hint = "until then, the answer applies to this session"
             self._on_problem(Problem(None, str(error), hint, level="warning"))
+
+    def _refuse_denied(self, call: ProposedCall, verdict: Verdict) -> Denied:
+        name, reason = _name_tool(call), verdict.why
+        if verdict.rule is not None and verdict.level is not None:
+            reason = f"denied by {_HOLDERS[verdict.level]} ({verdict.rule})"
+        for_model = f"{name} was not called: {verdict.why}. Trying again will not help"
+        if call.access is None or not call.access.refused:
+            way = "change that rule" if verdict.rule else "leave that mode"
+            for_model = f"{for_model}; only the person can {way}"
+        return self._refuse(call, verdict, f"{name} was not called: {reason}.", f"{for_model}.")
 
     def _refuse_unasked(self, call: ProposedCall, verdict: Verdict) -> Denied:
         is_foreign = self.policy.is_foreign(call.server)
@@ -218,11 +278,14 @@ class Gate:
 class _GateState:
     """What gates share whose answers hold for each other."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, answers: Iterable[SessionAnswer]) -> None:
         self.policy = policy
-        self.answers: list[tuple[ProposedCall, bool]] = []
-        """The calls that were allowed for this session, and whether their server came with the project."""
+        self.answers = list(answers)
+        self.trusted: list[str] = []
+        """The servers that an answer trusted."""
         self.queues: dict[tuple[ServerName, str], _QuestionQueue] = {}
+        self.asked: dict[asyncio.Future[Answer], tuple[Gate, ProposedCall]] = {}
+        """The questions that are open."""
 
 
 class _QuestionQueue:
@@ -252,6 +315,8 @@ def _build_allow_rule(call: ProposedCall) -> Rule:
 
 def _add_answer(policy: Policy, call: ProposedCall) -> Policy:
     server, tool = call.server, call.tool
+    if _find_grant(call) is None and call.access is not None:
+        return policy.with_verbatim(tool, call.access.verbatim)
     rule = _build_allow_rule(call)
     return policy.with_rule("session", rule, lambda earlier: rules.find_insertion_point(earlier, server, tool))
 
@@ -269,21 +334,45 @@ def _build_question(
         origin=call.origin,
         hints=call.hints,
         scopes=scopes,
+        limit=_explain_limit(call, verdict),
         project_only=project_only,
         option=allowance if project_only else "",
         preview="" if call.access is None else call.access.preview,
     )
 
 
-def _limit_scopes(call: ProposedCall, verdict: Verdict, can_save: bool) -> tuple[AnswerScope, ...]:
+def _limit_scopes(call: ProposedCall, verdict: Verdict, can_save: bool, can_trust: bool) -> tuple[AnswerScope, ...]:
     """How far an answer can reach."""
     # The machine's settings are above anything a person can save: their ask would still ask again.
-    if verdict.level == "managed" or _find_grant(call) is None:
+    if verdict.level == "managed":
         return ("once",)
+    if _find_grant(call) is None:
+        return ("once", "session") if _is_allowed_to_the_letter(call) else ("once",)
     # Where rules cannot be read, a saved allow could be one that they deny.
     if not can_save or verdict.doubtful:
         return ("once", "session")
-    return ("once", "session", "always")
+    # A rule that asks goes before what a trusted server says.
+    return (
+        ("once", "session", "reads", "always") if can_trust and verdict.rule is None else ("once", "session", "always")
+    )
+
+
+def _is_allowed_to_the_letter(call: ProposedCall) -> bool:
+    """Whether a yes for the session can cover exactly this, where no rule can."""
+    return call.access is not None and bool(call.access.verbatim) and not call.access.insists
+
+
+def _explain_limit(call: ProposedCall, verdict: Verdict) -> str:
+    """Why no answer holds always; empty if one does."""
+    if verdict.level == "managed":
+        return "the machine's settings ask about it each time"
+    if verdict.doubtful:
+        return "a file with rules cannot be read, and what an answer adds could be what it denies"
+    if call.access is None or _find_grant(call) is not None:
+        return ""
+    if call.access.insists:
+        return "this is asked about each time, whatever rules say"
+    return call.access.limit or "no rule can be written for it"
 
 
 def _write_allowance(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
@@ -297,26 +386,19 @@ def _write_allow_rule(call: ProposedCall) -> str:
     return json.dumps(msgspec.to_builtins(_build_allow_rule(call)), ensure_ascii=False)
 
 
+def _write_allow_command(call: ProposedCall) -> str:
+    rule, name = _build_allow_rule(call), _name_tool(call)
+    # What a person types, where that means this very tool.
+    is_plain = is_literal(name) and parse_pair(name) == (call.server, call.tool)
+    return f"mooring allow {quote_argument(spell_rule(replace(rule, tool=name) if is_plain else rule))}"
+
+
 def _write_allow_option(call: ProposedCall) -> str:
     return f"--allow {quote_argument(spell_rule(_build_allow_rule(call)))}"
 
 
 def _name_tool(call: ProposedCall) -> str:
     return call.tool if call.server is None else f"{call.server}.{call.tool}"
-
-
-def _explain_denial(call: ProposedCall, verdict: Verdict) -> str:
-    if verdict.rule is None or verdict.level is None:
-        return f"{_name_tool(call)} was not called: {verdict.why}."
-    return f"{_name_tool(call)} was not called: denied by {_HOLDERS[verdict.level]} ({verdict.rule})."
-
-
-def _warn_model(call: ProposedCall, verdict: Verdict) -> str:
-    not_called = f"{_name_tool(call)} was not called: {verdict.why}"
-    if call.access is not None and call.access.refused:
-        return f"{not_called}. Trying again will not help."
-    way = "change that rule" if verdict.rule else "leave that mode"
-    return f"{not_called}. Trying again will not help; only the person can {way}."
 
 
 def _explain_no(answer: No) -> str:
@@ -339,7 +421,7 @@ def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: boo
         way = "No rule can allow it: a person has to answer each time."
     elif is_foreign:
         option = _write_allow_option(call)
-        way = f"To allow it, answer `always` in `mooring chat` in this project, or add {option}."
+        way = f"To allow it: {_write_allow_command(call)} --project; or, this once, add {option}."
     else:
-        way = f"To allow it, add to `permissions` in your settings.json: {_write_allow_rule(call)}"
+        way = f"To allow it: {_write_allow_command(call)}"
     return f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"

@@ -190,9 +190,8 @@ def pin_tools(where: Paths, key: PinKey, tools: Iterable[Tool], instructions: st
         pin = read_own_record(path, Pin, MAX_BYTES)
         if pin is not None and pin.key == key:
             return pin
-        return _write(
-            path, _pin_instructions(Pin(key), instructions), {each.name: canonicalize(each) for each in tools}
-        )
+        texts = {each.name: canonicalize(each) for each in tools}
+        return _write(path, _pin_instructions(Pin(key), instructions), texts)
 
 
 def adopt_instructions(where: Paths, key: PinKey, instructions: str) -> Pin | None:
@@ -262,14 +261,13 @@ def _write(path: str, pin: Pin, texts: Mapping[str, str]) -> Pin:
     added = {name: _pin_text(text) for name, text in texts.items()}
     tools = _drop_texts_beyond_limit({**pin.tools, **added})
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    updated = replace(pin, tools=tools, at=at)
-    write_own_record(path, updated)
-    return updated
+    pin = replace(pin, tools=tools, at=at)
+    write_own_record(path, pin)
+    return pin
 
 
 def _pin_text(text: str, most: int = MAX_TEXT) -> PinnedTool:
-    meaning = find_meaning(text)
-    return PinnedTool(_digest_text(text), text if len(text) <= most else None, _digest_text(meaning))
+    return PinnedTool(_digest_text(text), text if len(text) <= most else None, _digest_text(find_meaning(text)))
 
 
 def _pin_instructions(pin: Pin, instructions: str) -> Pin:
@@ -381,15 +379,10 @@ class ToolPins:
         if key is not None:
             self._pins[key] = switch(self._where, key, off=off)
 
-    @property
-    def folder(self) -> str:
-        """Where the pins are: a change there may be one that another program made."""
-        return find_folder(self._where)
-
     async def reread(self) -> bool:
         """Read the pins that are in use again; whether any has changed."""
         before = dict(self._pins)
-        found = await asyncio.to_thread(self._load_pins, tuple(before))
+        found = await asyncio.to_thread(lambda: {key: load(self._where, key)[0] for key in before})
         changed = False
         for key, pin in found.items():
             # A pin that was made while these were read is newer. Forgetting it would let a changed tool through.
@@ -397,9 +390,6 @@ class ToolPins:
                 self._pins[key] = pin
                 changed = True
         return changed
-
-    def _load_pins(self, keys: Iterable[PinKey]) -> dict[PinKey, Pin | None]:
-        return {key: load(self._where, key)[0] for key in keys}
 
     def _find_pin(self, key: PinKey) -> Pin | None:
         if key not in self._pins:

@@ -6,8 +6,8 @@ level that has a rule for the call decides whether it is allowed or asked about;
 | mode | a tool without a rule | besides |
 |---|---|---|
 | `plan` | allowed if it only reads and its server is trusted, else denied | no allow reaches further than that |
-| `ask` | asked about | |
-| `accept-reads` | allowed if it only reads and its server is trusted, else asked about | |
+| `ask`, `accept-reads` | allowed if it only reads and its server is trusted, else asked about | |
+| `edits` | as in `ask`, but a local tool changes files inside the project unasked | |
 | `bypass` | allowed | so is what a rule would ask about, unless it is the machine's |
 
 The local tools of an agent need a permission too, unless all they do is read inside the project; some of what they
@@ -142,11 +142,13 @@ class Policy:
         bypass_reason: str = BYPASSED,
         foreign: ForeignServers | None = None,
         compiled: dict[Rule, RuleMatcher] | None = None,
+        verbatim: Iterable[tuple[str, str]] = (),
     ) -> None:
         """`doubts` are files of rules that cannot be read in full. What they deny is unknown, so only what the person
         allowed in this session is allowed without asking. `bypass_reason` is what the log says of calls that nobody
         was asked about. `foreign` are the names of servers that came with the project, each with the rules that the
-        person applied to it. `compiled` are the rules of an earlier policy, so that they are not compiled again."""
+        person applied to it. `compiled` are the rules of an earlier policy, so that they are not compiled again.
+        `verbatim` are local tools with what no rule can allow, and the person allowed for this session."""
         # The sort is stable: layers of one level keep their order.
         self.layers = tuple(sorted(layers, key=lambda layer: LEVELS.index(layer.level)))
         self.mode: Mode = mode
@@ -154,6 +156,7 @@ class Policy:
         self.doubts = tuple(doubts)
         self.bypass_reason = bypass_reason
         self.foreign = foreign or {}
+        self._verbatim = frozenset(verbatim)
         self._compiled: dict[Rule, RuleMatcher] = {} if compiled is None else compiled
         self._matchers: list[tuple[Level, RuleMatcher]] = []
         for layer in self.layers:
@@ -185,10 +188,7 @@ class Policy:
 
     def decide(self, call: ProposedCall) -> Verdict:
         """What happens to a call."""
-        key = _make_key(call)
-        prepared = self._prepared.get(key)
-        if prepared is None:
-            prepared = self._prepare(call, key)
+        prepared = self._prepare(call)
         verdict = prepared.verdict
         if verdict is None:
             verdict = self._apply_rules(call, prepared, call.access or ArgumentValues(call.arguments))
@@ -199,8 +199,7 @@ class Policy:
     def judge_opening(self, access: LocalAccess) -> Verdict:
         """What becomes of a file that is opened or named as part of something that was permitted: a search, a listing,
         an import. It needs no permission of its own, but a rule about `Read` holds, and so does a path that insists."""
-        free = access if access.is_free else replace(access, is_free=True)
-        return self.decide(ProposedCall(None, "Read", {}, _ONLY_READS, access=free))
+        return self.judge_reading(access if access.is_free else replace(access, is_free=True))
 
     def judge_reading(self, access: LocalAccess) -> Verdict:
         """What becomes of a file that nobody permitted yet, such as one that a link leads to: as if `Read` asked."""
@@ -214,9 +213,7 @@ class Policy:
 
     def ignores_arguments(self, call: ProposedCall) -> bool:
         """Whether every call of this tool gets the same verdict, whatever its arguments."""
-        key = _make_key(call)
-        prepared = self._prepared.get(key) or self._prepare(call, key)
-        return prepared.verdict is not None
+        return self._prepare(call).verdict is not None
 
     def with_rule(
         self, level: Level, rule: Rule, find_index: Callable[[Iterable[Rule]], int] = lambda _: 0
@@ -233,24 +230,46 @@ class Policy:
         longer = replace(layer, rules=(*session_rules, *layer.rules))
         return self._vary(layer, longer, mode)
 
+    def with_trusted(self, server: str) -> "Policy":
+        """The same policy, with one more server that is believed when it says that a tool only reads."""
+        layer = self._first_layer("session")
+        return self._vary(layer, layer, self.mode, trusted=(server,))
+
+    def with_verbatim(self, tool: str, text: str) -> "Policy":
+        """The same policy, with this very use of a local tool allowed for the session."""
+        layer = self._first_layer("session")
+        return self._vary(layer, layer, self.mode, verbatim=((tool, text),))
+
     def _first_layer(self, level: Level) -> RuleLevel:
         same_level = [layer for layer in self.layers if layer.level == level]
         return same_level[0] if same_level else RuleLevel(level, ())
 
-    def _vary(self, layer: RuleLevel, instead: RuleLevel, mode: Mode) -> "Policy":
+    def _vary(
+        self,
+        layer: RuleLevel,
+        instead: RuleLevel,
+        mode: Mode,
+        verbatim: Iterable[tuple[str, str]] = (),
+        trusted: Iterable[str] = (),
+    ) -> "Policy":
         others = [other for other in self.layers if other is not layer]
         return Policy(
             [instead, *others],
             mode,
-            self.trusted,
+            self.trusted.union(trusted),
             self.doubts,
             self.bypass_reason,
             self.foreign,
             self._compiled,
+            self._verbatim.union(verbatim),
         )
 
-    def _prepare(self, call: ProposedCall, key: _ToolKey) -> _PreparedTool:
-        found = list(self._find_rules(call))
+    def _prepare(self, call: ProposedCall) -> _PreparedTool:
+        """What holds for every call of this tool, worked out once."""
+        key = call.server, call.tool, _claims_to_only_read(call.hints), call.item, call.access is not None
+        if key in self._prepared:
+            return self._prepared[key]
+        found = list(self.find_rules(call))
         in_force: dict[Level, list[_RuleForTool]] = {}
         withheld = []
         for level, rule in found:
@@ -277,7 +296,8 @@ class Policy:
         applied = self.foreign.get(server)
         return applied is not None and AllowRule(written.tool, written.pattern) not in applied
 
-    def _find_rules(self, call: ProposedCall) -> Iterator[tuple[Level, _RuleForTool]]:
+    def find_rules(self, call: ProposedCall) -> Iterator[tuple[Level, _RuleForTool]]:
+        """The rules about a tool, whatever it is called with, in the order that decides."""
         spellings = list_spellings(call.server, call.tool)
         for level, matcher in self._matchers:
             exact = matcher.names_exactly(call.server, call.tool)
@@ -293,7 +313,8 @@ class Policy:
         access = call.access
         if access is not None and access.refused:
             return Verdict("deny", access.refused)
-        deciding = _find_deciding_rules(prepared.rules, touched)
+        found = [(level, _find_first_match(candidates, touched)) for level, candidates in prepared.rules]
+        deciding = [(level, rule) for level, rule in found if rule is not None]
         # Denies first, of every level: whoever denies a tool means "never", and cannot know which allow somebody else
         # writes at a higher level, or how wide that one is.
         for level, rule in deciding:
@@ -302,19 +323,17 @@ class Policy:
         if self.mode == "plan" and not self._only_reads(call):
             return Verdict("deny", _PLAN_REASONS[call.item] if access is None else _LOCAL_PLAN_REASON)
         verdict = self._allow_or_ask(call, deciding)
-        has_doubts = bool(self.doubts) and not _is_allowed_in_session(deciding)
-        if has_doubts and verdict.action == "allow":
+        is_allowed_in_session = verdict.level == "session" or any(
+            (level, rule.action) == ("session", "allow") for level, rule in deciding
+        )
+        if self.doubts and verdict.action == "allow" and not is_allowed_in_session:
             why = f"rules in {', '.join(self.doubts)} cannot be read, and could deny it"
             return Verdict("ask", why, doubtful=True)
-        if access is not None and access.insists and verdict.action == "allow":
-            return Verdict("ask", access.insists)
-        if (
-            access is not None
-            and access.unless_named
-            and verdict.action == "allow"
-            and not _names(verdict.rule, access)
-        ):
-            return Verdict("ask", access.unless_named)
+        if access is not None and verdict.action == "allow":
+            if access.insists:
+                return Verdict("ask", access.insists)
+            if access.unless_named and not _names(verdict.rule, access):
+                return Verdict("ask", access.unless_named)
         if verdict.action == "ask":
             withheld = [one.matcher.rule for one in prepared.withheld if one.surely_applies(touched)]
             return replace(verdict, why=_explain_withheld(verdict.why, call, withheld))
@@ -322,6 +341,8 @@ class Policy:
 
     def _allow_or_ask(self, call: ProposedCall, deciding: _Deciding) -> Verdict:
         """The verdict on a call that is not denied, if every rule can be read."""
+        if self._is_allowed_verbatim(call) and not any(level == "managed" for level, _ in deciding):
+            return Verdict("allow", "you allowed exactly this in this session", "session")
         if not deciding:
             return self._decide_without_rule(call)
         level, rule = deciding[0]
@@ -338,16 +359,30 @@ class Policy:
         if self.mode == "bypass":
             return Verdict("allow", self.bypass_reason)
         if call.access is not None:
-            return Verdict("allow" if call.access.is_free else "ask", call.access.why)
+            return self._judge_access(call.access)
         if call.server is None:
             return Verdict("allow", "Mooring's own tools need no permission")
         if call.item == "listed":
             return Verdict("allow", f"{call.server} lists it")
         if call.item == "unlisted":
             return Verdict("ask", f"{call.server} does not list this address")
-        if self.mode != "ask" and self._only_reads(call):
+        if self._only_reads(call):
             return Verdict("allow", f"{call.server}, which you trust, marks it as read-only")
         return Verdict("ask", "no rule matches it")
+
+    def could_trust(self, call: ProposedCall) -> bool:
+        """Whether the call would be allowed if its server, one of the person's own, were trusted."""
+        is_tool = call.server is not None and call.item is None and not self.is_foreign(call.server)
+        return is_tool and call.server not in self.trusted and _claims_to_only_read(call.hints)
+
+    def _is_allowed_verbatim(self, call: ProposedCall) -> bool:
+        return call.access is not None and (call.tool, call.access.verbatim) in self._verbatim
+
+    def _judge_access(self, access: LocalAccess) -> Verdict:
+        """What becomes of a call of a local tool that no rule is about."""
+        if self.mode == "edits" and access.is_edit:
+            return Verdict("allow", "files inside the project may be changed in this mode")
+        return Verdict("allow" if access.is_free else "ask", access.why)
 
     def _only_reads(self, call: ProposedCall) -> bool:
         """Whether a trusted server claims that a tool only reads, or a local tool was found to."""
@@ -359,15 +394,6 @@ class Policy:
         if call.server not in self.trusted:
             return False
         return call.item == "listed" or _claims_to_only_read(call.hints)
-
-
-def _find_deciding_rules(rules: _RulesByLevel, touched: _Touched) -> _Deciding:
-    deciding: _Deciding = []
-    for level, candidates in rules:
-        rule = _find_first_match(candidates, touched)
-        if rule is not None:
-            deciding.append((level, rule))
-    return deciding
 
 
 def _find_first_match(candidates: Iterable[_RuleForTool], touched: _Touched) -> Rule | None:
@@ -392,14 +418,6 @@ def _names(rule: Rule | None, access: LocalAccess) -> bool:
     """Whether a rule was written with this very path in mind, and not for all that a tool does."""
     pattern = "" if rule is None else split_local_rule(rule)[1]
     return pattern not in _ANYTHING and folded(access.name) in folded(pattern)
-
-
-def _is_allowed_in_session(deciding: _Deciding) -> bool:
-    return any((level, rule.action) == ("session", "allow") for level, rule in deciding)
-
-
-def _make_key(call: ProposedCall) -> _ToolKey:
-    return call.server, call.tool, _claims_to_only_read(call.hints), call.item, call.access is not None
 
 
 def _claims_to_only_read(hints: Hints | None) -> bool:

@@ -100,7 +100,8 @@ class RuleMatcher:
 
     def could_mean(self, spellings: ToolSpellings) -> bool:
         """Whether the rule could be meant for a tool that can be spelled so."""
-        return any(_matches_any(glob, spellings) for glob in self._loose)
+        likely = [glob for glob in self._loose if glob.needle in spellings.joined]
+        return any(glob.matches(name) is not False for glob in likely for name in spellings.names)
 
 
 def find_idle_denies(rules: Iterable[Rule], servers: Collection[str]) -> list[Rule]:
@@ -119,12 +120,6 @@ def _may_mean_one_of(rule: Rule, servers: Collection[str]) -> bool:
 
 def _surely_matches(glob: Glob | None, text: str) -> bool:
     return glob is not None and glob.matches(text) is True
-
-
-def _matches_any(glob: Glob, spellings: ToolSpellings) -> bool:
-    if glob.needle not in spellings.joined:
-        return False
-    return any(glob.matches(name) is not False for name in spellings.names)
 
 
 def _underscore(text: str) -> str:
@@ -148,6 +143,20 @@ def split_local_rule(rule: Rule) -> tuple[str, str]:
 def spell_rule(rule: Rule) -> str:
     """A rule in the form in which a person types it."""
     return f"{rule.tool}({rule.pattern})" if rule.pattern else rule.tool
+
+
+def covers(wide: Rule, narrow: Rule) -> bool:
+    """Whether a rule is about everything that another one is about, as far as their globs say."""
+    tool, pattern = split_local_rule(wide)
+    other_tool, other_pattern = split_local_rule(narrow)
+    if pattern not in ("", *_ANY, other_pattern):
+        return False
+    if tool in _ANY:
+        return True
+    pair, other = parse_pair(tool), parse_pair(other_tool)
+    if pair is None or other is None:
+        return tool == other_tool
+    return all(_surely_matches(Glob(glob), text) for glob, text in zip(pair, other, strict=True))
 
 
 def parse_rule(text: str, action: Action) -> Rule:
@@ -243,11 +252,9 @@ def _clean_forms(name: str) -> set[str]:
 
 def _join_words(text: str) -> str:
     """Words joined by single underscores, as in the shown names."""
-    joined = re.sub(r"[^A-Za-z0-9-]", "_", text)
-    return re.sub(r"_+", "_", joined).strip("_") or "x"
+    return re.sub(r"[^A-Za-z0-9-]+", "_", text).strip("_") or "x"
 
 
 def _to_letters(text: str) -> str:
     """The same in the scheme `mcp_server_tool`, which keeps lowercase letters only."""
-    letters = re.sub(r"[^a-z_]", "_", text.lower())
-    return re.sub(r"_+", "_", letters).strip("_") or "x"
+    return re.sub(r"[^a-z]+", "_", text.lower()).strip("_") or "x"

@@ -11,32 +11,33 @@ An answer "always, in this project" goes into the person's state folder: nothing
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from mooring import files
-from mooring.core.conversation.verdict import BYPASSED, LOCAL_TOOLS, Level, Mode, Rule, ServerName
+from mooring.core.conversation.verdict import BYPASSED, LOCAL_TOOLS, Action, Level, Mode, Rule, ServerName
 from mooring.core.definitions.approved import ForeignServers
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
 from mooring.core.text.glob import is_literal
-from mooring.display.text import suggest_new_record
+from mooring.display.text import quote_argument, suggest_new_record
 from mooring.errors import ConfigError, FileError, ParseError
 from mooring.files.record import read_own_record, write_own_record
 from mooring.permissions.policy import Policy, RuleLevel
-from mooring.permissions.rule import RuleMatcher, list_spellings, parse_pair, spell_exactly, spell_rule
+from mooring.permissions.rule import RuleMatcher, covers, list_spellings, parse_pair, spell_exactly, spell_rule
 from mooring.permissions.trust import identify_project
-from mooring.settings import MAX_RULES, MODES, Settings, update_settings
+from mooring.settings import MAX_RULES, Settings, count_fitting_rules, load, update_settings
 from mooring.syntax.parse import parse
 
 RuleLocation: TypeAlias = Literal["user", "project-local"]
 """Where a rule is saved: in the person's settings, or in their rules for this project."""
 
 MAX_BYTES = 4 * MIB
+_STRICTEST_FIRST: tuple[Mode, ...] = ("plan", "ask", "accept-reads", "edits", "bypass")
 # Settings have one more level, their defaults, which hold no rules.
 _LEVELS: dict[str, Level] = {"managed": "managed", "user": "user", "project": "project"}
 
@@ -100,7 +101,7 @@ def choose_mode(settings: Settings, wanted: Mode | None) -> Mode:
         return configured
     if setting.level != "managed":
         return wanted
-    return min(wanted, configured, key=MODES.index)
+    return min(wanted, configured, key=_STRICTEST_FIRST.index)
 
 
 def load_project_rules(where: Paths, project: str) -> tuple[RuleLevel, Problem | None]:
@@ -148,19 +149,120 @@ def save_allow(
         ConfigError: the file cannot be changed safely; says which rule to add by hand.
         FileError: it cannot be read, written or locked.
     """
+    rule = build_allow_rule(server, tool, pattern)
+    _save(where, project, rule, location, lambda earlier: find_insertion_point(earlier, server, tool))
+
+
+def save_trust(where: Paths, server: str) -> None:
+    """Trust a server of the person's own from now on.
+
+    Raises:
+        ConfigError: the machine's settings say which servers are trusted, or the file cannot be changed safely.
+        FileError: it cannot be read, written or locked.
+    """
+    from mooring.syntax.edit import insert_element  # only when an answer is kept
+
+    current = load(where, None).values["trustedServers"]
+    if current.level == "managed":
+        raise ConfigError(f"{current.path} says which servers are trusted, and wins over your settings.")
+
+    def insert_name(text: str) -> str:
+        data: Any = parse(text.encode(), "json").data
+        names = data.get("trustedServers", []) if isinstance(data, dict) else []
+        if not isinstance(names, list):
+            raise ParseError("has a `trustedServers` that is not a list")
+        return text if server in names else insert_element(text, ("trustedServers", len(names)), server)
+
+    _edit_settings(where, insert_name, f"add to its `trustedServers` by hand: {json.dumps(server)}")
+
+
+def add_rule(where: Paths, project: str | None, rule: Rule, location: RuleLocation) -> str:
+    """Add a rule that a person typed, and return the path of the file that it is in.
+
+    Raises: as `save_allow`; ConfigError if a deny in that file covers all of it.
+    """
+    _save(where, project, rule, location, lambda earlier: _find_place(earlier, rule))
+    # What said otherwise of exactly this is behind it now, and would only be in the way of whoever reads them.
+    _remove(where, project, lambda other: _is_replaced(other, rule), (location,))
+    return f"{where.config}/settings.json" if location == "user" else record_path(where)
+
+
+def _find_place(rules: Sequence[Rule], rule: Rule) -> int:
+    """Where a typed rule goes, since the first that matches wins: a deny first; any other after every deny, so that it
+    undoes none, and after what is about less than it is, so that this still counts.
+    """
+    if rule.action == "deny":
+        return 0
+    _refuse_denied(rules, rule)
+    place = 0
+    for position, earlier in enumerate(rules, 1):
+        if earlier.action == "ask" and covers(earlier, rule):
+            # What is wider comes behind the new rule, and whatever follows that does, too.
+            break
+        if _stays_before(earlier, rule):
+            place = position
+    last_deny = max((position for position, earlier in enumerate(rules, 1) if earlier.action == "deny"), default=0)
+    return max(place, last_deny)
+
+
+def _refuse_denied(rules: Iterable[Rule], rule: Rule) -> None:
+    """Raises: ConfigError if a deny covers all of a rule that allows or asks."""
+    for earlier in rules:
+        if earlier.action == "deny" and covers(earlier, rule):
+            raise ConfigError(f"`{earlier}` wins over it, so nothing was added.", _suggest_removal(earlier))
+
+
+def _stays_before(earlier: Rule, rule: Rule) -> bool:
+    if rule.action == "allow" and earlier.action == "ask":
+        # It may mean more than it names, so it keeps its say.
+        return True
+    return covers(rule, earlier) and not covers(earlier, rule)
+
+
+def _check_room(rules: Sequence[Rule]) -> None:
+    """Refuse what would no longer be read: a deny at the end would be lost. Raises: ConfigError."""
+    if count_fitting_rules([{"tool": rule.tool, "pattern": rule.pattern} for rule in rules]) < len(rules):
+        raise ConfigError(
+            "There would be more rules than are read, so nothing was added.", "Remove some: mooring rules --remove RULE"
+        )
+
+
+def _is_replaced(other: Rule, rule: Rule) -> bool:
+    """Whether one of two rules about exactly the same asks, and the other allows."""
+    is_same = (other.tool, other.pattern) == (rule.tool, rule.pattern)
+    return is_same and {other.action, rule.action} == {"ask", "allow"}
+
+
+def _suggest_removal(rule: Rule) -> str:
+    return f"To remove that rule: mooring rules --remove {quote_argument(f'{rule.action} {spell_rule(rule)}')}"
+
+
+def _save(
+    where: Paths,
+    project: str | None,
+    rule: Rule,
+    location: RuleLocation,
+    find_place: Callable[[Sequence[Rule]], int],
+) -> None:
     if location == "user":
-        _save_in_settings(where, server, tool, pattern)
+        _save_in_settings(where, rule, find_place)
     elif project is not None:
-        _save_for_project(where, project, server, tool, pattern)
+        _save_for_project(where, project, rule, find_place)
     else:
-        raise ConfigError("There is no project here, so an answer for it cannot be saved.")
+        raise ConfigError("There is no project here, so a rule for it cannot be saved.")
 
 
-class WithdrawnRule(Struct, frozen=True):
-    """A rule that allowed a tool, and the file that held it."""
+def remove_rule(where: Paths, project: str | None, rule: Rule) -> tuple["WithdrawnRule", ...]:
+    """Remove a rule from the person's settings and from theirs for this project. Raises: as `withdraw_allow`."""
+    return _remove(where, project, lambda other: other == rule)
+
+
+class WithdrawnRule(Struct, frozen=True, omit_defaults=True):
+    """A rule that was removed, and the file that held it."""
 
     tool: str
     path: str
+    action: Action = "allow"
 
 
 def withdraw_allow(where: Paths, project: str | None, tool: str) -> tuple[WithdrawnRule, ...]:
@@ -172,12 +274,25 @@ def withdraw_allow(where: Paths, project: str | None, tool: str) -> tuple[Withdr
         ConfigError: a file cannot be changed safely; says which rule to remove by hand.
         FileError: one cannot be read, written or locked.
     """
+    return _remove(where, project, lambda rule: _is_about(rule, tool))
+
+
+def _remove(
+    where: Paths,
+    project: str | None,
+    is_meant: Callable[[Rule], bool],
+    locations: Collection[RuleLocation] = ("user", "project-local"),
+) -> tuple[WithdrawnRule, ...]:
     settings = f"{where.config}/settings.json"
-    removed = _remove_from_settings(where, settings, tool)
-    for_project = () if project is None else _remove_for_project(where, project, tool)
+    removed: list[Rule] = []
+    for_project: list[Rule] = []
+    if "user" in locations and files.read_own(settings) is not None:
+        removed = _remove_from_settings(where, is_meant)
+    if "project-local" in locations and project is not None:
+        for_project = _remove_for_project(where, project, is_meant)
     return (
-        *(WithdrawnRule(spell_rule(rule), settings) for rule in removed),
-        *(WithdrawnRule(spell_rule(rule), record_path(where)) for rule in for_project),
+        *(WithdrawnRule(spell_rule(rule), settings, rule.action) for rule in removed),
+        *(WithdrawnRule(spell_rule(rule), record_path(where), rule.action) for rule in for_project),
     )
 
 
@@ -195,91 +310,86 @@ def _is_about(rule: Rule, tool: str) -> bool:
     return is_same and is_answer(rule)
 
 
-def _remove_for_project(where: Paths, project: str, tool: str) -> list[Rule]:
+def _remove_for_project(where: Paths, project: str, is_meant: Callable[[Rule], bool]) -> list[Rule]:
     path = record_path(where)
     key = identify_project(project)
     # Without such a rule, nothing is locked and nothing written.
-    if not any(_is_about(rule, tool) for rule in _read(path).projects.get(key, ())):
+    if not any(map(is_meant, _read(path).projects.get(key, ()))):
         return []
     with files.locked(path):
         record = _read(path)
         rules = record.projects.get(key, ())
-        _write(path, record, key, tuple(rule for rule in rules if not _is_about(rule, tool)))
-    return [rule for rule in rules if _is_about(rule, tool)]
+        _write(path, record, key, tuple(rule for rule in rules if not is_meant(rule)))
+    return list(filter(is_meant, rules))
 
 
-def _remove_from_settings(where: Paths, path: str, tool: str) -> list[Rule]:
-    if files.read_own(path) is None:
-        return []
-    from mooring.syntax.edit import edit_bytes  # only when an answer is withdrawn
+def _remove_from_settings(where: Paths, is_meant: Callable[[Rule], bool]) -> list[Rule]:
+    from mooring.syntax.edit import remove_value  # only when an answer is withdrawn
 
     removed: list[Rule] = []
 
-    def change(data: bytes) -> bytes:
-        removed.clear()
-        try:
-            return edit_bytes(data, lambda text: _remove_rules(text, tool, removed))
-        except ParseError as error:
-            raise ConfigError(f"{path} {error.reason}; remove the rule from its `permissions` by hand.") from None
+    def remove_all(text: str) -> str:
+        rules = _parse_rules(text)
+        removed[:] = filter(is_meant, rules)
+        for index in reversed(range(len(rules))):
+            if is_meant(rules[index]):
+                text = remove_value(text, "json", ("permissions", index))
+        return text
 
-    update_settings(where, path, change)
+    _edit_settings(where, remove_all, "remove the rule from its `permissions` by hand.")
     return removed
 
 
-def _remove_rules(text: str, tool: str, removed: list[Rule]) -> str:
-    """The text without the rules about a tool, which are put in front of those that were removed."""
-    from mooring.syntax.edit import remove_value  # only when an answer is withdrawn
-
-    rules = _parse_rules(text)
-    for index in reversed(range(len(rules))):
-        if _is_about(rules[index], tool):
-            removed.insert(0, rules[index])
-            text = remove_value(text, "json", ("permissions", index))
-    return text
-
-
-def _save_for_project(where: Paths, project: str, server: ServerName, tool: str, pattern: str) -> None:
+def _save_for_project(where: Paths, project: str, rule: Rule, find_place: Callable[[Sequence[Rule]], int]) -> None:
     path = record_path(where)
     key = identify_project(project)
     with files.locked(path):
         record = _read(path)
         rules = record.projects.get(key, ())
-        index = find_insertion_point(rules, server, tool)
-        longer = (*rules[:index], build_allow_rule(server, tool, pattern), *rules[index:])
-        without_doubles = tuple(dict.fromkeys(longer))
-        _write(path, record, key, without_doubles)
+        others = [other for other in rules if other != rule]
+        index = find_place(others)
+        longer = (*others[:index], rule, *others[index:])
+        _check_room(longer)
+        _write(path, record, key, tuple(dict.fromkeys(longer)))
 
 
 def _write(path: str, record: ProjectRules, key: str, rules: tuple[Rule, ...]) -> None:
-    updated = ProjectRules(projects={**record.projects, key: rules})
-    write_own_record(path, updated)
+    write_own_record(path, ProjectRules(projects={**record.projects, key: rules}))
 
 
-def _save_in_settings(where: Paths, server: ServerName, tool: str, pattern: str) -> None:
-    from mooring.syntax.edit import edit_bytes  # only when an answer is kept
+def _save_in_settings(where: Paths, rule: Rule, find_place: Callable[[Sequence[Rule]], int]) -> None:
+    from mooring.syntax.edit import insert_element, remove_value  # only when an answer is kept
+
+    written = msgspec.to_builtins(rule)
+
+    def insert_rule(text: str) -> str:
+        rules = _parse_rules(text)
+        others = [other for other in rules if other != rule]
+        place = find_place(others)
+        _check_room([*others, rule])
+        if rule in rules:
+            if rules.index(rule) == place:
+                return text
+            for index in reversed([index for index, other in enumerate(rules) if other == rule]):
+                text = remove_value(text, "json", ("permissions", index))
+        return insert_element(text, ("permissions", place), written)
+
+    _edit_settings(where, insert_rule, f"add to its `permissions` by hand: {json.dumps(written)}")
+
+
+def _edit_settings(where: Paths, edit: Callable[[str], str], by_hand: str) -> None:
+    """Change the text of the person's settings; `by_hand` is what to do where that is refused."""
+    from mooring.syntax.edit import edit_bytes  # only when an answer is kept or withdrawn
 
     path = f"{where.config}/settings.json"
-    rule = build_allow_rule(server, tool, pattern)
 
     def change(data: bytes) -> bytes:
         try:
-            return edit_bytes(data, lambda text: _insert_rule(text, rule, server, tool))
+            return edit_bytes(data, edit)
         except ParseError as error:
-            by_hand = json.dumps(msgspec.to_builtins(rule))
-            raise ConfigError(f"{path} {error.reason}; add to its `permissions` by hand: {by_hand}") from None
+            raise ConfigError(f"{path} {error.reason}; {by_hand}") from None
 
     update_settings(where, path, change)
-
-
-def _insert_rule(text: str, rule: Rule, server: ServerName, tool: str) -> str:
-    """The text with one more rule, unchanged if it has that rule already."""
-    rules = _parse_rules(text)
-    if rule in rules:
-        return text
-    from mooring.syntax.edit import insert_element  # only when an answer is kept
-
-    index = find_insertion_point(rules, server, tool)
-    return insert_element(text, ("permissions", index), msgspec.to_builtins(rule))
 
 
 def _parse_rules(text: str) -> list[Rule]:

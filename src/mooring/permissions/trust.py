@@ -10,6 +10,7 @@ covered, and every question says so.
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -105,19 +106,19 @@ class ApprovalRecord(Struct, frozen=True):
 
     def find_adopted(self, project: str, config: ServerConfig | Broken) -> str | None:
         """The tool whose record of an approval was adopted for a definition; `None` if the person decided here."""
-        if isinstance(config, Broken) or self.find_standing(project, config) != "approved":
-            return None
-        decision = self.find_decision(project, config)
-        if decision is None or decision.by == PERSON:
-            return None
-        return decision.by
+        approval = self._find_approval(project, config)
+        return None if approval is None or approval.by == PERSON else approval.by
 
     def find_applied(self, project: str, config: ServerConfig | Broken) -> tuple[AllowRule, ...]:
         """The person's rules that they applied to a definition when they approved it."""
+        approval = self._find_approval(project, config)
+        return () if approval is None else approval.rules
+
+    def _find_approval(self, project: str, config: ServerConfig | Broken) -> Decision | None:
+        """The decision by which a project's definition takes effect."""
         if isinstance(config, Broken) or self.find_standing(project, config) != "approved":
-            return ()
-        decision = self.find_decision(project, config)
-        return () if decision is None else decision.rules
+            return None
+        return self.find_decision(project, config)
 
     def find_standing(self, project: str, config: ServerConfig | Broken) -> Standing:
         """Whether a definition may take effect in a project."""
@@ -201,12 +202,9 @@ def record(where: Paths, decisions: Iterable[Decision], seconds: float = LOCK_SE
     Raises:
         FileError: the record cannot be read or written, or is locked for longer than `seconds`; it is left as it was.
     """
-    path = record_path(where)
-    with files.locked(path, seconds):
-        earlier = _read_for_update(path)
-        kept = tuple(_drop_older((*earlier.decisions, *decisions)))
-        updated = replace(earlier, decisions=kept)
-        _write(path, updated)
+    with _lock_record(where, seconds) as (path, earlier):
+        updated = replace(earlier, decisions=tuple(_drop_older((*earlier.decisions, *decisions))))
+        write_own_record(path, updated)
     return updated
 
 
@@ -216,12 +214,10 @@ def reset(where: Paths, project: str, names: Sequence[str]) -> None:
     Raises:
         FileError: the record cannot be read or written, or is locked; it is left as it was.
     """
-    path = record_path(where)
-    with files.locked(path):
-        record = _read_for_update(path)
+    with _lock_record(where) as (path, record):
         forgotten = [(project, name) for name in names]
         kept = tuple(each for each in record.decisions if (each.project, each.name) not in forgotten)
-        _write(path, replace(record, decisions=kept, reset=tuple(dict.fromkeys((*record.reset, *forgotten)))))
+        write_own_record(path, replace(record, decisions=kept, reset=tuple(dict.fromkeys((*record.reset, *forgotten)))))
 
 
 def approve_names(where: Paths, approved: Iterable[NameApproval]) -> None:
@@ -230,16 +226,14 @@ def approve_names(where: Paths, approved: Iterable[NameApproval]) -> None:
     Raises:
         FileError: the record cannot be read or written, or is locked; it is left as it was.
     """
-    path = record_path(where)
-    with files.locked(path):
-        record = _read_for_update(path)
+    with _lock_record(where) as (path, record):
         names = record.names
         for each in approved:
             about = [other for other in names if other.is_about(each.project, each.kind, each.name)]
             others = [other for other in names if other not in about]
             texts = [other for other in about if other.digest != each.digest]
             names = (*others, *texts[1 - MAX_VERSIONS :], each)
-        _write(path, replace(record, names=names))
+        write_own_record(path, replace(record, names=names))
 
 
 def reset_names(where: Paths, project: str, kind: NamedKind, name: str) -> bool:
@@ -248,17 +242,11 @@ def reset_names(where: Paths, project: str, kind: NamedKind, name: str) -> bool:
     Raises:
         FileError: the record cannot be read or written, or is locked; it is left as it was.
     """
-    path = record_path(where)
-    with files.locked(path):
-        record = _read_for_update(path)
+    with _lock_record(where) as (path, record):
         kept = tuple(each for each in record.names if not each.is_about(project, kind, name))
         if kept != record.names:
-            _write(path, replace(record, names=kept))
+            write_own_record(path, replace(record, names=kept))
         return kept != record.names
-
-
-def _write(path: str, record: ApprovalRecord) -> None:
-    write_own_record(path, record)
 
 
 def record_path(where: Paths) -> str:
@@ -286,12 +274,17 @@ def _read(path: str) -> ApprovalRecord:
     return read_own_record(path, ApprovalRecord, MAX_BYTES) or ApprovalRecord()
 
 
-def _read_for_update(path: str) -> ApprovalRecord:
-    # Never written over when damaged: what it says can still be read by a person, and rejections would be lost.
-    try:
-        return _read(path)
-    except FileError as error:
-        raise FileError(path, error.reason, error.fix or suggest_new_record(path)) from None
+@contextmanager
+def _lock_record(where: Paths, seconds: float = LOCK_SECONDS) -> Iterator[tuple[str, ApprovalRecord]]:
+    """The file and what it says, to be replaced by the caller while nobody else can."""
+    path = record_path(where)
+    with files.locked(path, seconds):
+        # Never written over when damaged: what it says can still be read by a person, and rejections would be lost.
+        try:
+            record = _read(path)
+        except FileError as error:
+            raise FileError(path, error.reason, error.fix or suggest_new_record(path)) from None
+        yield path, record
 
 
 def _drop_older(decisions: Iterable[Decision]) -> Iterator[Decision]:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from mooring.core.definitions.config import suggest_args, suggest_install
 from mooring.errors import GuardLost, MooringError, SpawnError
@@ -38,7 +38,6 @@ class Spawn(NamedTuple):
 
     @property
     def message(self) -> tuple[Any, ...]:
-        """The request to the guard."""
         return "spawn", *self[:-1], self.container and self.container.parts
 
     def error(self, stage: str, code: int, path: str) -> SpawnError:
@@ -115,7 +114,6 @@ class Tail:
         self._line = b""
 
     def feed(self, data: bytes) -> None:
-        """Take what was read from the stream."""
         self._chunks.append(data)
         self._size += len(data)
         # A chunk is dropped only if those after it are enough; `text` cuts the rest.
@@ -164,14 +162,6 @@ SLACK: Final = 2.0
 """How many seconds more the guard may take to report that it has done what it was asked."""
 
 
-class ChildOwner(Protocol):
-    """Ends a child when asked to, and forgets it once nothing more will be reported of it."""
-
-    def end(self, child: "Child", grace: float, term_grace: float) -> None: ...
-
-    def forget(self, child: "Child") -> None: ...
-
-
 class Child:
     """A running program and whatever it starts.
 
@@ -180,7 +170,15 @@ class Child:
     `exited` is done. `stderr` is always drained here, so that a program never blocks on it.
     """
 
-    def __init__(self, owner: ChildOwner, request: Spawn, tail: Tail) -> None:
+    def __init__(
+        self,
+        request: Spawn,
+        tail: Tail,
+        *,
+        end_tree: "Callable[[Child, float, float], None]",
+        forget: "Callable[[Child], None]",
+    ) -> None:
+        """`end_tree` has the guard end it; `forget` is called once nothing more will be reported of it."""
         self._loop = asyncio.get_running_loop()
         self.request = request
         self.pid = 0
@@ -190,10 +188,11 @@ class Child:
         """The return code as `subprocess` has it, negative for a signal; or `LOST`."""
         self.gone: asyncio.Future[None] = self._loop.create_future()
         """Done when nothing is left of it or of what it started."""
-        self._owner = owner
+        self._end_tree = end_tree
+        self._forget = forget
         self._tail = tail
         self._closing = False
-        self._is_question: Callable[[bytes], bool] = _is_nothing
+        self._is_question: Callable[[bytes], bool] = lambda data: False
         self._asks_in_vain = False
         """It asked something after its stdin was closed: no answer can reach it."""
 
@@ -215,14 +214,14 @@ class Child:
             await asyncio.wait([self.gone], timeout=timeout)
         finally:
             self._close_pipes()
-            self._owner.forget(self)
+            self._forget(self)
 
     def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         """Start to end it, without waiting as `close` does."""
         self._closing = True
         self.close_stdin()
         if not self.gone.done():
-            self._owner.end(self, 0.0 if self._asks_in_vain else grace, term_grace)
+            self._end_tree(self, 0.0 if self._asks_in_vain else grace, term_grace)
 
     # --- its pipes ---------------------------------------------------------------------------------------------
 
@@ -277,7 +276,7 @@ class Child:
         elif self.stdin < 0 and not self._asks_in_vain and self._is_question(data):
             self._asks_in_vain = True
             if self._closing and not self.gone.done():
-                self._owner.end(self, 0.0, TERM_GRACE)
+                self._end_tree(self, 0.0, TERM_GRACE)
 
     def _close_stdout(self) -> None:
         self.stdout = self._close(self.stdout)
@@ -336,7 +335,7 @@ class Child:
         _settle(self.gone, None)
         if self._closing:
             self._close_pipes()
-            self._owner.forget(self)
+            self._forget(self)
 
     def on_lost(self, error: GuardLost) -> None:
         if self.pid:
@@ -349,10 +348,6 @@ class Child:
 def _settle(future: asyncio.Future[Any], value: object) -> None:
     if not future.done():
         future.set_result(value)
-
-
-def _is_nothing(data: bytes) -> bool:
-    return False
 
 
 _CHUNK = 64 * 1024
@@ -381,7 +376,6 @@ class OutputReader:
                 return
 
     def stop(self) -> None:
-        """Take nothing more."""
         if not self._stopped and self._child.stdout >= 0:
             self._loop.remove_reader(self._child.stdout)
         self._stopped = True
@@ -425,12 +419,7 @@ async def write_input(child: Child, data: bytes) -> bool:
 async def _wait_until_writable(handle: int) -> None:
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
-
-    def note() -> None:
-        if not ready.done():
-            ready.set_result(None)
-
-    loop.add_writer(handle, note)
+    loop.add_writer(handle, _settle, ready, None)
     try:
         await ready
     finally:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 from mooring.core.protocol.failure import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
@@ -44,7 +43,6 @@ class Link:
         self._loop.add_reader(self._channel.sock.fileno(), self._read)
 
     def spawn(self, child: Child) -> None:
-        """Ask the guard to start this child."""
         self._children[child.request.number] = child
         self._waiting.append(child)
         self._write()
@@ -201,7 +199,6 @@ class Guard:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         on_stderr: Callable[[str], None] | None = None,
-        stderr_limit: int = STDERR_LIMIT,
     ) -> Child:
         """Start a program with pipes, in a session of its own; `env` is its whole environment, by default ours.
 
@@ -211,7 +208,7 @@ class Guard:
         """
         link = self._connect()
         request = prepare_spawn(next(self._numbers), argv, os.environ if env is None else env, cwd)
-        child = Child(link, request, Tail(stderr_limit, on_stderr))
+        child = Child(request, Tail(STDERR_LIMIT, on_stderr), end_tree=link.end, forget=link.forget)
         link.spawn(child)
         try:
             await child.started
@@ -239,15 +236,12 @@ class Guard:
 
     def _ensure_process(self) -> GuardProcess:
         if self._process is None:
+            is_raised = _read_open_files() != self._open_files
             try:
-                self._process = self._start_process()
+                self._process = start_guard(portable=self._portable, open_files=self._open_files if is_raised else 0)
             except OSError as error:
                 raise GuardLost(f"The guard cannot be started with {sys.executable!r}: {error}.") from error
         return self._process
-
-    def _start_process(self) -> GuardProcess:
-        is_raised = _read_open_files() != self._open_files
-        return start_guard(portable=self._portable, open_files=self._open_files if is_raised else 0)
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:
         """End every child, all at the same time, then the guard process."""
@@ -260,9 +254,7 @@ class Guard:
     async def __aenter__(self) -> Self:
         return self.begin()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 

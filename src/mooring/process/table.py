@@ -3,8 +3,11 @@
 import os
 import sys
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
+
+from mooring.process.guard.brand import GUARD_PROGRAM, has_guard_above, is_branded
 
 LONGEST_COMMAND = 64 * 1024
 """Bytes of a command line that are read."""
@@ -32,24 +35,37 @@ def list_processes(folder: str = "/proc") -> tuple[RunningProcess, ...] | None:
     return None
 
 
+def is_below_guard() -> bool:
+    """Whether a host of Mooring started this process, or one above it: for a server, an agent or a command of one.
+
+    On Linux a program cannot hide that: what the guard starts has a limit that only root can take off, and the guard
+    stays above all that it started.
+    """
+    if os.path.exists("/proc/self/limits"):
+        return is_branded() or has_guard_above()
+    running = {process.pid: process for process in list_processes() or ()}
+    above = running.get(os.getppid())
+    guard = GUARD_PROGRAM.decode()
+    while above is not None:
+        if any(guard in word for word in above.argv):
+            return True
+        above = running.get(above.parent)
+    return False
+
+
 def _read_folder(folder: str) -> Iterator[RunningProcess]:
     own = os.geteuid()
-    for count, entry in enumerate(_list_numbered(folder)):
-        if count >= MOST_PROCESSES:
-            return
-        try:
-            if entry.stat(follow_symlinks=False).st_uid != own:
-                continue
-            process = _read_process(entry.path, int(entry.name))
-        except OSError:
-            continue  # it ended meanwhile
-        if process is not None:
-            yield process
-
-
-def _list_numbered(folder: str) -> Iterator["os.DirEntry[str]"]:
     with os.scandir(folder) as entries:
-        yield from (entry for entry in entries if entry.name.isascii() and entry.name.isdigit())
+        numbered = (entry for entry in entries if entry.name.isascii() and entry.name.isdigit())
+        for entry in islice(numbered, MOST_PROCESSES):
+            try:
+                if entry.stat(follow_symlinks=False).st_uid != own:
+                    continue
+                process = _read_process(entry.path, int(entry.name))
+            except OSError:
+                continue  # it ended meanwhile
+            if process is not None:
+                yield process
 
 
 def _read_process(path: str, pid: int) -> RunningProcess | None:

@@ -18,6 +18,7 @@ _LONGEST: Final = 4000
 _CHOICES: Final = {
     "once": "Allow it once",
     "session": "Allow it until this client disconnects",
+    "reads": "Trust its server: always allow what that says only reads",
     "always": "Always allow it",
 }
 
@@ -187,7 +188,7 @@ def _make_choice(question: Permission) -> dict[str, Any]:
 def _read_choice(content: object) -> Answer:
     chosen = content.get("answer") if isinstance(content, dict) else None
     match chosen:
-        case "once" | "session" | "always":
+        case "once" | "session" | "reads" | "always":
             return Allow(chosen)
         case _:
             return No("The client's answer cannot be read.", how="cancel")

@@ -5,6 +5,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from mooring.core.conversation.question import Answer, Ask, Question
 from mooring.core.protocol.limits import Limits
@@ -104,9 +105,5 @@ def make_log_listener(notify: Notify) -> Callable[[str, LogMessage], None]:
 
 
 def _describe_progress(token: str | int | float, step: Progress) -> Mapping[str, Any]:
-    note: dict[str, Any] = {"progressToken": token, "progress": step.progress}
-    if step.total is not None:
-        note["total"] = step.total
-    if step.message is not None:
-        note["message"] = step.message
-    return note
+    known = {key: value for key, value in asdict(step).items() if value is not None}
+    return {"progressToken": token, **known}

@@ -3,7 +3,6 @@
 import os
 import stat
 import threading
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -14,7 +13,6 @@ from mooring.serve.caller import ServeOptions
 from mooring.serve.handshake import HandshakeClient
 from mooring.serve.methods import CLIENT, METHODS, read_params
 from mooring.serve.stateless import StatelessClients
-from mooring.wire.rpc.inbound import Responder
 from mooring.wire.rpc.peer import Peer
 from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.dialect import McpDialect
@@ -33,23 +31,19 @@ class Connection:
             transport,
             server=CLIENT,
             limits=options.limits,
-            answers=self._list_answers(),
+            answers={method: partial(self._answer, method) for method in _METHODS},
             dialect=McpDialect({handshake.INITIALIZED: self._handshake.on_initialized}),
         )
         self._handshake.attach(self._peer)
 
     async def wait_ended(self) -> None:
-        """Wait until the client is gone, then close everything that was there for it alone."""
+        """Wait until the client is gone."""
         await self._peer.wait_ended()
-        await self.close()
 
     async def close(self) -> None:
         await self._peer.close()
         await self._handshake.close()
         await self._stateless.close()
-
-    def _list_answers(self) -> Mapping[str, Responder]:
-        return {method: partial(self._answer, method) for method in _METHODS}
 
     async def _answer(self, method: str, raw: Raw) -> Any:
         params = read_params(raw)

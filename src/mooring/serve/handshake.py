@@ -152,13 +152,7 @@ class HandshakeTasks:
 
 
 INITIALIZED: Final = "notifications/initialized"
-OWN_METHODS: Final = (
-    "initialize",
-    "logging/setLevel",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    *TASK_METHODS,
-)
+OWN_METHODS: Final = ("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", *TASK_METHODS)
 """The methods that this era has beside those of both."""
 _HAS_TASKS: Final = ("2025-11-25",)
 """The revisions of this era that have tasks."""
@@ -171,8 +165,8 @@ class HandshakeClient(CallerQuestions):
 
     def __init__(self, options: ServeOptions) -> None:
         super().__init__(options)
-        self._capabilities: ClientCapabilities | None = None
-        """What the client declared; `None` until it has."""
+        self._capabilities = ClientCapabilities()
+        """What the client declared: nothing before `initialize`."""
         self._is_initialized = False
         self._knows_tasks = False
         self._peer: Peer
@@ -238,7 +232,7 @@ class HandshakeClient(CallerQuestions):
         return answer
 
     async def _list_tools(self, upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
-        return await list_tools(upstream, params, with_tasks=self._knows_tasks)
+        return await list_tools(upstream, params, terms, report, with_tasks=self._knows_tasks)
 
     async def _call_as_task(self, upstream: Upstream, params: Params, task: TaskTerms) -> Any:
         try:
@@ -247,7 +241,6 @@ class HandshakeClient(CallerQuestions):
             raise RpcError(CLIENT, INVALID_PARAMS, f"Unknown tool: {params.name}") from error
         if not can_be_task:
             raise RpcError(CLIENT, METHOD_NOT_FOUND, f"{params.name} cannot be called as a task")
-        assert self._capabilities is not None, "declared with initialize"
         caller = TaskCaller(self._capabilities, self.asker, self.visit_terms)
         terms = RequestTerms(params.passed_meta, on_task=caller.update_task)
         report = make_report(params, self._peer.notify)
@@ -268,21 +261,17 @@ class HandshakeClient(CallerQuestions):
 
     @property
     def list_roots(self) -> ListRoots | None:
-        can_list = self._capabilities is not None and self._capabilities.roots
-        return self._list_roots if can_list else None
+        return self._list_roots if self._capabilities.roots else None
 
     @property
     def visit_terms(self) -> VisitTerms | None:
-        can_visit = self._capabilities is not None and self._capabilities.visits
-        return VisitTerms(self._options.visit_patience) if can_visit else None
+        return VisitTerms(self._options.visit_patience) if self._capabilities.visits else None
 
     async def put(self, question: Question) -> Answer:
         caller = current_caller.get()
         if isinstance(caller, TaskCaller):
             # The request that it was called with has been answered: there has to be another one to ask with.
             return await caller.put(question)
-        if self._capabilities is None:
-            return NOBODY
         request = make_client_request(question, self._capabilities)
         if request is None or not request.can_be_put:
             return NOBODY

@@ -52,7 +52,7 @@ class HeldRequest:
         self.work: asyncio.Task[Any]
         self.task: TaskState | None = None
         """What the server said of the task that it made of the request, if it did."""
-        self.on_change: Callable[[], object] = _do_nothing
+        self.on_change: Callable[[], object] = lambda: None
         """Called when something is asked or answered, and with what the server says of its task."""
         self._capabilities = capabilities
         self._asked: dict[str, _Asked] = {}
@@ -230,8 +230,4 @@ class HeldRequests:
 
 
 def ignore_progress(step: Progress) -> None:
-    return
-
-
-def _do_nothing() -> None:
     return

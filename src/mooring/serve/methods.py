@@ -1,6 +1,6 @@
 """The methods of the protocol that both eras share: their parameters, and results as the client's era wants them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct, field
@@ -152,39 +152,32 @@ async def _complete(upstream: Upstream, params: Params, terms: RequestTerms, rep
     return as_one_line(await upstream.complete(params.ref, argument.name, argument.value, known, terms))
 
 
-async def list_tools(upstream: Upstream, params: Params, *, with_tasks: bool) -> Any:
+async def list_tools(
+    upstream: Upstream, params: Params, terms: RequestTerms, report: Report, *, with_tasks: bool = False
+) -> Any:
     """All tools; `with_tasks` says of each whether it may be called as a task. Raises: RpcError."""
     _refuse_cursor(params)
     tools = await upstream.list_tools()
     return {"tools": tools if with_tasks else [_hide_tasks(tool) for tool in tools]}
 
 
-async def _list_tools(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
-    return await list_tools(upstream, params, with_tasks=False)
+def _list(key: str, fetch: Callable[[Upstream], Awaitable[Sequence[Any]]]) -> Method:
+    """The method that lists what stands under this key of its result."""
 
+    async def answer(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
+        _refuse_cursor(params)
+        return {key: await fetch(upstream)}
 
-async def _list_resources(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
-    _refuse_cursor(params)
-    return {"resources": await upstream.list_resources()}
-
-
-async def _list_templates(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
-    _refuse_cursor(params)
-    return {"resourceTemplates": await upstream.list_templates()}
-
-
-async def _list_prompts(upstream: Upstream, params: Params, terms: RequestTerms, report: Report) -> Any:
-    _refuse_cursor(params)
-    return {"prompts": await upstream.list_prompts()}
+    return answer
 
 
 METHODS: Final[Mapping[str, Method]] = {
-    "tools/list": _list_tools,
+    "tools/list": list_tools,
     "tools/call": _call_tool,
-    "resources/list": _list_resources,
-    "resources/templates/list": _list_templates,
+    "resources/list": _list("resources", lambda upstream: upstream.list_resources()),
+    "resources/templates/list": _list("resourceTemplates", lambda upstream: upstream.list_templates()),
     "resources/read": _read_resource,
-    "prompts/list": _list_prompts,
+    "prompts/list": _list("prompts", lambda upstream: upstream.list_prompts()),
     "prompts/get": _get_prompt,
     "completion/complete": _complete,
 }

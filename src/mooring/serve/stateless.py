@@ -33,11 +33,7 @@ from mooring.serve.tasks import ServedTask, ServedTasks, describe_task, describe
 from mooring.serve.upstream import RequestTerms, Upstream
 from mooring.wire.rpc.dialect import RequestId
 from mooring.wire.rpc.inbound import current_request
-from mooring.wire.rpc.message import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-)
+from mooring.wire.rpc.message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from mooring.wire.session.client import META, TASKS, ListName
 from mooring.wire.session.dialect import MISSING_CAPABILITY, UNSUPPORTED_VERSION
 

@@ -137,11 +137,7 @@ class ServedTasks:
 
 def describe_task(task: ServedTask) -> dict[str, Any]:
     """A task as the stateless era has it."""
-    return {
-        **_describe(task),
-        "ttlMs": round(task.seconds * 1000),
-        "pollIntervalMs": round(task.poll_interval),
-    }
+    return {**_describe(task), "ttlMs": round(task.seconds * 1000), "pollIntervalMs": round(task.poll_interval)}
 
 
 def describe_task_in_detail(task: ServedTask) -> dict[str, Any]:
@@ -161,11 +157,7 @@ def describe_task_in_detail(task: ServedTask) -> dict[str, Any]:
 
 def describe_old_task(task: ServedTask) -> dict[str, Any]:
     """A task as the handshake era has it, where a tool that says that it failed is a task that failed."""
-    found = {
-        **_describe(task),
-        "ttl": round(task.seconds * 1000),
-        "pollInterval": round(task.poll_interval),
-    }
+    found = {**_describe(task), "ttl": round(task.seconds * 1000), "pollInterval": round(task.poll_interval)}
     if task.status == "completed" and is_failure(task.result()):
         found["status"] = "failed"
     return found

@@ -83,12 +83,7 @@ class Upstream(Protocol):
     async def list_prompts(self) -> Sequence[Prompt]: ...
 
     async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        *,
-        terms: RequestTerms,
-        on_progress: Callable[[Progress], None],
+        self, name: str, arguments: Mapping[str, Any], *, terms: RequestTerms, on_progress: Callable[[Progress], None]
     ) -> Raw:
         """Call a tool; a failure that it reports itself is a result too. Raises: UnknownTool; Denied."""
 
@@ -97,12 +92,7 @@ class Upstream(Protocol):
     async def get_prompt(self, name: str, arguments: Mapping[str, str], terms: RequestTerms) -> Raw: ...
 
     async def complete(
-        self,
-        ref: Mapping[str, str],
-        argument: str,
-        value: str,
-        context: Mapping[str, str] | None,
-        terms: RequestTerms,
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None, terms: RequestTerms
     ) -> Raw: ...
 
     async def subscribe(self, uri: str) -> None:

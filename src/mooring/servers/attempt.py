@@ -1,7 +1,7 @@
 """One attempt to connect: an approved definition goes in; a session that never quotes its secrets comes out."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from math import isinf
 from typing import TYPE_CHECKING
 
@@ -75,29 +75,21 @@ async def open_prepared(
 
     Raises: ServerError.
     """
+
+    def log_stderr(line: str) -> None:
+        shared.note(name, LogMessage("stderr", line))
+
+    opened: AbstractAsyncContextManager[Session]
     try:
-        match ready:
-            case Launch():
-
-                def log_stderr(line: str) -> None:
-                    shared.note(name, LogMessage("stderr", line))
-
-                dialed = dial(
-                    ready,
-                    shared.guard,
-                    server=name,
-                    client=client,
-                    limits=limits,
-                    era_hint=era_hint,
-                    on_line=log_stderr,
-                )
-                async with dialed as session:
-                    _redact_hello(session, ready.secrets)
-                    yield session
-            case Endpoint():
-                async with await _open_endpoint(ready, name, shared, client, limits, era_hint) as session:
-                    _redact_hello(session, (*ready.secrets, *shared.login_secrets.get(name, ())))
-                    yield session
+        if isinstance(ready, Launch):
+            opened = dial(
+                ready, shared.guard, server=name, client=client, limits=limits, era_hint=era_hint, on_line=log_stderr
+            )
+        else:
+            opened = await _open_endpoint(ready, name, shared, client, limits, era_hint)
+        async with opened as session:
+            _redact_hello(session, (*ready.secrets, *shared.login_secrets.get(name, ())))
+            yield session
     except ServerError as error:
         redact_error(error, (*ready.secrets, *shared.login_secrets.get(name, ())))
         if isinstance(ready, Endpoint):
@@ -131,18 +123,13 @@ def may_log_in(endpoint: Endpoint) -> bool:
 
 def _name_unset(error: ServerError, unset: tuple[str, ...]) -> None:
     """Put the variables that have no value before what a server says that refuses a request without them."""
-    if not unset or error.unset or not _is_refusal(error):
+    is_refusal = error.status in (401, 403) if isinstance(error, HttpError) else isinstance(error, NeedsLogin)
+    if not unset or error.unset or not is_refusal:
         return
     error.unset = unset
     names = " and ".join(unset)
     verb = "is" if len(unset) == 1 else "are"
     error.args = (f"{error.server}: {names} {verb} not set. {error}", *error.args[1:])
-
-
-def _is_refusal(error: ServerError) -> bool:
-    if isinstance(error, HttpError):
-        return error.status in (401, 403)
-    return isinstance(error, NeedsLogin)
 
 
 async def _open_endpoint(
@@ -221,21 +208,19 @@ def may_install(config: ServerConfig) -> bool:
 
 def resolve_limits(config: ServerConfig, defaults: Limits) -> Limits:
     """The host's limits with those that the definition sets."""
-    limits = defaults
-    if config.start_timeout is not None:
-        limits = replace(limits, connect=config.start_timeout)
-    if config.idle_timeout is not None:
-        limits = replace(limits, unused=config.idle_timeout)
-    if config.max_in_flight is not None:
-        limits = replace(limits, in_flight=config.max_in_flight)
-    if config.max_message_bytes is not None:
-        limits = replace(limits, line=config.max_message_bytes)
-    if config.call_timeout is not None:
-        limits = replace(limits, call=_make_call_timeout(config.call_timeout, limits.call.total))
-    return limits
+    limits = {
+        "connect": config.start_timeout,
+        "unused": config.idle_timeout,
+        "in_flight": config.max_in_flight,
+        "line": config.max_message_bytes,
+        "call": _make_call_timeout(config.call_timeout, defaults.call.total),
+    }
+    return replace(defaults, **{name: limit for name, limit in limits.items() if limit is not None})
 
 
-def _make_call_timeout(seconds: float, total: float | None) -> Timeout:
+def _make_call_timeout(seconds: float | None, total: float | None) -> Timeout | None:
+    if seconds is None:
+        return None
     # A `timeout` in a file bounds silence, not the whole call: a server that reports progress may take longer.
     if isinf(seconds):
         return Timeout(None, None)

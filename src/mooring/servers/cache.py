@@ -114,13 +114,12 @@ class Cache:
             changes = {**self._writing, **self._pending}
         found: dict[bytes, T] = {}
         for key in keys:
-            record = changes[key] if key in changes else self._read(secret, key, kind)
+            record = changes.get(key)
+            if key not in changes and self._lasting:
+                record = read_record(self._path(key), secret, key, kind)
             if isinstance(record, kind):
                 found[key] = record
         return found
-
-    def _read(self, secret: bytes, key: bytes, kind: type[T]) -> T | None:
-        return read_record(self._path(key), secret, key, kind) if self._lasting else None
 
     def _path(self, key: bytes) -> str:
         return f"{self._folder}/{key.hex()}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -56,7 +56,12 @@ async def connect(
     if timeout is not None:
         limits = replace(limits, call=make_timeout(timeout))
     if not isinstance(target, str | Sequence):
-        async with _connect_object(target, client, limits) as session:
+        from mooring.servers.in_process import is_server_object, open_in_process  # lazy: few programs have such objects
+
+        if not is_server_object(target):
+            kind = type(target).__name__
+            raise ConfigError(f"connect takes a command, a URL or a server object, not a value of type {kind}.")
+        async with open_in_process(target, target.name, client, limits) as session:
             yield session
         return
     if isinstance(target, str) and is_server_url(target):
@@ -78,17 +83,6 @@ async def connect(
             guard = await stack.enter_async_context(Guard())
         dialed = dial(launch, guard, server=derive_server_name(launch.argv), client=client, limits=limits)
         yield await stack.enter_async_context(dialed)
-
-
-def _connect_object(target: Any, client: Client | None, limits: Limits) -> AbstractAsyncContextManager[Session]:
-    """A session with an object of this program. Raises: ConfigError if it is no server."""
-    from mooring.servers.in_process import is_server_object, open_in_process  # lazy: few programs have such objects
-
-    if not is_server_object(target):
-        raise ConfigError(
-            f"connect takes a command, a URL or a server object, not a value of type {type(target).__name__}."
-        )
-    return open_in_process(target, target.name, client, limits)
 
 
 def is_server_url(target: str) -> bool:

@@ -9,10 +9,10 @@ first request on them decides the era for good: its second connection is a secon
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from math import inf
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -25,25 +25,10 @@ from mooring.errors import HandshakeError, MooringError, ServerDied, SpawnError,
 from mooring.servers.offering import OfferTracker, list_items
 from mooring.servers.questions import Work
 from mooring.servers.supervisor import SupervisedServer, Supervisor
-from mooring.servers.usage import ConfiguredServer
 from mooring.wire.session.client import ListName
 from mooring.wire.session.session import Session
 
 _MOST_NAMED: Final = 3
-
-
-class ServerOfBothEras(ConfiguredServer, Protocol):
-    """What a second connection needs of its server."""
-
-    @property
-    def offering(self) -> OfferTracker: ...
-
-    def open_beside(self, other: "SecondConnection") -> AbstractAsyncContextManager[Session]:
-        """Make one attempt to connect once more, by preference in an era. Raises: MooringError."""
-
-    def on_list_changed(self, kind: ListName) -> None: ...
-
-    def on_log(self, message: LogMessage) -> None: ...
 
 
 class EraRefused(MooringError):
@@ -60,26 +45,18 @@ class DiffersFromOwn(MooringError):
 class SecondConnection:
     """The second connection of one server: opened when somebody of its era needs it, closed when nobody does."""
 
-    def __init__(
-        self,
-        server: ServerOfBothEras,
-        era: EraName,
-        chance: Callable[[], float],
-        own: Supervisor,
-        on_differing: "Callable[[SecondConnection], None]",
-    ) -> None:
-        """`own` keeps the server's own connection; `on_differing` hears that this one cannot be used any more."""
+    def __init__(self, connections: "ServerConnections", era: EraName) -> None:
         self.era = era
         self.update_listeners: set[Callable[[str], None]] = set()
         """Hear which resources changed, as far as was subscribed over this connection."""
         self.was_connected = False
-        self._server = server
-        self._own = own
+        self._connections = connections
+        self._server = connections.server
+        self._offering = connections.offering
         self._holds_own = False
-        self._on_differing = on_differing
         self._changed: set[ListName] = set()
         """The lists that a second process said to have changed."""
-        self.supervisor = Supervisor(self, chance)
+        self.supervisor = Supervisor(self, connections.chance)
 
     @property
     def is_process(self) -> bool:
@@ -112,10 +89,10 @@ class SecondConnection:
     @asynccontextmanager
     async def open_session(self) -> AsyncIterator[Session]:
         """Make one attempt to connect. Raises: EraRefused; DiffersFromOwn; MooringError."""
-        async with self._server.open_beside(self) as session:
+        async with self._connections.open_beside(self) as session:
             if session.era != self.era:
                 raise EraRefused(f"{self.name} does not speak the {self.era} era.")
-            if self.is_process and (differing := self._server.offering.find_differing(session.tools.items)):
+            if self.is_process and (differing := self._offering.find_differing(session.tools.items)):
                 raise DiffersFromOwn(differing)
             yield session
 
@@ -123,10 +100,10 @@ class SecondConnection:
         self.was_connected = True
         if not self._holds_own:
             # Most lists are those of the server's own connection, so that it stays for as long as this one does.
-            self._own.add_hold()
+            self._connections.own.add_hold()
             self._holds_own = True
         if self.is_process:
-            self._server.offering.adopt_second("tools", session.tools.items)
+            self._offering.adopt_second("tools", session.tools.items)
 
     def on_failed(self, error: MooringError) -> None:
         """Remember nothing: whoever needs the connection gets the error."""
@@ -140,23 +117,22 @@ class SecondConnection:
         """Give back what was held while it was connected."""
         if self._holds_own:
             self._holds_own = False
-            self._server.offering.drop_second()
-            self._own.release_hold()
+            self._offering.drop_second()
+            self._connections.own.release_hold()
 
     def on_log(self, message: LogMessage) -> None:
         self._server.on_log(message)
 
     async def catch_up(self, session: Session) -> None:
         """Fetch every list that changed in a second process. Raises: what a session raises."""
-        offering = self._server.offering
         while self._changed:
             kind = self._changed.pop()
             items = await list_items(session, kind)
             # It may have been parted with meanwhile. Then what it lists is of no interest, and nobody would drop it.
             if self._holds_own:
-                offering.adopt_second(kind, items)
-            if offering.differing:
-                self._on_differing(self)
+                self._offering.adopt_second(kind, items)
+            if self._offering.differing:
+                self._connections.retire(self)
 
     # --- for its session ------------------------------------------------------------------------------------------
 
@@ -169,7 +145,8 @@ class SecondConnection:
             self._changed.add(kind)
             self.supervisor.wake()
         else:
-            self._server.on_list_changed(kind)
+            self._offering.mark_changed(kind)
+            self._connections.own.wake()
 
 
 _CANNOT_START_TWICE: Final = (ServerDied, HandshakeError, SpawnError, Suspended, TimedOut)
@@ -178,19 +155,26 @@ _SHARED_SECONDS: Final = 600.0
 """How long a second process is not tried again after one that could not be used."""
 
 
-class ConnectedServer(SupervisedServer, ServerOfBothEras, Protocol):
-    """What these connections need of their server."""
-
-    async def connect_own(self, until: float, era: EraName | None) -> Session:
-        """The session of its own connection, which is made by preference in an era. Raises: ServerError."""
-
-
 class ServerConnections:
     """The connections of one server: its own, and one more for each era that it is not in."""
 
-    def __init__(self, server: ConnectedServer, chance: Callable[[], float]) -> None:
-        self._server = server
-        self._chance = chance
+    def __init__(
+        self,
+        server: SupervisedServer,
+        offering: OfferTracker,
+        chance: Callable[[], float],
+        *,
+        connect_own: Callable[[float, EraName], Awaitable[Session]],
+        open_beside: Callable[[SecondConnection], AbstractAsyncContextManager[Session]],
+    ) -> None:
+        """`connect_own` makes the server's own connection by a moment, by preference in an era; `open_beside` makes
+        one attempt at a second one.
+        """
+        self.server = server
+        self.offering = offering
+        self.chance = chance
+        self.open_beside = open_beside
+        self._connect_own = connect_own
         self._loop = asyncio.get_running_loop()
         self.own = Supervisor(server, chance)
         self._others: dict[EraName, SecondConnection] = {}
@@ -211,10 +195,9 @@ class ServerConnections:
 
     def find_other(self, session: Session | None) -> SecondConnection | None:
         """The connection in another era whose session this is; `None` if it is that of the server's own."""
-        for other in self._others.values():
-            if session is not None and other.supervisor.session is session:
-                return other
-        return None
+        if session is None:
+            return None
+        return next((other for other in self._others.values() if other.supervisor.session is session), None)
 
     def choose_own_era(self, wanted: EraName) -> EraName:
         """The era to make the server's own connection in: the wanted one, unless a second connection has it."""
@@ -232,7 +215,7 @@ class ServerConnections:
 
     def may_connect_other(self, era: EraName) -> bool:
         """Whether the server may be connected once more, in an era that its own connection is not in."""
-        offer, config = self._server.offering.offer, self._server.config
+        offer, config = self.offering.offer, self.server.config
         if config.era is not None or isinstance(config.connection, InProcess) or self._is_shared:
             return False
         # Two connections would each be sent as many requests as the server takes altogether.
@@ -244,19 +227,19 @@ class ServerConnections:
         """What keeps the connection for somebody of an era, which is made if need be. Raises: ServerError."""
         if self.may_differ(era) and (other := self._find_connected(era)) is not None:
             return other
-        session = self.own.session or await self._server.connect_own(until, era)
+        session = self.own.session or await self._connect_own(until, era)
         if session.era == era or not self.may_connect_other(era):
             return self.own
         try:
             return await self._connect_other(era, until, work)
         except EraRefused:
-            self._server.offering.record_refused_era(era)
+            self.offering.record_refused_era(era)
             return self.own
 
     async def _connect_other(self, era: EraName, until: float, work: Work | None) -> Supervisor:
         other = self._others.get(era)
         if other is None:
-            other = self._others[era] = SecondConnection(self._server, era, self._chance, self.own, self._retire)
+            other = self._others[era] = SecondConnection(self, era)
         if work is not None:
             work.connection = other.supervisor
         try:
@@ -288,7 +271,7 @@ class ServerConnections:
         """Have everybody use the server's own connection for a while."""
         if not self._is_shared:
             told = f"Its second process cannot be used, so all clients share the first. {why}"
-            self._server.on_log(LogMessage("warning", told))
+            self.server.on_log(LogMessage("warning", told))
         self._shared_until = self._loop.time() + _SHARED_SECONDS
 
     def stop_sharing(self) -> None:
@@ -298,11 +281,12 @@ class ServerConnections:
     def compare(self) -> None:
         """Part with a second process that describes a tool differently from what was just listed."""
         for other in tuple(self._others.values()):
-            if other.is_process and self._server.offering.differing:
-                self._retire(other)
+            if other.is_process and self.offering.differing:
+                self.retire(other)
 
-    def _retire(self, other: SecondConnection) -> None:
-        self._share(DiffersFromOwn(self._server.offering.differing))
+    def retire(self, other: SecondConnection) -> None:
+        """Part with a second process that describes a tool differently, once its calls are finished."""
+        self._share(DiffersFromOwn(self.offering.differing))
         if self._others.get(other.era) is other:
             del self._others[other.era]
             self._retired[other] = self._loop.create_task(self._close_retired(other))

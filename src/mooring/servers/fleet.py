@@ -94,7 +94,8 @@ class Fleet:
         """Make these the servers, in one step; whatever stays the same keeps running."""
         plan = make_plan(self.approved, wanted)
         created = (*plan.start, *plan.replace)
-        offers = self._load_offers([wanted[name] for name in created])
+        lasting = [wanted[name] for name in created if _is_lasting(wanted[name])]
+        offers = {} if self._cache is None else self._cache.load_offers(lasting, self._where)
         for name in (*plan.stop, *plan.replace):
             self._retire(self.servers.pop(name))
         for name in created:
@@ -103,15 +104,10 @@ class Fleet:
             self.servers[name].update(wanted[name])
         if not self._awaits_client or self._shared.client_era is not None:
             self.start_eager()
-        if self._seeks_missing:
-            self._start_unknown(created)
+        for name in created:
+            if self._seeks_missing and self.servers[name].offer is None:
+                self.servers[name].start()
         return plan
-
-    def _start_unknown(self, names: Iterable[str]) -> None:
-        """Start those of these servers whose tools were never seen."""
-        for server in map(self.servers.__getitem__, names):
-            if server.offer is None:
-                server.start()
 
     def start_eager(self) -> None:
         """Start every server that is to be there before anybody calls it."""
@@ -275,12 +271,6 @@ class Fleet:
             # If the host closes meanwhile, this task is canceled, and unfinished calls are no longer waited for.
             await server.close()
 
-    def _load_offers(self, approved: list[Approved]) -> dict[str, Offer]:
-        if self._cache is None:
-            return {}
-        lasting = [each for each in approved if _is_lasting(each)]
-        return self._cache.load_offers(lasting, self._where)
-
     def _write_soon(self, cache: Cache) -> None:
         if self._pending_write is None:
             self._pending_write = asyncio.get_running_loop().call_later(WRITE_DELAY, self._write, cache)
@@ -320,7 +310,10 @@ class ServerTable(dict[str, KnownServer]):
     """Servers by name. A notebook shows each with its status, how many tools it has, and where it comes from."""
 
     def _repr_html_(self) -> str:
-        rows = [(safe(name), *_describe_server(server)) for name, server in sorted(self.items())]
+        rows = [
+            (safe(name), status_word(known.status), known.config.transport, str(len(known.tools)), safe(known.origin))
+            for name, known in sorted(self.items())
+        ]
         return make_table(("server", "status", "transport", "tools", "from"), rows)
 
 
@@ -333,8 +326,3 @@ class StatusTable(dict[str, Status]):
     def _repr_html_(self) -> str:
         rows = [(safe(name), status_word(status), safe(status_error(status) or "")) for name, status in self.items()]
         return make_table(("server", "status", "error"), rows)
-
-
-def _describe_server(server: KnownServer) -> tuple[str, ...]:
-    status = status_word(server.status)
-    return status, server.config.transport, str(len(server.tools)), safe(server.origin)

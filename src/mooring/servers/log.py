@@ -13,6 +13,7 @@ import stat
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import closing
 from typing import Final
 
 from msgspec import Struct
@@ -76,12 +77,12 @@ class ServerLog:
 
 def log_path(where: Paths, server: str) -> str:
     """The file with a server's newest entries; the older ones are in the same with `.1`."""
-    return f"{_folder(where)}/{file_name(server)}.log"
+    return f"{where.state}/logs/{file_name(server)}.log"
 
 
 def read(where: Paths, server: str, lines: int = DEFAULT_LINES) -> list[LogEntry]:
     """The last entries of a server, oldest first."""
-    with _Reader(log_path(where, server)) as reader:
+    with closing(_Reader(log_path(where, server))) as reader:
         return _last_entries(reader, lines)
 
 
@@ -89,7 +90,7 @@ async def follow(where: Paths, server: str, lines: int = DEFAULT_LINES) -> Async
     """The last entries of a server, then each as it is written, for as long as somebody listens."""
     import asyncio
 
-    with _Reader(log_path(where, server)) as reader:
+    with closing(_Reader(log_path(where, server))) as reader:
         for entry in _last_entries(reader, lines):
             yield entry
         while True:
@@ -120,10 +121,6 @@ def file_name(server: str) -> str:
     return f"{readable}+{sha256(server.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
-def _folder(where: Paths) -> str:
-    return f"{where.state}/logs"
-
-
 # --- lines --------------------------------------------------------------------------------------------------
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
@@ -139,15 +136,13 @@ def _format_line(level: str, text: str) -> bytes:
     word = re.sub(r"\W", "", level)[:16] or "info"
     flat = text[:MAX_TEXT].translate(_ESCAPES)
     body = f"{moment} {word} {flat}".encode(errors="replace")
-    if len(text) > MAX_TEXT or len(body) > MAX_TEXT:
+    if len(body) > MAX_TEXT:
         body = _cut(body) + _ELLIPSIS
     return body + b"\n"
 
 
 def _cut(body: bytes) -> bytes:
     """At most `MAX_TEXT` bytes, without half a character or half an escape at the end."""
-    if len(body) <= MAX_TEXT:
-        return body
     body = body[:MAX_TEXT].decode(errors="ignore").encode()
     backslashes = len(body) - len(body.rstrip(b"\\"))
     return body[:-1] if backslashes % 2 else body
@@ -228,12 +223,6 @@ class _Reader:
         self._previous: tuple[int, int] | None = None
         self._rest = b""
 
-    def __enter__(self) -> "_Reader":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._close()
-
     def read_all(self) -> Iterator[bytes]:
         """Every line that is there now."""
         while lines := self.poll():
@@ -266,11 +255,11 @@ class _Reader:
             fd = _open(following, _READ)
         except OSError:
             return False
-        self._close()
+        self.close()
         self._fd, self._previous = fd, here
         return True
 
-    def _close(self) -> None:
+    def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
         self._fd, self._rest = -1, b""

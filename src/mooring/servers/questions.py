@@ -51,15 +51,12 @@ def make_answers(server: str, ask: Ask, list_roots: ListRoots | None = None) -> 
     """What answers a server in the name of one person; the folders are theirs only with `list_roots`."""
     answers = Client(sample=_make_sampler(server, ask), elicit=_make_elicitor(server, ask)).answers()
     if list_roots is not None:
-        answers["roots/list"] = _make_root_lister(list_roots)
+
+        async def answer(_: Raw) -> Mapping[str, Any]:
+            return {"roots": await list_roots()}
+
+        answers["roots/list"] = answer
     return answers
-
-
-def _make_root_lister(list_roots: ListRoots) -> Responder:
-    async def answer(_: Raw) -> Mapping[str, Any]:
-        return {"roots": await list_roots()}
-
-    return answer
 
 
 def find_roots(folder: str, home: str) -> list[str]:

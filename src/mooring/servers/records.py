@@ -88,7 +88,6 @@ def look_up(servers: Iterable[Approved], where: Paths) -> dict[str, Remembered]:
 
 
 def find_folder(where: Paths) -> str:
-    """The folder of the catalog."""
     return f"{where.cache}/catalog"
 
 
@@ -239,10 +238,6 @@ def read_record(path: str, secret: bytes, key: bytes, kind: type[T]) -> T | None
     _, sealed, written = words
     if sealed != seal(secret, key, written, payload):
         return None
-    return _decode(payload, written, kind)
-
-
-def _decode(payload: bytes, written: bytes, kind: type[T]) -> T | None:
     try:
         return replace(msgspec.json.decode(payload, type=kind), at=float(written))
     except (msgspec.DecodeError, ValueError, RecursionError):  # an earlier version wrote another shape

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mooring.core.conversation.host_event import StatusChanged
 from mooring.core.conversation.status import Idle, KnownServer, NeedsInput, Status, status_word
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.config import Http, ServerConfig, list_inputs
+from mooring.core.definitions.config import Http, ServerConfig, Stdio, list_inputs
 from mooring.core.protocol.era import NO_HINT, EraHint, EraName
 from mooring.core.protocol.failure import make_failure
 from mooring.core.protocol.limits import UNHURRIED, Limits, Timeout
@@ -46,9 +46,9 @@ from mooring.servers.attempt import (
     resolve_limits,
 )
 from mooring.servers.connections import SecondConnection, ServerConnections
-from mooring.servers.launch.binding import check_approval
 from mooring.servers.launch.inputs import ask_inputs, find_missing_inputs, find_unanswered_inputs
 from mooring.servers.launch.prepare import Endpoint, Launch, prepare
+from mooring.servers.launch.target import check_approval
 from mooring.servers.offering import OfferTracker
 from mooring.servers.questions import UNCLEAR, ServerQuestions, Work, find_roots, make_client
 from mooring.servers.shared import ServerContext
@@ -78,7 +78,13 @@ class Server:
         self._secrets = GivenSecrets(approved.name, shared.login_secrets)
         self.offering = OfferTracker(approved.name, offer, shared.owner.emit, self._store_offer, self.redact)
         self._loop = asyncio.get_running_loop()
-        self._connections = ServerConnections(self, shared.defaults.chance)
+        self._connections = ServerConnections(
+            self,
+            self.offering,
+            shared.defaults.chance,
+            connect_own=self._connect_own,
+            open_beside=self._open_beside,
+        )
         self._supervisor = self._connections.own
         self.questions = ServerQuestions(
             self.name,
@@ -99,14 +105,8 @@ class Server:
         """Where its definition comes from, in words."""
         self.limits: Limits = resolve_limits(approved.config, self._shared.defaults.limits)
         self._uses_installer = may_install(approved.config)
-        self._asks_for_inputs: bool | None = None
-
-    @property
-    def _has_inputs(self) -> bool:
-        """Whether its definition asks for values; found out once, because a list of servers wants it of each."""
-        if self._asks_for_inputs is None:
-            self._asks_for_inputs = bool(list_inputs(self.config.connection, self.config.oauth))
-        return self._asks_for_inputs
+        # Whether it asks for values: found out once, because a list of servers wants it of each.
+        self._has_inputs = bool(list_inputs(approved.config.connection, approved.config.oauth))
 
     def __repr__(self) -> str:
         return f"<Server {self.name!r}, {status_word(self.status)}>"
@@ -185,7 +185,7 @@ class Server:
     @property
     def in_flight(self) -> int:
         """How many calls have no outcome yet."""
-        return sum(supervisor.usage.calls for supervisor in self._connections.supervisors)
+        return sum(supervisor.calls for supervisor in self._connections.supervisors)
 
     @property
     def may_install(self) -> bool:
@@ -238,10 +238,10 @@ class Server:
 
     async def _connect(self, supervisor: Supervisor, until: float) -> Session:
         if supervisor is self._supervisor:
-            return await self.connect_own(until, None)
+            return await self._connect_own(until, None)
         return supervisor.session or await supervisor.wait(until)
 
-    async def connect_own(self, until: float, era: EraName | None) -> Session:
+    async def _connect_own(self, until: float, era: EraName | None) -> Session:
         """Return the session of its own connection; if that has to be made, by preference in an era."""
         if self._supervisor.session is not None:
             return self._supervisor.session
@@ -315,8 +315,7 @@ class Server:
         self._secrets.take(ready)
         on_ready(ready)
         client = replace(self._make_client(), on_stage=on_stage, on_change=None, on_update=None)
-        # What was found out before is found out again.
-        hint = EraHint(self.config.era) if self.config.era is not None else NO_HINT
+        hint = self._find_trial_hint()
         try:
             async with open_prepared(ready, self.name, self._shared, client, limits, hint) as session:
                 self.offering.adopt_session(session, hint)
@@ -324,6 +323,16 @@ class Server:
         except ServerError as error:
             self.on_failed(error)
             raise
+
+    def _find_trial_hint(self) -> EraHint:
+        """Which era an attempt begins with."""
+        if self.config.era is not None:
+            return EraHint(self.config.era)
+        if isinstance(self.config.connection, Stdio):
+            # Some programs die of the other era's question, so one that dies of itself would be started once more.
+            return self.offering.find_era_hint("handshake")
+        # What was found out before is found out again.
+        return NO_HINT
 
     # --- using it -------------------------------------------------------------------------------------------------
 
@@ -354,7 +363,7 @@ class Server:
         supervisor = self._supervisor
         if extras.era is not None and self._connections.may_differ(extras.era):
             supervisor, timeout = await self._find_for_call(extras.era, timeout, connect_timeout, verify, work)
-        supervisor.usage.calls += 1
+        supervisor.calls += 1
         lost: ServerError | None = None
         try:
             if (session := supervisor.session) is not None:
@@ -421,7 +430,7 @@ class Server:
             work.connection = None
         await self.ask_inputs()
         began = self._loop.time()
-        session = await self.connect_own(self._call_deadline(timeout, connect_timeout), extras.era)
+        session = await self._connect_own(self._call_deadline(timeout, connect_timeout), extras.era)
         # The call was let through by what the catalog remembered; the server may list another tool by now.
         if verify is not None:
             verify()
@@ -482,7 +491,7 @@ class Server:
         supervisor = self._supervisor
         if era is not None:
             supervisor = await self._find_supervisor(era, min(until, self._connect_deadline(self.limits.call)), work)
-        supervisor.usage.calls += 1
+        supervisor.calls += 1
         try:
             session = await self._connect(supervisor, min(until, self._connect_deadline(self.limits.call)))
             try:
@@ -542,7 +551,7 @@ class Server:
         return self.offering.find_era_hint(self.config.era or self._connections.choose_own_era(wanted))
 
     @asynccontextmanager
-    async def open_beside(self, other: SecondConnection) -> AsyncIterator[Session]:
+    async def _open_beside(self, other: SecondConnection) -> AsyncIterator[Session]:
         """Make one attempt to connect once more, by preference in an era. Raises: as `attempt.open_session`."""
         client = self._make_client(other.supervisor)
         client = replace(client, on_update=other.on_update, on_change=other.on_list_changed)
@@ -557,9 +566,8 @@ class Server:
         async with AsyncExitStack() as stack:
             # The slot covers connecting alone: held for the life of the session, 64 servers would be the limit.
             async with self._shared.slot(self._uses_installer):
-                attempt = open_session(
-                    self.approved, self._shared, client, self._connect_limits(), hint, self._secrets.take
-                )
+                limits = replace(self.limits, connect=self.connect_timeout)
+                attempt = open_session(self.approved, self._shared, client, limits, hint, self._secrets.take)
                 session = await stack.enter_async_context(attempt)
             yield session
 
@@ -596,12 +604,6 @@ class Server:
 
     def on_log(self, message: LogMessage) -> None:
         self._shared.note(self.name, message, self._secrets.values)
-
-    def _connect_limits(self) -> Limits:
-        """Its limits, with more time to connect if its program may have to be downloaded first."""
-        if not self.may_install:
-            return self.limits
-        return replace(self.limits, connect=self.connect_timeout)
 
     def _make_client(self, connection: Supervisor | None = None) -> Client:
         """Who answers and listens on its own connection, or on a second one."""
@@ -644,7 +646,7 @@ def describe_origin(config: ServerConfig) -> str:
     """Where a definition comes from, in words."""
     origin = config.origin
     if origin.path is None:
-        return f"{origin.tool}, {origin.scope}"
+        return f"{origin.tool}, {origin.shown_scope}"
     return f"{origin.tool}: {origin.path}"
 
 

@@ -9,7 +9,7 @@ from mooring.core.protocol.era import EraName
 from mooring.core.protocol.limits import Sleep
 from mooring.errors import MooringError
 from mooring.servers.server import Server
-from mooring.servers.watch import is_part_of
+from mooring.servers.watch import MIN_INTERVAL, is_part_of, keep_trying
 from mooring.wire.session.session import Session
 
 OnUpdated: TypeAlias = Callable[[str], None]
@@ -18,8 +18,6 @@ OnUpdated: TypeAlias = Callable[[str], None]
 _Key: TypeAlias = tuple[Server, str, EraName | None]
 
 _ERAS: tuple[EraName | None, ...] = (None, "handshake", "stateless")
-_PAUSE = 1.0
-_PAUSE_CAP = 300.0
 
 
 class Subscriptions:
@@ -42,7 +40,7 @@ class Subscriptions:
             shared = self._shared[key] = _SharedSubscription(server, uri, self._sleep, era)
         shared.listeners[on_updated] = None
         try:
-            await shared.wait_begun()
+            await asyncio.shield(shared.begun)
         except BaseException:
             # Also a cancellation: whoever gave up must not keep the server connected.
             self._remove(key, on_updated)
@@ -85,19 +83,16 @@ class _SharedSubscription:
         self._release: Callable[[], None] = lambda: None
         """Lets go of the connection that is kept for this."""
         loop = asyncio.get_running_loop()
-        self._begun: asyncio.Future[None] = loop.create_future()
+        self.begun: asyncio.Future[None] = loop.create_future()
+        """Done when the server has accepted the subscription, or raises why it did not."""
         self._task = loop.create_task(self._stay_subscribed(), name=f"mooring subscription to {uri}")
-
-    async def wait_begun(self) -> None:
-        """Wait until the server has accepted the subscription. Raises: why it did not."""
-        await asyncio.shield(self._begun)
 
     def end(self, *, is_last: bool = True) -> None:
         """Stop listening. The last on its session has the server told so; nobody waits for its answer."""
         self._task.cancel()
         self._release()
-        if not self._begun.done():
-            self._begun.cancel()
+        if not self.begun.done():
+            self.begun.cancel()
         if is_last and self.session is not None and not self.session.has_ended:
             self._task = asyncio.get_running_loop().create_task(self._unsubscribe(self.session))
 
@@ -105,14 +100,15 @@ class _SharedSubscription:
         try:
             session = await self._subscribe()
         except MooringError as error:
-            if not self._begun.done():
-                self._begun.set_exception(error)
+            if not self.begun.done():
+                self.begun.set_exception(error)
             return
-        if not self._begun.done():
-            self._begun.set_result(None)
+        if not self.begun.done():
+            self.begun.set_result(None)
         while True:
             await session.ended()
-            session = await self._subscribe_again()
+            # On the next connection; a server that is away is waited for.
+            session = await keep_trying(self._subscribe, self._sleep)
             # Nobody knows what changed while the server was away.
             self._on_update(self._uri)
 
@@ -124,19 +120,9 @@ class _SharedSubscription:
         await session.subscribe(self._uri)
         return session
 
-    async def _subscribe_again(self) -> Session:
-        """Subscribe on the next connection; a server that is away is waited for."""
-        pause = _PAUSE
-        while True:
-            try:
-                return await self._subscribe()
-            except MooringError:
-                await self._sleep(pause)
-                pause = min(pause * 2, _PAUSE_CAP)
-
     async def _unsubscribe(self, session: Session) -> None:
         with suppress(MooringError, TimeoutError):
-            async with asyncio.timeout(_PAUSE):
+            async with asyncio.timeout(MIN_INTERVAL):
                 await session.unsubscribe(self._uri)
 
     def _on_update(self, updated: str) -> None:

@@ -34,8 +34,9 @@ from mooring.core.conversation.status import (
     Status,
     Unapproved,
 )
+from mooring.core.definitions.config import ServerConfig
 from mooring.core.protocol.failure import FAILURE_WINDOW, MAX_FAILURES, Breaker, Ending
-from mooring.core.protocol.limits import Timeout
+from mooring.core.protocol.limits import Limits, Timeout
 from mooring.core.protocol.result import LogMessage
 from mooring.errors import (
     Closed,
@@ -51,15 +52,23 @@ from mooring.errors import (
     Suspended,
     TimedOut,
 )
-from mooring.servers.usage import ConfiguredServer, Usage
 from mooring.wire.session.session import Session
 
 _FINISH_INTERVAL = 0.1
 """Seconds between two looks at whether the last calls on a lost connection are done."""
 
 
-class SupervisedServer(ConfiguredServer, Protocol):
-    """What a supervisor needs of its server."""
+class SupervisedServer(Protocol):
+    """A server, or its second connection. Limits and definition are read each time: a reload may change them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def config(self) -> ServerConfig: ...
 
     @property
     def may_install(self) -> bool:
@@ -100,7 +109,11 @@ class Supervisor:
         self._server = server
         self._chance = chance
         self._loop = asyncio.get_running_loop()
-        self.usage = Usage(server, self._loop.time)
+        self.calls = 0
+        """How many calls have no outcome yet."""
+        self._holds = 0
+        """How many want the server connected without calling anything, such as watches."""
+        self._last_used = self._loop.time()
         self._task: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         """Tasks of lost connections on which calls are still answered; they end when those are."""
@@ -158,21 +171,20 @@ class Supervisor:
             self._pending.waiters -= 1
 
     def finish_call(self) -> None:
-        """Note that a call, counted in `usage`, has its outcome."""
-        usage = self.usage
-        usage.calls -= 1
+        """Note that a call, counted in `calls`, has its outcome."""
+        self.calls -= 1
         # While others are in flight the server cannot expire, so that only the last one is noted.
-        if not usage.calls:
-            usage.touch()
+        if not self.calls:
+            self._last_used = self._loop.time()
         if self._closing:
             self.wake()
 
     def add_hold(self) -> None:
         """Stay connected even if nothing is called."""
-        self.usage.holds += 1
+        self._holds += 1
 
     def release_hold(self) -> None:
-        self.usage.holds -= 1
+        self._holds -= 1
         self.wake()
 
     def report_loss(self, session: Session, error: ServerError) -> None:
@@ -198,13 +210,13 @@ class Supervisor:
         self.error = None
         self._closing = False
         self._set_status(Idle())
-        if self.usage.is_persistent:
+        if self._is_persistent:
             self.start()
 
     async def close(self, *, finish: bool = False) -> None:
         """Close the connection for good; with `finish`, once the calls in flight have an outcome."""
         self._closing = True
-        if finish and self.usage.calls and self.session is not None:
+        if finish and self.calls and self.session is not None:
             self.wake()
             if self._task is not None:
                 await asyncio.wait({self._task})
@@ -295,7 +307,7 @@ class Supervisor:
 
     @property
     def _is_needed(self) -> bool:
-        return self._pending.waiters > 0 or self.usage.is_persistent
+        return self._pending.waiters > 0 or self._is_persistent
 
     def _may_retry(self, connected: bool) -> bool:
         """Count a failure if it was a costly one; return whether the server may be tried again."""
@@ -318,7 +330,7 @@ class Supervisor:
         self.session = session
         self._was_up = True
         self.error = None
-        self.usage.touch()
+        self._last_used = self._loop.time()
         # Callers come last: when they get the session, they find its tools listed and its status set.
         self._server.on_connected(session)
         self._set_status(Connected(session.hello, time()))
@@ -357,7 +369,7 @@ class Supervisor:
         # Callers of a server that never worked get its error now, not after all attempts.
         if not self._was_up or not may_help:
             self._pending.fail(error)
-        if may_help and (self.usage.is_persistent or self._is_missed):
+        if may_help and (self._is_persistent or self._is_missed):
             seconds = self._compute_pause(attempt, error)
             if seconds is not None:
                 return seconds
@@ -384,7 +396,9 @@ class Supervisor:
         return self._was_up and self._pending.waiters > 0
 
     def _suspend(self) -> None:
-        error = Suspended(self._server.name, MAX_FAILURES + 1, FAILURE_WINDOW, str(self.error))
+        last = self.error
+        cause = "" if last is None else last.describe_for_model()
+        error = Suspended(self._server.name, MAX_FAILURES + 1, FAILURE_WINDOW, str(last), cause)
         self._set_status(Failed(str(error), stopped=True))
         self._pending.fail(error)
 
@@ -400,7 +414,7 @@ class Supervisor:
                 waited: set[asyncio.Future[Any]] = {ended, self._wake_signal}
                 if upkeep is not None:
                     waited.add(upkeep)
-                await asyncio.wait(waited, timeout=self.usage.check_delay, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(waited, timeout=self._check_delay, return_when=asyncio.FIRST_COMPLETED)
                 if self.session is not session:
                     return await self._explain_loss(ended)
                 if ended.done():
@@ -423,9 +437,29 @@ class Supervisor:
 
     @property
     def _may_disconnect(self) -> bool:
+        """Whether a server that is to close has finished its calls, or nobody has needed it for long."""
         if self._closing:
-            return not self.usage.calls
-        return self.usage.is_expired
+            return not self.calls
+        if self.calls or self._is_persistent:
+            return False
+        return self._loop.time() >= self._last_used + self._server.limits.unused
+
+    @property
+    def _check_delay(self) -> float | None:
+        """Seconds until the connection has to be looked at again; `None` if that can wait for a signal."""
+        limits = self._server.limits
+        if self._is_kept_alive:
+            return limits.pulse
+        if self._is_persistent:
+            return None
+        if self.calls:
+            return limits.unused
+        return max(0.0, self._last_used + limits.unused - self._loop.time())
+
+    @property
+    def _is_persistent(self) -> bool:
+        """Whether the server stays connected even if nothing is called."""
+        return self._server.config.lifecycle != "lazy" or self._holds > 0
 
     @property
     def _is_kept_alive(self) -> bool:
@@ -444,7 +478,7 @@ class Supervisor:
             await server.catch_up(session)
             self._last_upkeep = self._loop.time()
             # Only the era of the handshake has a ping.
-            if self._is_kept_alive and session.era == "handshake" and not self.usage.calls:
+            if self._is_kept_alive and session.era == "handshake" and not self.calls:
                 await session.ping(Timeout(server.limits.pulse, server.limits.pulse))
         except TimedOut as error:
             # Closed here, the session counts as lost, and is restored like any other.
@@ -553,21 +587,13 @@ def compute_pause(
     `chance`, between 0 and 1, spreads the pause. `awaited` says that calls wait for the server. `retry_after` is how
     long the server asked to be left alone.
     """
-    if remote and awaited:
+    if remote and not awaited:
+        seconds = 0.0 if attempt == 1 else float(min(HTTP_FIRST * 2 ** (attempt - 2), HTTP_LONGEST))
+    elif remote or attempt <= len(SHORT_PAUSES):
         # A server that is back after two seconds is of no use to a call that gives up after ten, if the next try comes
         # after fifteen.
         seconds = SHORT_PAUSES[min(attempt, len(SHORT_PAUSES)) - 1]
-    elif remote:
-        seconds = _http_pause(attempt)
-    elif attempt <= len(SHORT_PAUSES):
-        seconds = SHORT_PAUSES[attempt - 1]
     else:
         return None
     spread = 1 - SPREAD + 2 * SPREAD * chance
     return max(seconds * spread, retry_after or 0.0)
-
-
-def _http_pause(attempt: int) -> float:
-    if attempt == 1:
-        return 0.0
-    return float(min(HTTP_FIRST * 2 ** (attempt - 2), HTTP_LONGEST))

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -20,6 +20,8 @@ from mooring.core.protocol.result import Reading, Result
 from mooring.errors import ConfigError, Denied, MooringError, RpcError
 from mooring.servers.server import Server
 from mooring.wire.session.session import Session
+
+T = TypeVar("T")
 
 MIN_INTERVAL = 1.0
 """Seconds between two polls at the least; also between two reports of a resource that changes all the time."""
@@ -52,6 +54,8 @@ class Watch(Struct, frozen=True):
     interval: float | None = None
     """Seconds between two polls; `None` if the server announces changes."""
     reason: str = ""
+    reports_first: bool = False
+    """Whether what it is at the beginning is reported, too."""
 
 
 class _LiveWatch(Struct, frozen=True):
@@ -98,7 +102,9 @@ class Watches:
     def all(self) -> tuple[Watch, ...]:
         return tuple(live.watch for live in self._live.values())
 
-    async def subscribe(self, server: Server, uri: str, reading: PermittedRead, reason: str = "") -> Watch:
+    async def subscribe(
+        self, server: Server, uri: str, reading: PermittedRead, reason: str = "", *, first: bool = False
+    ) -> Watch:
         """Report changes of a resource: as the server announces them, or, if it can't, by polling.
 
         `reading` reads the resource, if that is still permitted.
@@ -107,8 +113,8 @@ class Watches:
         """
         self._check_room()
         if not await server.ask(_can_subscribe):
-            return await self.poll(server, uri, "resource", reading.read, reason=reason)
-        watch = Watch(self._next_id(), server.name, uri, "resource", None, reason)
+            return await self.poll(server, uri, "resource", reading.read, reason=reason, first=first)
+        watch = Watch(self._next_id(), server.name, uri, "resource", None, reason, first)
         changed = asyncio.Event()
 
         def on_update(updated: str) -> None:
@@ -120,7 +126,7 @@ class Watches:
             await server.ask(lambda session: session.subscribe(uri))
         except RpcError:
             release()
-            return await self.poll(server, uri, "resource", reading.read, reason=reason)
+            return await self.poll(server, uri, "resource", reading.read, reason=reason, first=first)
         except BaseException:
             # Also a cancellation: a caller who gave up must not keep the server connected forever.
             release()
@@ -135,6 +141,8 @@ class Watches:
         observe: Observe,
         interval: float = DEFAULT_INTERVAL,
         reason: str = "",
+        *,
+        first: bool = False,
     ) -> Watch:
         """Observe a resource or a tool every `interval` seconds, and report when the outcome changes.
 
@@ -142,7 +150,7 @@ class Watches:
         """
         check_interval(interval)
         self._check_room()
-        watch = Watch(self._next_id(), server.name, target, kind, interval, reason)
+        watch = Watch(self._next_id(), server.name, target, kind, interval, reason, first)
         release = server.keep_connected(lambda _: None)
         return self._start(watch, server, self._poll(watch, observe, interval), release)
 
@@ -222,17 +230,14 @@ class Watches:
 
     async def _ensure_subscribed(self, watch: Watch, server: Server, subscribed: Session | None) -> Session:
         """Return the session, subscribing unless it is the one that was; a server that is away is waited for."""
-        pause = MIN_INTERVAL
-        while True:
-            try:
-                session = await server.session()
-                if session is not subscribed:
-                    await session.subscribe(watch.target)
-            except MooringError:
-                await self._sleep(pause)
-                pause = min(pause * 2, MAX_BACKOFF)
-            else:
-                return session
+
+        async def ensure() -> Session:
+            session = await server.session()
+            if session is not subscribed:
+                await session.subscribe(watch.target)
+            return session
+
+        return await keep_trying(ensure, self._sleep)
 
     async def _observe_once(self, watch: Watch, observe: Observe, last: bytes | None) -> bytes | None:
         try:
@@ -275,7 +280,7 @@ class Watches:
     def _report_change(self, watch: Watch, content: Reading | Result, last: bytes | None) -> bytes:
         """Report content that differs from the last; return its digest, which is all that is kept of it."""
         digest = sha256(content.raw or b"").digest()
-        if last is not None and digest != last:
+        if digest != last and (last is not None or watch.reports_first):
             self._emit(Updated(watch.id, watch.server, watch.target, content))
         return digest
 
@@ -289,6 +294,17 @@ class Watches:
 
     def _report_end(self, watch: Watch, reason: str) -> None:
         self._emit(Updated(watch.id, watch.server, watch.target, error=reason, ended=True))
+
+
+async def keep_trying(work: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
+    """What the work returns, once it raises no error of a server any more; it is tried less and less often."""
+    pause = MIN_INTERVAL
+    while True:
+        try:
+            return await work()
+        except MooringError:
+            await sleep(pause)
+            pause = min(pause * 2, MAX_BACKOFF)
 
 
 def check_interval(interval: float) -> None:

@@ -9,16 +9,14 @@ plain line ends, so that any editor can be used.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from copy import copy
 from itertools import pairwise
-from typing import Any, TypeAlias
-
-from msgspec import Struct
+from typing import Any, Protocol, TypeAlias
 
 from mooring.errors import ParseError
 from mooring.syntax.document import Kind
-from mooring.syntax.parse import parse
-from mooring.syntax.spans import Members, line_break, line_indent, line_start, refuse_change, refuse_plist, trace_path
+from mooring.syntax.parse import decode_text, parse
+from mooring.syntax.spans import Cut, Members, line_break, refuse_change
 
 Steps: TypeAlias = Sequence[str | int]
 """The keys and indexes that lead to a value."""
@@ -26,17 +24,17 @@ Steps: TypeAlias = Sequence[str | int]
 _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
 
 
-def put_value(text: str, kind: Kind, path: Steps, value: Any, *, compact: bool = False) -> str:
+def put_value(text: str, kind: Kind, path: Steps, value: Any) -> str:
     """The text with a value under a path, in place of what was there; containers on the way are made.
 
-    An index one beyond the end of a list adds to it. `compact` writes JSON on one line.
+    An index one beyond the end of a list adds to it.
 
     Raises:
         ParseError: the text is not understood well enough to be changed by anyone but its owner.
     """
     before = _read(text, kind, path)
     meant = _change(before, path, lambda container, key: _put(container, key, value))
-    made = _find_editor(kind, compact=compact).put(_begin(text, kind), path, value)
+    made = _find_editor(kind).put(_begin(text, kind), path, value)
     return _check(made, kind, meant)
 
 
@@ -74,11 +72,11 @@ def insert_element(text: str, path: Steps, value: Any) -> str:
     Raises:
         ParseError: as `put_value`.
     """
-    from mooring.syntax.edit_json import insert_json
+    from mooring.syntax.edit_json import insert
 
     before = _read(text, "json", path)
     meant = _change(before, path, lambda container, index: container.insert(index, value))
-    return _check(insert_json(_begin(text, "json"), path, value, compact=True), "json", meant)
+    return _check(insert(_begin(text, "json"), path, value), "json", meant)
 
 
 def remove_value(text: str, kind: Kind, path: Steps) -> str:
@@ -95,32 +93,33 @@ def remove_value(text: str, kind: Kind, path: Steps) -> str:
     return _check(made, kind, meant)
 
 
-class _Editor(Struct, frozen=True):
-    """What changes texts of one kind."""
+class _Editor(Protocol):
+    """The module that changes texts of one kind."""
 
-    put: Callable[[str, Steps, Any], str]
-    add: Callable[[str, Steps, Members], str]
-    replace: Callable[[str, Steps, Mapping[Any, Any]], str]
-    remove: Callable[[str, Steps], str]
+    def put(self, text: str, path: Steps, value: Any) -> str: ...
+    def add(self, text: str, path: Steps, members: Members) -> str: ...
+    def replace(self, text: str, path: Steps, members: Mapping[Any, Any]) -> str: ...
+    def remove(self, text: str, path: Steps) -> str: ...
+    def cut(self, text: str, path: Steps) -> Cut: ...
 
 
-def _find_editor(kind: Kind, *, compact: bool = False) -> _Editor:
+def _find_editor(kind: Kind) -> _Editor:
     # Each is loaded when a text of its kind is changed: few commands change more than one kind.
     match kind:
         case "json":
-            from mooring.syntax.edit_json import add_json, put_json, remove_json, replace_json
+            from mooring.syntax import edit_json
 
-            return _Editor(partial(put_json, compact=compact), add_json, replace_json, remove_json)
+            return edit_json
         case "toml":
-            from mooring.syntax.edit_toml import add_toml, put_toml, remove_toml, replace_toml
+            from mooring.syntax import edit_toml
 
-            return _Editor(put_toml, add_toml, replace_toml, remove_toml)
+            return edit_toml
         case "yaml":
-            from mooring.syntax.edit_yaml import add_yaml, put_yaml, remove_yaml, replace_yaml
+            from mooring.syntax import edit_yaml
 
-            return _Editor(put_yaml, add_yaml, replace_yaml, remove_yaml)
+            return edit_yaml
         case "plist":
-            raise refuse_plist()
+            raise ParseError("is a property list, which is never written")
 
 
 def _begin(text: str, kind: Kind) -> str:
@@ -167,22 +166,8 @@ def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
     Raises:
         ParseError: the bytes are not text, or the change was refused.
     """
-    mark, encoding = _find_encoding(data)
-    return mark + change(decode_text(data)).encode(encoding)
-
-
-def decode_text(data: bytes) -> str:
-    """The text of a file's bytes, without the mark at its beginning. Raises: ParseError."""
-    mark, encoding = _find_encoding(data)
-    try:
-        return data.removeprefix(mark).decode(encoding)
-    except UnicodeDecodeError:
-        raise ParseError("is not UTF-8 text") from None
-
-
-def _find_encoding(data: bytes) -> tuple[bytes, str]:
     mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
-    return mark, _MARKS.get(mark, "utf-8")
+    return mark + change(decode_text(data)).encode(_MARKS.get(mark, "utf-8"))
 
 
 def _read(text: str, kind: Kind, path: Steps = ()) -> Any:
@@ -206,9 +191,9 @@ def _check(made: str, kind: Kind, meant: Any) -> str:
 
 def _change(data: Any, path: Steps, act: Callable[[Any, Any], None]) -> Any:
     """The data with the container that a path ends in changed; what is not on the path is shared, not copied."""
-    root = container = _copy(data)
+    root = container = copy(data)
     for step, following in pairwise(path):
-        inner = _copy(_enter(container, step, [] if isinstance(following, int) else {}))
+        inner = copy(_enter(container, step, [] if isinstance(following, int) else {}))
         container[step] = inner
         container = inner
     if not isinstance(container, list if isinstance(path[-1], int) else dict):
@@ -226,17 +211,6 @@ def _enter(container: Any, step: str | int, empty: Any) -> Any:
             return container[step]
         case _:
             raise ParseError("holds something else in the place of its servers or rules")
-
-
-def _copy(value: Any) -> Any:
-    """A container of its own with the same members."""
-    match value:
-        case dict():
-            return dict(value)
-        case list():
-            return list(value)
-        case _:
-            return value
 
 
 def _put(container: Any, key: Any, value: Any) -> None:
@@ -295,25 +269,13 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=repr)
 
 
-Span: TypeAlias = tuple[int, int]
-
-
-class _Cut(Struct, frozen=True):
-    """Where an excerpt is in its text: one span or several, and the margin that its lines lose."""
-
-    spans: tuple[Span, ...]
-    margin: str = ""
-    is_lines: bool = False
-    """It is made of whole lines."""
-
-
 def cut_excerpt(text: str, kind: Kind, path: Steps) -> str:
     """The text of the value under a path.
 
     Raises:
         ParseError: the text is not understood, or there is nothing under the path.
     """
-    cut = _find_cut(text, kind, path)
+    cut = _find_editor(kind).cut(text, path)
     pieces = [_remove_margin(text[start:end].replace("\r\n", "\n"), cut.margin) for start, end in cut.spans]
     excerpt = "".join(pieces)
     return excerpt if excerpt.endswith("\n") else f"{excerpt}\n"
@@ -325,7 +287,7 @@ def put_excerpt(text: str, kind: Kind, path: Steps, excerpt: str) -> str:
     Raises:
         ParseError: the new text cannot be read, with the line in the excerpt; or more than that value would change.
     """
-    cut = _find_cut(text, kind, path)
+    cut = _find_editor(kind).cut(text, path)
     (start, end), *others = cut.spans
     written = _fit(text, cut, excerpt)
     made = text
@@ -338,48 +300,6 @@ def put_excerpt(text: str, kind: Kind, path: Steps, excerpt: str) -> str:
         raise ParseError(error.reason, _count_line(error.line, text, start, excerpt)) from None
     check_others_kept(text, made, kind, path)
     return made
-
-
-def _find_cut(text: str, kind: Kind, path: Steps) -> _Cut:
-    match kind:
-        case "json":
-            return _cut_json(text, path)
-        case "toml":
-            return _cut_toml(text, path)
-        case "yaml":
-            return _cut_yaml(text, path)
-        case "plist":
-            raise refuse_plist()
-
-
-def _cut_json(text: str, path: Steps) -> _Cut:
-    from mooring.syntax.edit_json import find_spans
-
-    trace = trace_path(find_spans(text, path), path)
-    if trace.missing:
-        raise refuse_change()
-    value = trace.last
-    return _Cut(((value.start, value.end),), line_indent(text, value.start))
-
-
-def _cut_yaml(text: str, path: Steps) -> _Cut:
-    from mooring.syntax.edit_yaml import find_spans
-
-    trace = trace_path(find_spans(text), path)
-    if trace.missing or trace.last.start == trace.last.end:
-        raise refuse_change()
-    value = trace.last
-    # A block's lines are below each other, whatever is before the first: a key, a dash, or nothing.
-    column = " " * (value.start - line_start(text, value.start))
-    margin = column if value.style == "block" else line_indent(text, value.start)
-    return _Cut(((value.start, value.end),), margin)
-
-
-def _cut_toml(text: str, path: Steps) -> _Cut:
-    from mooring.syntax.edit_toml import find_statements
-
-    found = find_statements(text, path)
-    return _Cut(found.spans, is_lines=not found.inside_line)
 
 
 # --- margins and lines --------------------------------------------------------------------------------------
@@ -400,7 +320,7 @@ def _strip_margin(line: str, margin: str) -> str:
     return line[common:]
 
 
-def _fit(text: str, cut: _Cut, excerpt: str) -> str:
+def _fit(text: str, cut: Cut, excerpt: str) -> str:
     """An excerpt as it is written into a text: with its margin and its line ends."""
     plain = excerpt.removeprefix("\ufeff").replace("\r\n", "\n").strip("\n")
     if not cut.is_lines:

@@ -1,16 +1,16 @@
 """JSON text changed in one place."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.syntax.parse import STRING, TOKEN, blank_comments, unquote
-from mooring.syntax.render import render_json
 from mooring.syntax.spans import (
     JSON_COMMENT,
+    Cut,
     Members,
     MemberSpan,
-    Render,
     ValueSpan,
     find_member,
     find_members,
@@ -27,28 +27,23 @@ from mooring.syntax.spans import (
 )
 
 
-def put_json(text: str, path: Sequence[str | int], value: Any, compact: bool = False) -> str:
+def put(text: str, path: Sequence[str | int], value: Any, compact: bool = False) -> str:
     """The text with a value under a path, which replaces what was there."""
     trace = trace_path(find_spans(text, path), path)
-    if not trace.missing:
-        return _replace(text, trace.last, value, compact)
-    if trace.last.is_null:
-        return _replace(text, trace.last, wrap(trace.missing, value), compact)
-    return _insert(text, trace.last, trace.missing[0], wrap(trace.missing[1:], value), compact)
+    if trace.missing and not trace.last.is_null:
+        return _insert(text, trace.last, wrap(trace.missing, value), compact)
+    return _replace(text, trace.last, wrap(trace.missing, value), compact)
 
 
-def add_json(text: str, path: Sequence[str | int], members: Members) -> str:
+def add(text: str, path: Sequence[str | int], members: Members) -> str:
     """The text with more members in the container under a path."""
     trace = trace_path(find_spans(text, path), path)
-    container = trace.last
-    if trace.missing or container.is_null:
-        return put_json(text, path, members)
-    pairs = list_members(container, members)
-    renders = [_make_render(text, _render_name(key), value, False) for key, value in pairs]
-    return insert_member(text, container, len(container.members), _join(text, renders), JSON_COMMENT)
+    if trace.missing or trace.last.is_null:
+        return put(text, path, members)
+    return _insert(text, trace.last, members)
 
 
-def replace_json(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
+def replace(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
     """The text with other values for some members of the container under a path."""
     container = trace_path(find_spans(text, path), path).last
     for member in find_members(container, members):
@@ -56,32 +51,33 @@ def replace_json(text: str, path: Sequence[str | int], members: Mapping[Any, Any
     return text
 
 
-def _join(text: str, renders: Sequence[Render]) -> Render:
-    """Several members, one after the other."""
-
-    def render(indent: str | None) -> str:
-        gap = " " if indent is None else line_break(text) + indent
-        return f",{gap}".join(member(indent) for member in renders)
-
-    return render
-
-
-def insert_json(text: str, path: Sequence[str | int], value: Any, compact: bool = False) -> str:
-    """The text with one more element before the one at the index that ends the path."""
+def insert(text: str, path: Sequence[str | int], value: Any) -> str:
+    """The text with one more element, on one line, before the one at the index that ends the path."""
     *outer, index = path
     trace = trace_path(find_spans(text, outer), outer)
+    if not isinstance(index, int):
+        raise refuse_change()
     if trace.missing:
-        return put_json(text, outer, [value], compact)
-    return _insert(text, trace.last, index, value, compact)
+        return put(text, outer, [value], compact=True)
+    return _insert(text, trace.last, [value], True, index)
 
 
-def remove_json(text: str, path: Sequence[str | int]) -> str:
+def remove(text: str, path: Sequence[str | int]) -> str:
     """The text without the member under a path."""
     trace = trace_path(find_spans(text, path), path)
     if trace.missing:
         raise refuse_change()
     container = trace.values[-2]
     return remove_member(text, container, container.members.index(trace.members[-1]), JSON_COMMENT)
+
+
+def cut(text: str, path: Sequence[str | int]) -> Cut:
+    """Where the value under a path is, and the margin of its lines."""
+    trace = trace_path(find_spans(text, path), path)
+    if trace.missing:
+        raise refuse_change()
+    value = trace.last
+    return Cut(((value.start, value.end),), line_indent(text, value.start))
 
 
 def find_spans(text: str, path: Sequence[str | int]) -> ValueSpan:
@@ -125,34 +121,36 @@ def _make_value(plain: str, start: int, end: int) -> ValueSpan:
     return ValueSpan(start, end, is_null=plain[start:end] == "null")
 
 
-def _insert(text: str, container: ValueSpan, key: str | int, value: Any, compact: bool) -> str:
-    if container.style != "brackets" or container.is_list != isinstance(key, int):
-        raise refuse_change()
-    index = key if isinstance(key, int) else len(container.members)
-    render = _make_render(text, _render_name(key), value, compact)
-    return insert_member(text, container, index, render, JSON_COMMENT)
+def _insert(text: str, container: ValueSpan, members: Members, compact: bool = False, index: int | None = None) -> str:
+    pairs = list_members(container, members)
 
-
-def _render_name(key: str | int) -> str:
-    return "" if isinstance(key, int) else f"{render_json(key)}: "
-
-
-def _make_render(text: str, name: str, value: Any, compact: bool) -> Render:
     def render(indent: str | None) -> str:
-        if indent is None or compact:
-            return name + render_json(value)
-        return name + _render_lines(text, value, indent)
+        gap = " " if indent is None else line_break(text) + indent
+        return f",{gap}".join(_render_member(text, *pair, None if compact else indent) for pair in pairs)
 
-    return render
+    return insert_member(text, container, len(container.members) if index is None else index, render, JSON_COMMENT)
 
 
-def _render_lines(text: str, value: Any, indent: str) -> str:
-    lines = render_json(value, find_unit(text)).split("\n")
+def _render_member(text: str, key: str | int, value: Any, indent: str | None) -> str:
+    name = "" if isinstance(key, int) else f"{_render_json(key)}: "
+    return name + _render(text, value, indent)
+
+
+def _render(text: str, value: Any, indent: str | None) -> str:
+    """A value on one line, or on several that are indented as far as this."""
+    if indent is None:
+        return _render_json(value)
+    lines = _render_json(value, find_unit(text)).split("\n")
     return (line_break(text) + indent).join(lines)
 
 
 def _replace(text: str, old: ValueSpan, value: Any, compact: bool) -> str:
-    indent = line_indent(text, old.start)
     is_broken = "\n" in text[old.start : old.end] or ("\n" in text and old.is_null)
-    new = _make_render(text, "", value, compact)(indent if is_broken else None)
-    return text[: old.start] + new + text[old.end :]
+    indent = line_indent(text, old.start) if is_broken and not compact else None
+    return text[: old.start] + _render(text, value, indent) + text[old.end :]
+
+
+def _render_json(value: Any, indent: str | None = None) -> str:
+    """JSON on one line, or on several with this indent; letters stay as they are unless one of them cannot be seen."""
+    needs_escapes = not json.dumps(value, ensure_ascii=False).isprintable()
+    return json.dumps(value, ensure_ascii=needs_escapes, indent=indent)

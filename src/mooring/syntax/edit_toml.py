@@ -1,5 +1,6 @@
 """TOML text changed in one place: an entry may be a table with a header, lines with dotted keys, or an inline table."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,16 +9,20 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.syntax.render import render_inline_toml, render_toml_key, render_toml_table
 from mooring.syntax.spans import (
     HASH_COMMENT,
+    Cut,
     Members,
     MemberSpan,
     ValueSpan,
+    cut_lines,
     find_member,
+    insert_lines,
     insert_member,
     line_break,
     line_start,
+    next_line,
+    quote,
     read_container,
     refuse_change,
     remove_member,
@@ -29,6 +34,7 @@ _STRING = rf"{LONG_STRING}|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+'"
 _TOKEN = rf"(?s){_STRING}|[{{}}\[\],]"
 _STATEMENT = rf"(?P<array>\[\[)?(?P<table>\[)?[ \t]*+{KEY}[ \t]*+"
 _COMMENT_OR_STRING = rf"(?s)(?P<string>{_STRING})|#[^\r\n]*"
+_BARE_KEY = r"[A-Za-z0-9_-]+"
 
 Keys: TypeAlias = tuple[str, ...]
 
@@ -61,7 +67,7 @@ class Block(Struct):
         return self.header is not None and self.header.is_array
 
 
-def put_toml(text: str, path: Sequence[str | int], value: Any) -> str:
+def put(text: str, path: Sequence[str | int], value: Any) -> str:
     """The text with a value under a path, which replaces what was there."""
     keys = _as_keys(path)
     blocks = read_blocks(text)
@@ -75,7 +81,7 @@ def put_toml(text: str, path: Sequence[str | int], value: Any) -> str:
     return _append_pair(text, blocks, keys, value)
 
 
-def add_toml(text: str, path: Sequence[str | int], members: Members) -> str:
+def add(text: str, path: Sequence[str | int], members: Members) -> str:
     """The text with more tables in the table under a path."""
     keys = _as_keys(path)
     if not isinstance(members, Mapping):
@@ -86,7 +92,7 @@ def add_toml(text: str, path: Sequence[str | int], members: Members) -> str:
     return _put_each(text, keys, members)
 
 
-def replace_toml(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
+def replace(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
     """The text with other tables in place of some in the table under a path."""
     keys = _as_keys(path)
     blocks = read_blocks(text)
@@ -98,25 +104,18 @@ def replace_toml(text: str, path: Sequence[str | int], members: Mapping[Any, Any
 def _put_each(text: str, keys: Keys, members: Mapping[str, Any]) -> str:
     # One after the other: the servers of a person who writes them on one line are few.
     for name, value in members.items():
-        text = put_toml(text, (*keys, name), value)
+        text = put(text, (*keys, name), value)
     return text
 
 
-def remove_toml(text: str, path: Sequence[str | int]) -> str:
+def remove(text: str, path: Sequence[str | int]) -> str:
     """The text without all that is under a path."""
     keys = _as_keys(path)
     blocks = read_blocks(text)
-    found = _find_inline(text, blocks, keys)
-    if found is not None:
-        statement, container, rest = found
-        if container is not None and len(rest) == 1:
-            member = find_member(container, rest[0])
-            if member is None:
-                raise refuse_change()
-            return remove_member(text, container, container.members.index(member), HASH_COMMENT)
-        if container is None:
-            return _cut_lines(text, statement.start, statement.end)
-        raise refuse_change()
+    inside = _find_in_line(text, blocks, keys)
+    if inside is not None:
+        container, member = inside
+        return remove_member(text, container, container.members.index(member), HASH_COMMENT)
     spans = list(_find_spans(blocks, keys))
     if not spans:
         raise refuse_change()
@@ -125,32 +124,21 @@ def remove_toml(text: str, path: Sequence[str | int]) -> str:
     return text
 
 
-class StatementSpans(Struct, frozen=True):
-    """Where in a text all that is under a path is written."""
-
-    spans: tuple[tuple[int, int], ...]
-    inside_line: bool = False
-    """It is a part of an inline table; otherwise the spans are whole lines."""
-
-
-def find_statements(text: str, path: Sequence[str | int]) -> StatementSpans:
+def cut(text: str, path: Sequence[str | int]) -> Cut:
     """The lines under a path; those that follow each other, and the comments between them, are one span."""
     keys = _as_keys(path)
-    inline = _find_inline(text, read_blocks(text), keys)
-    if inline is not None and inline[1] is not None:
-        container, rest = inline[1], inline[2]
-        member = find_member(container, rest[0]) if len(rest) == 1 else None
-        if member is None:
-            raise refuse_change()
-        return StatementSpans(((member.start, member.end),), inside_line=True)
+    inside = _find_in_line(text, read_blocks(text), keys)
+    if inside is not None:
+        _, member = inside
+        return Cut(((member.start, member.end),))
     spans: list[tuple[int, int]] = []
     for is_under, group in groupby(_read_statements(text), key=lambda statement: statement.path[: len(keys)] == keys):
         statements = list(group)
         if is_under:
-            spans.append((line_start(text, statements[0].start), _next_line(text, statements[-1].end)))
+            spans.append((line_start(text, statements[0].start), next_line(text, statements[-1].end)))
     if not spans:
         raise refuse_change()
-    return StatementSpans(tuple(spans))
+    return Cut(tuple(spans), is_lines=True)
 
 
 def _as_keys(path: Sequence[str | int]) -> Keys:
@@ -232,6 +220,17 @@ def _find_inline(text: str, blocks: list[Block], keys: Keys) -> _Inline | None:
     return None
 
 
+def _find_in_line(text: str, blocks: list[Block], keys: Keys) -> tuple[ValueSpan, MemberSpan] | None:
+    """The inline table that has what is under a path, and it in there; `None` if it has lines of its own."""
+    _, container, rest = _find_inline(text, blocks, keys) or (None, None, ())
+    if container is None:
+        return None
+    member = find_member(container, rest[0]) if len(rest) == 1 else None
+    if member is None:
+        raise refuse_change()
+    return container, member
+
+
 def _look_inside(text: str, pair: Statement, rest: Keys) -> _Inline:
     if not rest:
         return pair, None, ()
@@ -255,10 +254,6 @@ def _make_pair(plain: str, start: int, end: int) -> MemberSpan:
     if key is None or len(parts) != 1:
         raise refuse_change()
     return MemberSpan(parts[0], start, key.end("key"), ValueSpan(key.end(), end))
-
-
-def _touches(block: Block, keys: Keys) -> bool:
-    return any(statement.path[: len(keys)] == keys for statement in block.statements)
 
 
 def _find_spans(blocks: list[Block], keys: Keys) -> Iterator[tuple[int, int]]:
@@ -309,8 +304,8 @@ def _append_tables(text: str, blocks: list[Block], outer: Keys, tables: Mapping[
     """Behind the last block that has something of the same container, else at the end."""
     if not all(isinstance(table, Mapping) for table in tables.values()):
         raise refuse_change()
-    siblings = [block for block in blocks if _touches(block, outer)] if outer else []
-    at = _next_line(text, siblings[-1].statements[-1].end) if siblings else len(text)
+    siblings = [block for block in blocks if outer and any(_find_spans([block], outer))]
+    at = next_line(text, siblings[-1].statements[-1].end) if siblings else len(text)
     end = line_break(text)
     rendered = [end.join(render_toml_table((*outer, name), table)) for name, table in tables.items()]
     return _insert_block(text, at, f"{end}{end}".join(rendered))
@@ -336,33 +331,47 @@ def _append_pair(text: str, blocks: list[Block], keys: Keys, value: Any) -> str:
         if is_table or under:
             after = (block.statements if is_table else under)[-1:]
             line = f"{'.'.join(map(render_toml_key, keys[len(block.path) :]))} = {render_inline_toml(value)}"
-            return _insert_line(text, _next_line(text, after[0].end) if after else 0, line)
+            return insert_lines(text, next_line(text, after[0].end) if after else 0, line)
     return _append_table(text, blocks, keys[:-1], {keys[-1]: value})
-
-
-def _insert_line(text: str, at: int, line: str) -> str:
-    end = line_break(text)
-    if at and text[at - 1] != "\n":
-        return f"{text[:at]}{end}{line}{text[at:]}"
-    return f"{text[:at]}{line}{end}{text[at:]}"
 
 
 def _cut_lines(text: str, start: int, end: int) -> str:
     """Remove the lines of some statements, and the blank line before a header."""
     begin = line_start(text, start)
-    after = _next_line(text, end)
-    is_header = text[start] == "["
-    if is_header and re.search(r"\n\r?\n\Z", text[:begin]):
-        begin = _previous_line(text, begin)
-    if text[after - 1] != "\n" and begin > 0:
-        begin -= 2 if text[begin - 2 : begin] == "\r\n" else 1
-    return text[:begin] + text[after:]
+    if text[start] == "[" and re.search(r"\n\r?\n\Z", text[:begin]):
+        begin = line_start(text, begin - 1)
+    return cut_lines(text, begin, next_line(text, end))
 
 
-def _previous_line(text: str, at: int) -> int:
-    return line_start(text, at - 1)
+# --- how it is written --------------------------------------------------------------------------------------
 
 
-def _next_line(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end + 1
+def render_toml_table(path: tuple[str, ...], table: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a table with its header, then those of the tables in it."""
+    yield f"[{'.'.join(map(render_toml_key, path))}]"
+    inner_tables = {key: value for key, value in table.items() if isinstance(value, Mapping) and value}
+    for key, value in table.items():
+        if key not in inner_tables:
+            yield f"{render_toml_key(key)} = {render_inline_toml(value)}"
+    for key, value in inner_tables.items():
+        yield ""
+        yield from render_toml_table((*path, key), value)
+
+
+def render_inline_toml(value: Any) -> str:
+    """A TOML value on one line."""
+    match value:
+        case Mapping():
+            pairs = (f"{render_toml_key(key)} = {render_inline_toml(inner)}" for key, inner in value.items())
+            inside = ", ".join(pairs)
+            return f"{{ {inside} }}" if inside else "{}"
+        case list() | tuple():
+            return f"[{', '.join(map(render_inline_toml, value))}]"
+        case str():
+            return quote(value)
+        case _:
+            return json.dumps(value)
+
+
+def render_toml_key(key: str) -> str:
+    return key if re.fullmatch(_BARE_KEY, key) else quote(key)

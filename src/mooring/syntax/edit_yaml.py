@@ -1,33 +1,30 @@
 """YAML text changed in one place: by lines where it is indented, between commas where it is in brackets."""
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import yaml
 
-from mooring.syntax.render import (
-    is_filled,
-    quote,
-    render_flow_yaml,
-    render_yaml_block,
-    render_yaml_item,
-    render_yaml_member,
-    render_yaml_scalar,
-)
 from mooring.syntax.spans import (
     HASH_COMMENT,
+    Cut,
     Members,
     MemberSpan,
-    Render,
     Trace,
     ValueSpan,
+    cut_lines,
     find_members,
+    insert_lines,
     insert_member,
     line_break,
+    line_indent,
     line_start,
     list_members,
+    next_line,
+    quote,
     refuse_change,
     remove_member,
     trace_path,
@@ -36,31 +33,29 @@ from mooring.syntax.spans import (
 from mooring.syntax.yaml import read_events
 
 _INDENT = "  "
+# A word that is certainly text to every YAML parser, also to those that take `no` and `1e3` for something else.
+_PLAIN_WORD = r"(?!(?i:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z][A-Za-z0-9_/.@-]*"
 
 
-def put_yaml(text: str, path: Sequence[str | int], value: Any) -> str:
+def put(text: str, path: Sequence[str | int], value: Any) -> str:
     """The text with a value under a path, which replaces what was there."""
     trace = trace_path(find_spans(text), path)
-    if trace.missing:
-        return _add(text, trace, wrap(trace.missing[1:], value))
-    return _replace(text, trace, value)
+    if not trace.missing:
+        return _replace(text, trace, value)
+    if trace.last.is_null:
+        return _fill(text, trace, wrap(trace.missing, value))
+    return _insert(text, trace.last, wrap(trace.missing, value))
 
 
-def add_yaml(text: str, path: Sequence[str | int], members: Members) -> str:
+def add(text: str, path: Sequence[str | int], members: Members) -> str:
     """The text with more members in the container under a path."""
     trace = trace_path(find_spans(text), path)
-    container = trace.last
-    if trace.missing or container.is_null:
-        return put_yaml(text, path, members)
-    pairs = list_members(container, members)
-    if container.style == "brackets":
-        inside = ", ".join(_make_render(key, value)(None) for key, value in pairs)
-        return insert_member(text, container, len(container.members), lambda _: inside, HASH_COMMENT)
-    lines = chain.from_iterable(_render_member(key, value) for key, value in pairs)
-    return _insert_lines(text, container.end, lines, _column(text, container.members[0].start))
+    if trace.missing or trace.last.is_null:
+        return put(text, path, members)
+    return _insert(text, trace.last, members)
 
 
-def replace_yaml(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
+def replace(text: str, path: Sequence[str | int], members: Mapping[Any, Any]) -> str:
     """The text with other values for some members of the container under a path."""
     trace = trace_path(find_spans(text), path)
     for member in find_members(trace.last, members):
@@ -69,7 +64,7 @@ def replace_yaml(text: str, path: Sequence[str | int], members: Mapping[Any, Any
     return text
 
 
-def remove_yaml(text: str, path: Sequence[str | int]) -> str:
+def remove(text: str, path: Sequence[str | int]) -> str:
     """The text without the member under a path; a container that loses its only member stays as an empty one."""
     trace = trace_path(find_spans(text), path)
     if trace.missing:
@@ -80,6 +75,17 @@ def remove_yaml(text: str, path: Sequence[str | int]) -> str:
     if len(container.members) > 1 or len(path) == 1:
         return _cut_lines(text, member.start, member.end)
     return _empty(text, trace)
+
+
+def cut(text: str, path: Sequence[str | int]) -> Cut:
+    """Where the value under a path is, and the margin of its lines."""
+    trace = trace_path(find_spans(text), path)
+    value = trace.last
+    if trace.missing or value.start == value.end:
+        raise refuse_change()
+    # A block's lines are below each other, whatever is before the first: a key, a dash, or nothing.
+    margin = _column(text, value.start) if value.style == "block" else line_indent(text, value.start)
+    return Cut(((value.start, value.end),), margin)
 
 
 # --- where things are ---------------------------------------------------------------------------------------
@@ -131,11 +137,6 @@ class _SpanBuilder:
             container.end = _index(event.end_mark)
         elif container.members:
             container.end = container.members[-1].end
-        self._close_member(container.end)
-
-    def _close_member(self, end: int) -> None:
-        if self._open:
-            self._open[-1].members[-1].value.end = end
 
     def _add_leaf(self, event: yaml.NodeEvent) -> None:
         start, end = _index(event.start_mark), _index(event.end_mark)
@@ -185,29 +186,13 @@ def _index(mark: Any) -> int:
 # --- what is changed ----------------------------------------------------------------------------------------
 
 
-def _add(text: str, trace: Trace, value: Any) -> str:
-    """Add a member to the last value that a path led to."""
-    container, key = trace.last, trace.missing[0]
-    if container.is_null:
-        return _fill(text, trace, wrap((key,), value))
-    if container.is_list != isinstance(key, int):
-        raise refuse_change()
+def _insert(text: str, container: ValueSpan, members: Members) -> str:
+    pairs = list_members(container, members)
     if container.style == "brackets":
-        return insert_member(text, container, len(container.members), _make_render(key, value), HASH_COMMENT)
-    if container.style == "leaf":
-        raise refuse_change()
-    return _insert_lines(text, container.end, _render_member(key, value), _column(text, container.members[0].start))
-
-
-def _make_render(key: str | int, value: Any) -> Render:
-    name = "" if isinstance(key, int) else f"{quote(key)}: "
-    return lambda _: name + render_flow_yaml(value)
-
-
-def _render_member(key: str | int, value: Any) -> Iterable[str]:
-    if isinstance(key, int):
-        return render_yaml_item(value)
-    return render_yaml_member(f"{render_yaml_scalar(key)}:", value)
+        inside = ", ".join(_render_in_brackets(*pair) for pair in pairs)
+        return insert_member(text, container, len(container.members), lambda _: inside, HASH_COMMENT)
+    lines = chain.from_iterable(_render_member(*pair) for pair in pairs)
+    return _insert_lines(text, container.end, lines, _column(text, container.members[0].start))
 
 
 def _fill(text: str, trace: Trace, value: Any) -> str:
@@ -215,27 +200,27 @@ def _fill(text: str, trace: Trace, value: Any) -> str:
     null = trace.last
     text = text[: null.start].rstrip(" ") + text[null.end :] if null.end > null.start else text
     if not trace.members:
-        return _insert_lines(text, null.start, render_yaml_block(value), "")
+        return _insert_lines(text, null.start, _render_block(value), "")
     member = trace.members[-1]
     if isinstance(member.key, int):
         raise refuse_change()
     column = _column(text, member.start) + _INDENT
-    return _insert_lines(text, member.key_end, render_yaml_block(value), column)
+    return _insert_lines(text, member.key_end, _render_block(value), column)
 
 
 def _replace(text: str, trace: Trace, value: Any) -> str:
     old = trace.last
-    if old.style == "brackets" or (old.style == "leaf" and not is_filled(value)):
-        new = render_flow_yaml(value) if is_filled(value) else render_yaml_scalar(value)
+    if old.style == "brackets" or (old.style == "leaf" and not _is_filled(value)):
+        new = _render_flow(value) if _is_filled(value) else _render_scalar(value)
         # Nothing at all was there, not even the space behind the colon.
         space = " " if old.end == old.start else ""
         return f"{text[: old.start]}{space}{new}{text[old.end :]}"
     if old.style == "leaf":
         return _fill(text, trace, value)
-    if not is_filled(value):
+    if not _is_filled(value):
         raise refuse_change()
     column = _column(text, old.start)
-    lines = (line_break(text) + column).join(render_yaml_block(value))
+    lines = (line_break(text) + column).join(_render_block(value))
     return text[: old.start] + lines + text[old.end :]
 
 
@@ -252,12 +237,8 @@ def _empty(text: str, trace: Trace) -> str:
 
 def _insert_lines(text: str, at: int, lines: Iterable[str], column: str) -> str:
     """Put lines behind the one that a position is on."""
-    end = line_break(text)
-    block = end.join(f"{column}{line}" for line in lines)
-    at = _next_line(text, at)
-    if at and text[at - 1] != "\n":
-        return f"{text[:at]}{end}{block}{text[at:]}"
-    return f"{text[:at]}{block}{end}{text[at:]}"
+    block = line_break(text).join(f"{column}{line}" for line in lines)
+    return insert_lines(text, next_line(text, at), block)
 
 
 def _cut_lines(text: str, start: int, end: int) -> str:
@@ -265,19 +246,59 @@ def _cut_lines(text: str, start: int, end: int) -> str:
     begin = line_start(text, start)
     if text[begin:start].strip():
         raise refuse_change()
-    after = _next_line(text, end)
-    if text[after - 1] != "\n" and begin > 0:
-        begin -= 2 if text[begin - 2 : begin] == "\r\n" else 1
-    return text[:begin] + text[after:]
-
-
-def _next_line(text: str, at: int) -> int:
-    """Where the next line begins; a position that is at the beginning of one, behind text that ended there, stays."""
-    if at == 0 or text[at - 1] == "\n":
-        return at
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end + 1
+    return cut_lines(text, begin, next_line(text, end))
 
 
 def _column(text: str, at: int) -> str:
     return " " * (at - line_start(text, at))
+
+
+# --- how it is written --------------------------------------------------------------------------------------
+
+
+def _render_block(value: Any) -> Iterator[str]:
+    """The lines of a mapping or a list that is not empty, without indentation."""
+    for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from _render_member(key, inner)
+
+
+def _render_member(key: str | int, value: Any) -> Iterator[str]:
+    """The lines of a key or of a list's dash, with what is behind it."""
+    mark = "-" if isinstance(key, int) else f"{_render_scalar(key)}:"
+    if not _is_filled(value):
+        yield f"{mark} {_render_scalar(value)}"
+        return
+    lines = list(_render_block(value))
+    # A list's element begins on the line of its dash.
+    yield f"- {lines.pop(0)}" if isinstance(key, int) else mark
+    yield from (f"  {line}" for line in lines)
+
+
+def _render_in_brackets(key: str | int, value: Any) -> str:
+    name = "" if isinstance(key, int) else f"{quote(key)}: "
+    return name + _render_flow(value)
+
+
+def _render_flow(value: Any) -> str:
+    """A YAML value on one line, in brackets."""
+    match value:
+        case Mapping():
+            return f"{{{', '.join(f'{quote(key)}: {_render_flow(inner)}' for key, inner in value.items())}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_render_flow, value))}]"
+        case str():
+            return quote(value)
+        case _:
+            return json.dumps(value)
+
+
+def _render_scalar(value: Any) -> str:
+    """Anything that fits on one line: text, a number, true or false, or an empty container."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return value if re.fullmatch(_PLAIN_WORD, value) else quote(value)
+
+
+def _is_filled(value: Any) -> bool:
+    """Whether a value is a container with something in it."""
+    return isinstance(value, Mapping | list | tuple) and bool(value)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from math import inf
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from mooring.syntax.document import (
     count_values,
     first_duplicates,
     lower_first,
+    path_so_far,
 )
 
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -101,13 +103,12 @@ def parse_json(text: str, most_values: float = inf) -> Document:
     Raises:
         ParseError: it is none, or holds more values than it may; says why and on which line.
     """
-    loader = _Loader()
-    value = _load(loader, text)
-    values = count_values(value, most_values) + loader.repeated
+    value, repeated = _load(text)
+    values = count_values(value, most_values) + repeated
     # Before the text is searched for them, which takes ten times as long as to read it.
     check_count(values, most_values)
     document = Document(value, text, "json", values=values, find_offsets=find_offsets)
-    if loader.repeated:
+    if repeated:
         _mark_duplicates(document)
     return document
 
@@ -117,40 +118,18 @@ def find_offsets(text: str) -> Offsets:
     return {path: offset for path, offset, _ in _find_keys(text)}
 
 
-class _Loader:
-    """The standard library's parser, with an eye on keys that one object has twice."""
-
-    def __init__(self) -> None:
-        self.repeated = 0
-        """How many pairs were dropped for a later one with the same key."""
-
-    def load(self, text: str) -> Any:
-        return json.loads(text, object_pairs_hook=self._make_object, parse_constant=_refuse_constant)
-
-    def _make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        self.repeated += len(pairs) - len(made)
-        return made
-
-
 def _refuse_constant(name: str) -> NoReturn:
     """`NaN` and `Infinity`, which Python reads and JSON does not have."""
     raise ValueError(name)
 
 
-def _load(loader: _Loader, text: str) -> Any:
-    """The value of a text: as it is first, since few files have comments."""
+def _load(text: str) -> tuple[Any, int]:
+    """The value of a text, and how many pairs were dropped for a later one with the same key."""
     try:
-        return loader.load(text)
-    except RecursionError:
-        too_deep = True
-    except ValueError:
-        too_deep = False  # perhaps it has comments
-    if too_deep:
-        raise ParseError("is nested too deep")
-    loader.repeated = 0
-    try:
-        return loader.load(_blank_commas(blank_comments(text)))
+        # As it is first, since few files have comments.
+        with suppress(ValueError):
+            return _load_plain(text)
+        return _load_plain(_blank_commas(blank_comments(text)))
     except json.JSONDecodeError as error:
         reason, line = f"is not valid JSON: {lower_first(error.msg)}", error.lineno
     except RecursionError:
@@ -158,6 +137,19 @@ def _load(loader: _Loader, text: str) -> Any:
     except ValueError:
         reason, line = "holds a number that is too long or not a number", None
     raise ParseError(reason, line)
+
+
+def _load_plain(text: str) -> tuple[Any, int]:
+    repeated = 0
+
+    def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        made = dict(pairs)
+        repeated += len(pairs) - len(made)
+        return made
+
+    value = json.loads(text, object_pairs_hook=make_object, parse_constant=_refuse_constant)
+    return value, repeated
 
 
 def blank_comments(text: str) -> str:
@@ -193,7 +185,7 @@ def _find_keys(text: str) -> Iterator[tuple[Path, int, bool]]:
     for token in re.finditer(TOKEN, blank_comments(text)):
         match token[0][0]:
             case "{" | "[" as bracket:
-                path = (*opened[-1][0], *_met(steps[-1])) if opened else ()
+                path = path_so_far((*opened[-1][0], steps[-1])) if opened else ()
                 if bracket == "{" and steps and isinstance(steps[-1], int):
                     yield path, token.start(), False
                 opened.append((path, set()))
@@ -210,10 +202,6 @@ def _find_keys(text: str) -> Iterator[tuple[Path, int, bool]]:
                 keys.add(key)
             case _:
                 pass  # a value, or a bracket too many in a text that was cut short
-
-
-def _met(step: str | int | None) -> Path:
-    return () if step is None else (step,)
 
 
 def unquote(token: str) -> str:

@@ -68,20 +68,24 @@ def find_member(value: ValueSpan, key: str | int) -> MemberSpan | None:
     return next((member for member in reversed(value.members) if member.key == key), None)
 
 
+class Cut(Struct, frozen=True):
+    """Where an excerpt is in its text: one span or several, and the margin that its lines lose."""
+
+    spans: tuple[tuple[int, int], ...]
+    margin: str = ""
+    is_lines: bool = False
+    """It is made of whole lines."""
+
+
 Members: TypeAlias = Mapping[str, Any] | Sequence[Any]
 """What is added to a container: keys with their values to a map, elements to a list."""
 
 
 def list_members(container: ValueSpan, members: Members) -> list[tuple[str | int, Any]]:
     """What is added, with the key or the index of each. Raises: ParseError if it is not for such a container."""
-    pairs: list[tuple[str | int, Any]] = []
-    if isinstance(members, Mapping):
-        pairs += members.items()
-    else:
-        pairs += enumerate(members)
     if container.style == "leaf" or container.is_list == isinstance(members, Mapping):
         raise refuse_change()
-    return pairs
+    return [*(members.items() if isinstance(members, Mapping) else enumerate(members))]
 
 
 def find_members(container: ValueSpan, keys: Iterable[str | int]) -> list[MemberSpan]:
@@ -101,11 +105,6 @@ def refuse_change() -> ParseError:
     return ParseError("cannot be changed safely")
 
 
-def refuse_plist() -> ParseError:
-    """What to raise about a kind of file that is only read."""
-    return ParseError("is a property list, which is never written")
-
-
 def line_start(text: str, at: int) -> int:
     """Where the line begins that a position is on."""
     return text.rfind("\n", 0, at) + 1
@@ -123,11 +122,52 @@ def line_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
+def next_line(text: str, at: int) -> int:
+    """Where the next line begins; a position that is at the beginning of one, behind text that ended there, stays."""
+    if at == 0 or text[at - 1] == "\n":
+        return at
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
+
+
+def insert_lines(text: str, at: int, lines: str) -> str:
+    """Put lines where one begins, or behind a last one that does not end."""
+    end = line_break(text)
+    if at and text[at - 1] != "\n":
+        return f"{text[:at]}{end}{lines}{text[at:]}"
+    return f"{text[:at]}{lines}{end}{text[at:]}"
+
+
+def cut_lines(text: str, begin: int, end: int) -> str:
+    """Remove whole lines; if the last of them does not end, then with the break before them."""
+    if text[end - 1] != "\n" and begin > 0:
+        begin = _before_break(text, begin)
+    return text[:begin] + text[end:]
+
+
+def _before_break(text: str, begin: int) -> int:
+    return begin - (2 if text[begin - 2 : begin] == "\r\n" else 1)
+
+
 def wrap(path: Sequence[str | int], value: Any) -> Any:
     """A value inside the containers that a path needs."""
     for step in reversed(path):
         value = [value] if isinstance(step, int) else {step: value}
     return value
+
+
+def quote(text: str) -> str:
+    """Text in double quotes with escapes that TOML and YAML both have. JSON's pairs of surrogates are in neither."""
+    return f'"{"".join(map(_escape, text))}"'
+
+
+def _escape(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 JSON_COMMENT = r"//[^\n]*|/\*(?s:.*?)\*/"
@@ -216,18 +256,12 @@ def _cut(text: str, start: int, end: int, is_first: bool) -> str:
     begin = line_start(text, start)
     rest = re.compile(r"[ \t]*(?=\r?\n)").match(text, end)
     if rest is not None and begin > 0 and not text[begin:start].strip():
-        start = begin - (2 if text[begin - 2 : begin] == "\r\n" else 1)
+        start = _before_break(text, begin)
     elif is_first:
-        end = _skip_spaces(text, end)
+        end = len(text) - len(text[end:].lstrip(" \t"))
     elif text[begin:start].strip():
         start = begin + len(text[begin:start].rstrip(" \t"))
     return text[:start] + text[end:]
-
-
-def _skip_spaces(text: str, at: int) -> int:
-    while text[at : at + 1] in (" ", "\t"):
-        at += 1
-    return at
 
 
 def _find_comma(text: str, start: int, end: int, comment: str) -> int | None:

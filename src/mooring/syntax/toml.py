@@ -75,14 +75,11 @@ def _refuse_long_keys(text: str) -> None:
     if most_dots < KEY_PARTS:
         return
     for lexeme in re.finditer(_LEXEME, text):
-        if _is_long_key(lexeme["key"] or ""):
+        key = lexeme["key"] or ""
+        # Counting dots is cheap and splitting is not, so most keys are not split.
+        if key.count(".") >= KEY_PARTS and len(_split_key(key)) > KEY_PARTS:
             line = text.count("\n", 0, lexeme.start()) + 1
             raise ParseError(f"has a key of more than {KEY_PARTS} parts", line)
-
-
-def _is_long_key(key: str) -> bool:
-    # Counting dots is cheap and splitting is not, so most keys are not split.
-    return key.count(".") >= KEY_PARTS and len(_split_key(key)) > KEY_PARTS
 
 
 def _blank_unless_key(found: re.Match[str]) -> str:

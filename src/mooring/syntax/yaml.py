@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from math import inf
 from typing import Any
 
@@ -62,7 +63,8 @@ def read_events(text: str) -> Iterator[yaml.Event]:
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        parser = loader(_replace_surrogates(text))
+        # Lone surrogates cannot be handed to the C parser.
+        parser = loader(text.encode("utf-8", "replace").decode())
         while not isinstance(event := parser.get_event(), yaml.StreamEndEvent):
             yield event
         return
@@ -72,11 +74,6 @@ def read_events(text: str) -> Iterator[yaml.Event]:
     except yaml.YAMLError:
         reason, line = "is not valid YAML", None
     raise ParseError(reason, line)
-
-
-def _replace_surrogates(text: str) -> str:
-    """Lone surrogates cannot be handed to the C parser."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _without_names(problem: str | None) -> str:
@@ -159,7 +156,7 @@ class _Tree:
         container, anchor = self._open.pop()
         self._path.pop()
         if anchor:
-            self._anchors[anchor] = (container, _count_nodes(container))
+            self._anchors[anchor] = (container, 1 + count_values(container))
         self._advance()
 
     def _awaits_key(self) -> bool:
@@ -201,7 +198,7 @@ class _Tree:
         value, size = self._anchors[event.anchor]
         # Counted before it is copied: nine aliases of nine aliases, nine levels deep, are a billion values.
         self._count(size)
-        copied = _copy(value)
+        copied = deepcopy(value)
         count_values(copied)  # an alias may be nested too deep where it is repeated
         return copied
 
@@ -234,19 +231,3 @@ def _resolve_scalar(event: yaml.ScalarEvent) -> Any:
     if len(text) < _LONGEST_NUMBER and re.fullmatch(_FLOAT, text):
         return float(text)
     return text
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_copy(inner) for inner in value]
-    return value
-
-
-def _count_nodes(value: Any) -> int:
-    if isinstance(value, dict):
-        return 1 + sum(map(_count_nodes, value.values()))
-    if isinstance(value, list):
-        return 1 + sum(map(_count_nodes, value))
-    return 1

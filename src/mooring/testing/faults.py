@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 TOOLS: list[dict[str, Any]] = [
@@ -136,35 +137,6 @@ class RepeatedCursor(FaultyServer):
         self.answer(message, {"tools": TOOLS, "nextCursor": "again"})
 
 
-class Kill9Midcall(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        sys.stderr.write("about to be killed\n")
-        sys.stderr.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class LastWords(FaultyServer):
-    """Answers without a newline at the end, and exits."""
-
-    def fault(self, message: dict[str, Any]) -> None:
-        self.put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result("last words")}).encode())
-        sys.exit(0)
-
-
-class ExitMidcall(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        sys.exit(0)
-
-
-class HangCall(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None: ...
-
-
-class HalfLine(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.put(b'{"jsonrpc":"2.0","id":%d,"resu' % message["id"])
-
-
 class StdoutNoise(FaultyServer):
     def start(self) -> None:
         self.put(b'Listening on stdio\n\n\r\n[]\nnull\n42\n"text"\n{}\n{"level":"info"}\n\0\0\n\x1b[31mred\x1b[0m\n')
@@ -174,142 +146,14 @@ class StdoutNoise(FaultyServer):
         self.reply(message, "after noise")
 
 
-class BadUtf8(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\xffb"}]}}\n' % message["id"])
-
-
-class BigLine(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.reply(message, "x" * (self.size or 100_000_000))
-
-
-class EndlessLine(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        for _ in range((self.size or 200_000_000) // 65536):
-            self.put(b"x" * 65536)
-        self.put(b"\n")
-
-
-class DeepJson(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        depth = self.size or 200_000
-        self.put(b'{"jsonrpc":"2.0","id":%d,"result":%b%b}\n' % (message["id"], b"[" * depth, b"]" * depth))
-
-
-class LongNumber(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        digits = b"9" * (self.size or 100_000)
-        self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"structuredContent":{"n":%b}}}\n' % (message["id"], digits))
-
-
-class LoneSurrogate(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.reply(message, "a\ud800b")
-
-
-class WrongId(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        for wrong in (message["id"] + 1000, -1, "x", True, {"a": 1}, [1], 1.5):
-            self.write({"id": wrong, "result": result("wrong")})
-        self.reply(message, "right")
-
-
-class StringId(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.write({"id": str(message["id"]), "result": result("by string")})
-
-
-class NullIdError(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.write({"id": None, "error": {"code": -32700, "message": "Parse error"}})
-
-
-class ResultAndError(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        error = {"code": -32000, "message": "both"}
-        self.write({"id": message["id"], "result": result("both"), "error": error})
-
-
-class Neither(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.write({"id": message["id"]})
-
-
-class DuplicateReply(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        self.reply(message, "first")
-        self.reply(message, "second")
-
-
-class Batch(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result("in a batch")}
-        note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "note"}}
-        self.put(json.dumps([note, answer]).encode() + b"\n")
-
-
 class Crlf(FaultyServer):
     def put(self, data: bytes) -> None:
         super().put(data.replace(b"\n", b"\r\n"))
 
 
-class LogFlood(FaultyServer):
-    """Sends `size` notifications at once, then the answer."""
-
-    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
-        return {"method": "notifications/message", "params": {"level": "info", "data": f"line {i}"}}
-
-    def fault(self, message: dict[str, Any]) -> None:
-        lines = [json.dumps({"jsonrpc": "2.0", **self.note(message, i)}) for i in range(self.size or 100_000)]
-        self.put("\n".join(lines).encode() + b"\n")
-        self.reply(message, "after the flood")
-
-
-class ProgressFlood(LogFlood):
-    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
-        token = message["params"].get("_meta", {}).get("progressToken", "none")
-        return {"method": "notifications/progress", "params": {"progressToken": token, "progress": i}}
-
-
-class ListChangedFlood(LogFlood):
-    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
-        return {"method": "notifications/tools/list_changed"}
-
-
-class PingFlood(LogFlood):
-    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
-        return {"id": f"ping{i}", "method": "ping"}
-
-
-class RequestFlood(LogFlood):
-    def note(self, message: dict[str, Any], i: int) -> dict[str, Any]:
-        return {"id": i, "method": "roots/list"}
-
-
 class NeverReadsStdin(FaultyServer):
     def list(self, message: dict[str, Any]) -> None:
         super().list(message)
-        hang()
-
-
-class StderrFlood(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        for i in range((self.size or 50_000_000) // 50):
-            sys.stderr.write(f"{i:049}\n")
-        self.reply(message, "after the flood")
-
-
-class CloseStdout(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        os.close(1)
-        hang()
-
-
-class CloseStdin(FaultyServer):
-    def fault(self, message: dict[str, Any]) -> None:
-        os.close(0)
-        self.reply(message, "deaf from now on")
         hang()
 
 
@@ -335,15 +179,6 @@ class Grandchild(FaultyServer):
         self.reply(message, str(self.child))
 
 
-class PipeGrandchild(FaultyServer):
-    """Exits in a call, leaving a child that holds its output open."""
-
-    def fault(self, message: dict[str, Any]) -> None:
-        child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], stdin=subprocess.DEVNULL)
-        self.write({"method": "notifications/message", "params": {"level": "info", "data": child.pid}})
-        sys.exit(5)
-
-
 class SetsidGrandchild(Grandchild):
     session = True
 
@@ -352,17 +187,139 @@ class Plain(FaultyServer):
     """Has no fault at all."""
 
 
-def _find_faults(kind: type[FaultyServer]) -> Iterator[type[FaultyServer]]:
-    for fault in kind.__subclasses__():
-        yield fault
-        yield from _find_faults(fault)
+class FaultOfCall(FaultyServer):
+    """Does what one of the methods below says, in a call of `fault`: each is a fault by the method's name."""
+
+    def __init__(self, size: int | None, name: str) -> None:
+        super().__init__(size)
+        self.fault_name = name
+
+    def fault(self, message: dict[str, Any]) -> None:
+        getattr(self, self.fault_name)(message)
+
+    def kill9_midcall(self, message: dict[str, Any]) -> None:
+        sys.stderr.write("about to be killed\n")
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def last_words(self, message: dict[str, Any]) -> None:
+        """Answers without a newline at the end, and exits."""
+        self.put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result("last words")}).encode())
+        sys.exit(0)
+
+    def exit_midcall(self, message: dict[str, Any]) -> None:
+        sys.exit(0)
+
+    def hang_call(self, message: dict[str, Any]) -> None: ...
+
+    def half_line(self, message: dict[str, Any]) -> None:
+        self.put(b'{"jsonrpc":"2.0","id":%d,"resu' % message["id"])
+
+    def bad_utf8(self, message: dict[str, Any]) -> None:
+        self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\xffb"}]}}\n' % message["id"])
+
+    def big_line(self, message: dict[str, Any]) -> None:
+        self.reply(message, "x" * (self.size or 100_000_000))
+
+    def endless_line(self, message: dict[str, Any]) -> None:
+        for _ in range((self.size or 200_000_000) // 65536):
+            self.put(b"x" * 65536)
+        self.put(b"\n")
+
+    def deep_json(self, message: dict[str, Any]) -> None:
+        depth = self.size or 200_000
+        self.put(b'{"jsonrpc":"2.0","id":%d,"result":%b%b}\n' % (message["id"], b"[" * depth, b"]" * depth))
+
+    def long_number(self, message: dict[str, Any]) -> None:
+        digits = b"9" * (self.size or 100_000)
+        self.put(b'{"jsonrpc":"2.0","id":%d,"result":{"structuredContent":{"n":%b}}}\n' % (message["id"], digits))
+
+    def lone_surrogate(self, message: dict[str, Any]) -> None:
+        self.reply(message, "a\ud800b")
+
+    def wrong_id(self, message: dict[str, Any]) -> None:
+        for wrong in (message["id"] + 1000, -1, "x", True, {"a": 1}, [1], 1.5):
+            self.write({"id": wrong, "result": result("wrong")})
+        self.reply(message, "right")
+
+    def string_id(self, message: dict[str, Any]) -> None:
+        self.write({"id": str(message["id"]), "result": result("by string")})
+
+    def null_id_error(self, message: dict[str, Any]) -> None:
+        self.write({"id": None, "error": {"code": -32700, "message": "Parse error"}})
+
+    def result_and_error(self, message: dict[str, Any]) -> None:
+        error = {"code": -32000, "message": "both"}
+        self.write({"id": message["id"], "result": result("both"), "error": error})
+
+    def neither(self, message: dict[str, Any]) -> None:
+        self.write({"id": message["id"]})
+
+    def duplicate_reply(self, message: dict[str, Any]) -> None:
+        self.reply(message, "first")
+        self.reply(message, "second")
+
+    def batch(self, message: dict[str, Any]) -> None:
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result("in a batch")}
+        note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "note"}}
+        self.put(json.dumps([note, answer]).encode() + b"\n")
+
+    def log_flood(self, message: dict[str, Any]) -> None:
+        self._flood(
+            message, lambda i: {"method": "notifications/message", "params": {"level": "info", "data": f"line {i}"}}
+        )
+
+    def progress_flood(self, message: dict[str, Any]) -> None:
+        token = message["params"].get("_meta", {}).get("progressToken", "none")
+        self._flood(
+            message, lambda i: {"method": "notifications/progress", "params": {"progressToken": token, "progress": i}}
+        )
+
+    def list_changed_flood(self, message: dict[str, Any]) -> None:
+        self._flood(message, lambda i: {"method": "notifications/tools/list_changed"})
+
+    def ping_flood(self, message: dict[str, Any]) -> None:
+        self._flood(message, lambda i: {"id": f"ping{i}", "method": "ping"})
+
+    def request_flood(self, message: dict[str, Any]) -> None:
+        self._flood(message, lambda i: {"id": i, "method": "roots/list"})
+
+    def stderr_flood(self, message: dict[str, Any]) -> None:
+        for i in range((self.size or 50_000_000) // 50):
+            sys.stderr.write(f"{i:049}\n")
+        self.reply(message, "after the flood")
+
+    def close_stdout(self, message: dict[str, Any]) -> None:
+        os.close(1)
+        hang()
+
+    def close_stdin(self, message: dict[str, Any]) -> None:
+        os.close(0)
+        self.reply(message, "deaf from now on")
+        hang()
+
+    def pipe_grandchild(self, message: dict[str, Any]) -> None:
+        """Exits in a call, leaving a child that holds its output open."""
+        child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], stdin=subprocess.DEVNULL)
+        self.write({"method": "notifications/message", "params": {"level": "info", "data": child.pid}})
+        sys.exit(5)
+
+    def _flood(self, message: dict[str, Any], note: Callable[[int], dict[str, Any]]) -> None:
+        """Send `size` messages at once, then the answer."""
+        lines = [json.dumps({"jsonrpc": "2.0", **note(i)}) for i in range(self.size or 100_000)]
+        self.put("\n".join(lines).encode() + b"\n")
+        self.reply(message, "after the flood")
 
 
 def _snake_case(name: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
 
 
-FAULTS = {_snake_case(fault.__name__): fault for fault in _find_faults(FaultyServer)}
+_CLASSES = (*FaultyServer.__subclasses__(), SetsidGrandchild)
+FAULTS: dict[str, Callable[[int | None], FaultyServer]] = {
+    **{_snake_case(fault.__name__): fault for fault in _CLASSES if fault is not FaultOfCall},
+    **{name: partial(FaultOfCall, name=name) for name in vars(FaultOfCall) if not name.startswith(("_", "fault"))},
+}
 """Every fault by the name that it has on the command line: `HangInit` is `hang_init`."""
 
 

@@ -11,7 +11,6 @@ from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
 from time import time
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 from urllib.parse import unquote_plus, urlencode
 
@@ -34,6 +33,36 @@ async def log_in(question: Question) -> Answer:
     return Yes()
 
 
+class LoopbackServer:
+    """Serves HTTP on a loopback port, or at a socket, while it is used with `async with`."""
+
+    def __init__(self, socket: str = "") -> None:
+        self._socket = socket
+        self._port = 0
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    async def __aenter__(self) -> Self:
+        self._runner = web.ServerRunner(web.Server(self._receive), shutdown_timeout=0.1)
+        await self._runner.setup()
+        if self._socket:
+            await web.UnixSite(self._runner, self._socket).start()
+        else:
+            await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+            self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _receive(self, request: web.BaseRequest) -> web.StreamResponse:
+        raise NotImplementedError
+
+
 class IssuedToken(Struct):
     """A token as its issuer knows it."""
 
@@ -45,7 +74,7 @@ class IssuedToken(Struct):
     expires_at: float
 
 
-class Issuer:
+class Issuer(LoopbackServer):
     """Gives out tokens. `heard` holds every request, as the path and the fields; `answers` replaces an endpoint.
 
     `seconds` is how long a token holds. Change `metadata` before a login to make it say something else; `None` leaves a
@@ -53,6 +82,7 @@ class Issuer:
     """
 
     def __init__(self, *, seconds: float = 3600, rotates: bool = True, path: str = "") -> None:
+        super().__init__()
         self.seconds = seconds
         self.rotates = rotates
         self.path = path
@@ -66,14 +96,11 @@ class Issuer:
         self.device_is_approved = False
         self._codes: dict[str, Fields] = {}
         self._used: dict[str, str] = {}
-        self._clients: dict[str, str] = {}
-        self._runner: web.ServerRunner | None = None
-        self._port = 0
 
     @property
     def url(self) -> str:
         """Its name, and where it is."""
-        return f"http://127.0.0.1:{self._port}{self.path}"
+        return f"{self.origin}{self.path}"
 
     def count(self, grant: str) -> int:
         """How many tokens were asked for in this way, such as `refresh_token`."""
@@ -108,19 +135,6 @@ class Issuer:
         }
         return {key: value for key, value in {**usual, **self.metadata}.items() if value is not None}
 
-    async def __aenter__(self) -> Self:
-        self._runner = web.ServerRunner(web.Server(self._receive), shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-
     # --- its endpoints ------------------------------------------------------------------------------------------------
 
     async def _receive(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -144,9 +158,7 @@ class Issuer:
         return answer if isinstance(answer, web.Response) else await answer
 
     def _register(self, fields: Fields) -> web.Response:
-        client_id = token_urlsafe(8)
-        self._clients[client_id] = fields.get("redirect_uris", "")
-        return web.json_response({"client_id": client_id, "token_endpoint_auth_method": "none"}, status=201)
+        return web.json_response({"client_id": token_urlsafe(8), "token_endpoint_auth_method": "none"}, status=201)
 
     def _authorize(self, fields: Fields) -> web.Response:
         code = token_urlsafe(16)
@@ -214,13 +226,9 @@ class Issuer:
 
     def _issue(self, family: str, fields: Fields) -> web.Response:
         access, refresh = token_urlsafe(24), token_urlsafe(24)
-        token = IssuedToken(
-            family,
-            fields.get("client_id", ""),
-            fields.get("resource", ""),
-            fields.get("scope", ""),
-            time() + self.seconds,
-        )
+        expires_at = time() + self.seconds
+        client_id, resource, scope = (fields.get(key, "") for key in ("client_id", "resource", "scope"))
+        token = IssuedToken(family, client_id, resource, scope, expires_at)
         self.tokens[access] = token
         answer = {"access_token": access, "token_type": "Bearer", "expires_in": self.seconds, "scope": token.scope}
         may_refresh = fields.get("grant_type") != "client_credentials"

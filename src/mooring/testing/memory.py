@@ -11,7 +11,7 @@ from msgspec.json import decode, encode
 
 from mooring.core.protocol.failure import Ending
 from mooring.wire.rpc.message import Message
-from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.rpc.transport import Receiver, Transport
 from mooring.wire.session.session import Session, connect
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -189,11 +189,10 @@ class MemoryServer:
         return _as_result(answer)
 
 
-class Wire:
+class Wire(Transport):
     """The transport between a client and a server in the same event loop."""
 
     def __init__(self, server: MemoryServer) -> None:
-        self.takes_headers = False
         self._server = server
         self._open = True
 
@@ -205,15 +204,9 @@ class Wire:
         if self._open:
             asyncio.get_running_loop().call_soon(self._server.take, line)
 
-    def withdraw(self, key: int) -> Withdrawal:
-        return "running"
-
     def close(self) -> None:
         self._open = False
         self._server.close()
-
-    async def wait_closed(self) -> None:
-        """There is nothing to wait for."""
 
 
 async def _respond(respond: Respond, params: dict[str, Any], call: Call) -> Any:

@@ -4,17 +4,14 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from aiohttp import web
 from msgspec import DecodeError
 from msgspec.json import decode, encode
 
+from mooring.testing.issuer import Issuer, LoopbackServer
 from mooring.testing.memory import Refused
-
-if TYPE_CHECKING:
-    from mooring.testing.issuer import Issuer
 
 Respond: TypeAlias = Callable[["ReceivedRequest"], Any]
 """Answers a request with a result, an HTTP response, or an awaitable of either; may raise `Refused`."""
@@ -59,7 +56,7 @@ class ReceivedRequest:
             self.request.transport.abort()
 
 
-class Site:
+class Site(LoopbackServer):
     """Answers like a server of the handshake era or of the stateless era; `heard` holds its requests, in order.
 
     Its tool `echo` returns its argument `text`. Replace entries of `answers` to change what it does.
@@ -72,9 +69,10 @@ class Site:
         session: str = "",
         path: str = "/mcp",
         socket: str = "",
-        issuer: "Issuer | None" = None,
+        issuer: Issuer | None = None,
     ) -> None:
         """With an `issuer`, it takes no request without a token of that issuer."""
+        super().__init__(socket)
         self.issuer = issuer
         self.resource: dict[str, Any] = {}
         """What it says about its tokens; change it to make it say something else."""
@@ -94,17 +92,10 @@ class Site:
             self.answers["server/discover"] = self.discover
         else:
             self.answers["initialize"] = self.initialize
-        self._socket = socket
-        self._runner: web.ServerRunner | None = None
-        self._port = 0
 
     @property
     def url(self) -> str:
         return f"unix://{self._socket}#{self.path}" if self._socket else f"{self.origin}{self.path}"
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
 
     def said(self, method: str) -> list[ReceivedRequest]:
         """The requests of one method, in order."""
@@ -120,31 +111,14 @@ class Site:
         return web.Response(body=heard.result(result), content_type="application/json", headers=headers)
 
     def discover(self, heard: ReceivedRequest) -> dict[str, Any]:
-        info = {"io.modelcontextprotocol/serverInfo": {"name": "site", "version": "1"}}
         return {
             "resultType": "complete",
             "supportedVersions": ["2026-07-28"],
             "capabilities": self.capabilities,
             "ttlMs": 0,
             "cacheScope": "private",
-            "_meta": info,
+            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "site", "version": "1"}},
         }
-
-    async def __aenter__(self) -> Self:
-        self._runner = web.ServerRunner(web.Server(self._receive), shutdown_timeout=0.1)
-        await self._runner.setup()
-        if self._socket:
-            await web.UnixSite(self._runner, self._socket).start()
-        else:
-            await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-            self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
 
     async def _receive(self, request: web.BaseRequest) -> web.StreamResponse:
         heard = ReceivedRequest(request, await _read_message(request))
@@ -173,7 +147,7 @@ class Site:
             return answer
         return web.Response(body=heard.result(answer), content_type="application/json")
 
-    def _check_token(self, heard: ReceivedRequest, issuer: "Issuer") -> web.Response | None:
+    def _check_token(self, heard: ReceivedRequest, issuer: Issuer) -> web.Response | None:
         """The answer to whoever has no token, or asks where to get one; `None` for everyone else."""
         document = f"/.well-known/oauth-protected-resource{self.path}"
         if heard.request.path == document:

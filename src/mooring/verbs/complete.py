@@ -26,6 +26,8 @@ class TypedWord(Struct, frozen=True):
     """The words before it that belong to the same argument."""
     tool: str = ""
     """The tool of `mooring call`, if this is one of its arguments."""
+    earlier: Sequence[str] = ()
+    """The words before it of all arguments."""
     is_adhoc: bool = False
     """The server is named by its command or address: nothing is known of it."""
 
@@ -51,16 +53,8 @@ def _offer_servers(typed: TypedWord) -> list[str]:
     return [choice.name for choice in typed.load().choices if choice.name.casefold().startswith(begin)]
 
 
-def _offer_first_server(typed: TypedWord) -> list[str]:
-    return [] if typed.words else _offer_servers(typed)
-
-
 def _offer_tools(typed: TypedWord) -> list[str]:
     return typed.find_known(lambda known: known.complete_tools(typed.text))
-
-
-def _offer_arguments(typed: TypedWord) -> list[str]:
-    return typed.find_known(lambda known: known.complete_argument(typed.tool, typed.words, typed.text))
 
 
 def _offer_of_server(list_items: "Callable[[KnownServers, str], list[str]]", typed: TypedWord) -> list[str]:
@@ -90,7 +84,11 @@ def _offer_watched(typed: TypedWord) -> list[str]:
     if not typed.words:
         return _offer_servers(typed)
     server, *words = typed.words
-    return typed.find_known(lambda known: known.complete_argument(server, words, typed.text))
+    return _offer_arguments(typed, server, words)
+
+
+def _offer_arguments(typed: TypedWord, tool: str, words: Sequence[str]) -> list[str]:
+    return typed.find_known(lambda known: known.complete_argument(tool, words, typed.text))
 
 
 def _offer_prompt(typed: TypedWord) -> list[str]:
@@ -122,6 +120,22 @@ def _offer_secrets(typed: TypedWord) -> list[str]:
     return typed.keep_matching(secret.name for secret in stored)
 
 
+def _offer_setting_values(typed: TypedWord) -> list[str]:
+    setting = SETTINGS.get(typed.earlier[0]) if typed.earlier else None
+    return [] if setting is None else typed.keep_matching(setting.choices)
+
+
+def _offer_setting_items(typed: TypedWord) -> list[str]:
+    return _offer_servers(typed) if "trustedServers" in typed.earlier else []
+
+
+def _offer_rules(typed: TypedWord) -> list[str]:
+    from mooring.permissions.rule import spell_rule
+    from mooring.verbs.config.rules import list_own_rules
+
+    return typed.keep_matching(spell_rule(rule) for rule in list_own_rules(typed.workspace))
+
+
 def _offer_taken_names(typed: TypedWord, *, approved: bool = False) -> list[str]:
     from mooring.verbs.config.taken_names import list_taken_names
 
@@ -151,15 +165,18 @@ def _offer_writers(typed: TypedWord) -> list[str]:
 OFFERS: Mapping[str, Callable[[TypedWord], list[str]]] = {
     "agent": _offer_agents,
     "approved_name": partial(_offer_taken_names, approved=True),
-    "argument": _offer_arguments,
+    "argument": lambda typed: _offer_arguments(typed, typed.tool, typed.words),
     "decided": _offer_decided,
-    "first_server": _offer_first_server,
+    "first_server": lambda typed: [] if typed.words else _offer_servers(typed),
     "prompt": _offer_prompt,
     "resource": _offer_resources,
+    "rule": _offer_rules,
     "secret": _offer_secrets,
     "server": _offer_servers,
     "session": _offer_sessions,
     "setting": lambda typed: typed.keep_matching(SETTINGS),
+    "setting_item": _offer_setting_items,
+    "setting_value": _offer_setting_values,
     "source": _offer_sources,
     "taken_name": _offer_taken_names,
     "tool": _offer_tools,

@@ -1,12 +1,12 @@
 """The rows of `mooring mcp` and `/mcp`: what each verb is called, takes and does."""
 
-from mooring.verbs.verb import ADDRESS, SCOPES, TIMEOUT, Flag, Option, Verb, VerbArgument
+from mooring.verbs.verb import CONNECTION, SCOPES, TIMEOUT, Flag, Option, Verb, VerbArgument
 
 TRANSPORTS = ("stdio", "http", "sse")
 TARGET = (
     Option(
         "-s --scope",
-        "For you everywhere (the default), or for everybody in this project.",
+        "For you everywhere (the default), for everybody in this project, or for you in it (local, for Claude Code).",
         default="user",
         choices=SCOPES,
         faces="both",
@@ -22,9 +22,7 @@ DESCRIPTION = (
     Option("--token", "A bearer token for its address; best as '${VARIABLE}'.", metavar="TOKEN", faces="both"),
 )
 COPYING = (
-    Option(
-        "-s --scope", "Your own file (the default), or the project's.", default="user", choices=SCOPES, faces="both"
-    ),
+    Option("-s --scope", "Your own file (the default), or the project's.", choices=SCOPES, faces="both"),
     Flag("--replace", "Replace other definitions of the same names.", key="may_replace", faces="both"),
     Flag("--dry-run", "Only show what would change.", faces="both"),
     Flag("-y --yes", "Write without a look at the change; needed where nobody can be asked."),
@@ -72,12 +70,14 @@ ROWS: tuple[Verb, ...] = (
         help=(
             "Add a server, connect to it, and keep it or undo.\n\n"
             "A value may be '${VARIABLE}': the file then holds the reference, not the secret. Without a command "
-            "and a URL, you are asked for everything."
+            "and a URL, you are asked for everything. In place of NAME, a text that describes servers, such as a block "
+            "of a README or another tool's command, adds all of them; - reads it from the standard input."
         ),
         examples=(
             "mooring mcp add github -e GITHUB_TOKEN='${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github",
             "mooring mcp add docs https://example.com/mcp --token '${DOCS_TOKEN}'",
             "mooring mcp add docs https://example.com/mcp --to claude-code -s project",
+            "mooring mcp add - <README.md",
         ),
         parameters=(
             VerbArgument("name", required=False, default=""),
@@ -92,11 +92,7 @@ ROWS: tuple[Verb, ...] = (
         "Add a server that is described in JSON.",
         help="Add a server that is described as in a configuration file.",
         examples=('mooring mcp add-json docs \'{"type": "http", "url": "https://example.com/mcp"}\'',),
-        parameters=(
-            VerbArgument("name"),
-            VerbArgument("text", metavar="JSON"),
-            *TARGET,
-        ),
+        parameters=(VerbArgument("name"), VerbArgument("text", metavar="JSON"), *TARGET),
     ),
     Verb(
         "edit",
@@ -141,7 +137,6 @@ ROWS: tuple[Verb, ...] = (
         ),
         aliases=("rm",),
         in_chat="take it out of its file",
-        action="config.remove:remove",
     ),
     Verb(
         "import",
@@ -195,10 +190,7 @@ ROWS: tuple[Verb, ...] = (
         "enable",
         "Turn a server on for good.",
         help="Turn a server on. Another tool's file stays as it is: Mooring remembers the switch itself.",
-        parameters=(
-            VerbArgument("name", complete="server"),
-            *SWITCHING,
-        ),
+        parameters=(VerbArgument("name", complete="server"), *SWITCHING),
         in_chat="on for this session, or for good",
         action="config.switch:enable",
     ),
@@ -206,10 +198,7 @@ ROWS: tuple[Verb, ...] = (
         "disable",
         "Turn a server off for good.",
         help="Turn a server off. Another tool's file stays as it is: Mooring remembers the switch itself.",
-        parameters=(
-            VerbArgument("name", complete="server"),
-            *SWITCHING,
-        ),
+        parameters=(VerbArgument("name", complete="server"), *SWITCHING),
         in_chat="off for this session, or for good",
         action="config.switch:disable",
     ),
@@ -222,8 +211,7 @@ ROWS: tuple[Verb, ...] = (
             VerbArgument(
                 "words", metavar="SERVER", many=True, required=False, unless="--server --url", complete="first_server"
             ),
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
         in_chat="connect step by step",
     ),
@@ -235,10 +223,7 @@ ROWS: tuple[Verb, ...] = (
             "changed.\n\n"
             "Exits 1 if one of them is unavailable."
         ),
-        parameters=(
-            VerbArgument("name", metavar="SERVER", required=False, complete="server"),
-            TIMEOUT,
-        ),
+        parameters=(VerbArgument("name", metavar="SERVER", required=False, complete="server"), TIMEOUT),
         aliases=("reconnect",),
         in_chat="restart it, or read all files and list all tools again",
     ),
@@ -314,10 +299,7 @@ ROWS: tuple[Verb, ...] = (
             "'Bash(npm test)', for an agent's own tools."
         ),
         examples=("mooring mcp reset github", "mooring mcp reset github.create_issue"),
-        parameters=(
-            VerbArgument("names", metavar="NAME|SERVER.TOOL", many=True, complete="decided"),
-            OWNER,
-        ),
+        parameters=(VerbArgument("names", metavar="NAME|SERVER.TOOL", many=True, complete="decided"), OWNER),
         action="config.reset:reset",
     ),
     Verb(

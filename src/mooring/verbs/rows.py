@@ -1,15 +1,16 @@
 """The rows of `mooring`: what each command is called, takes and does."""
 
 from mooring.core.conversation.backend_name import BACKENDS
-from mooring.verbs.verb import ADDRESS, TIMEOUT, Flag, Option, Row, Verb, VerbArgument, VerbGroup
+from mooring.verbs.verb import ADDRESS, CONNECTION, Flag, Option, Row, Verb, VerbArgument, VerbGroup
 
-MODES = ("plan", "ask", "accept-reads", "bypass")
+MODES = ("plan", "ask", "edits", "accept-reads", "bypass")
 PERMISSIONS = (
     Option("--allow", "Call these without asking: github.get_* or git.run(log *)", metavar="RULE", many=True),
     Option("--deny", "Never call these: github.delete_*", metavar="RULE", many=True),
     Option("--permission-mode", "For tools that no rule covers.", key="mode", choices=MODES),
     Flag("--dangerously-skip-permissions", "The same as bypass: ask nothing.", key="skip"),
 )
+RULE_SCOPE = Flag("--project", "For this project alone; the rule stays with you, not with the project.")
 
 ROWS: tuple[Row, ...] = (
     Verb(
@@ -79,15 +80,16 @@ ROWS: tuple[Row, ...] = (
             Flag("--refresh", "Ask every server again, also those whose tools are known."),
             Option("--search", "Those that fit best, the best first.", metavar="WORDS"),
             Flag("--cost", "About how many tokens a model reads for them.", key="counting"),
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
     ),
     Verb(
         "call",
         "Call a tool.",
         help=(
-            "Call a tool. NAME=@FILE takes a value from a file; exits 1 if the tool says that it failed.\n\n"
+            "Call a tool. NAME=@FILE takes a value from a file, NAME:=JSON any JSON, OBJECT.NAME=VALUE goes into an "
+            "object, and --NAME VALUE works where Mooring has no such option: a tool's own url is url=ADDRESS, because "
+            "--url names a server. Exits 1 if the tool says that it failed.\n\n"
             "SERVER TOOL works too, and so does TOOL alone if only one server is known to have it. NAME=A NAME=B "
             "makes a list; yes, no, true and false are the values of a switch. `mooring tools SERVER.TOOL` shows "
             "the parameters and an example."
@@ -100,12 +102,11 @@ ROWS: tuple[Row, ...] = (
         ),
         parameters=(
             VerbArgument("tool", metavar="SERVER.TOOL", complete="tool"),
-            VerbArgument("words", metavar="NAME=VALUE", many=True, required=False, complete="argument"),
+            VerbArgument("words", metavar="NAME=VALUE", many=True, required=False, complete="argument", named=True),
             Option("--args", "All arguments as one JSON object; - reads it from stdin.", key="given", metavar="JSON"),
             Option("-o --output", "Write the result's text, or its picture or sound, to a file.", metavar="FILE"),
             *PERMISSIONS,
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
     ),
     Verb(
@@ -115,32 +116,27 @@ ROWS: tuple[Row, ...] = (
         parameters=(
             VerbArgument("name", metavar="SERVER", required=False, complete="server"),
             Flag("--templates", "List the templates of addresses instead."),
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
     ),
     Verb(
         "read",
         "Read a resource.",
         help=(
-            "Read a resource: its text, or its bytes to a file or a pipe. SERVER is left out with --server or --url."
+            "Read a resource: its text, or its bytes to a file or a pipe. It can be named instead of addressed: "
+            "SERVER NAME or SERVER.NAME. SERVER is left out with --server or --url."
         ),
         parameters=(
             VerbArgument("words", metavar="SERVER URI", many=True, required=False, complete="resource"),
             Option("-o --output", "Write its content to a file.", metavar="FILE"),
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
     ),
     Verb(
         "prompts",
         "The prompts of all servers, or of one.",
         help="The prompts of all configured servers, or of one: what `mooring prompt` takes.",
-        parameters=(
-            VerbArgument("name", metavar="SERVER", required=False, complete="server"),
-            *ADDRESS,
-            TIMEOUT,
-        ),
+        parameters=(VerbArgument("name", metavar="SERVER", required=False, complete="server"), *CONNECTION),
     ),
     Verb(
         "prompt",
@@ -149,28 +145,36 @@ ROWS: tuple[Row, ...] = (
         examples=("mooring prompt demo explain topic=tides",),
         parameters=(
             VerbArgument(
-                "words", metavar="SERVER PROMPT [NAME=VALUE]...", many=True, required=False, complete="prompt"
+                "words",
+                metavar="SERVER PROMPT [NAME=VALUE]...",
+                many=True,
+                required=False,
+                complete="prompt",
+                named=True,
             ),
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
     ),
     Verb(
         "watch",
-        "Print each change of a resource, or of what a tool returns.",
+        "Print a resource, or what a tool returns, and each change of it.",
         help=(
-            "Print a line for each change of a resource, or of what a tool returns, until Ctrl+C.\n\n"
-            "--count ends it well, with exit code 0; --timeout ends it after that many seconds, with exit code 5."
+            "Print what a resource holds, or what a tool returns, and then a line for each change, until Ctrl+C.\n\n"
+            "--count N ends it well, with exit code 0; --timeout ends it after that many seconds, with exit code 5."
         ),
         examples=("mooring watch demo demo://clock", "mooring watch github list_notifications --interval 60"),
         parameters=(
             VerbArgument(
-                "words", metavar="SERVER URI|TOOL [NAME=VALUE]...", many=True, required=False, complete="watched"
+                "words",
+                metavar="SERVER URI|TOOL [NAME=VALUE]...",
+                many=True,
+                required=False,
+                complete="watched",
+                named=True,
             ),
             Option("--interval", "Look every S seconds, at least 1.", metavar="S", kind="number"),
             Option("--count", "End after N changes.", metavar="N", kind="integer", least=1),
-            *ADDRESS,
-            TIMEOUT,
+            *CONNECTION,
         ),
     ),
     Verb(
@@ -275,6 +279,7 @@ ROWS: tuple[Row, ...] = (
                 examples=("mooring agents", "mooring agents debugger", "mooring chat --agent debugger"),
                 parameters=(VerbArgument("name", required=False, complete="agent"),),
                 aliases=("list", "ls"),
+                action="agent.agents:show_agents",
             ),
             Verb(
                 "approve",
@@ -330,6 +335,7 @@ ROWS: tuple[Row, ...] = (
                     Flag("--all", "Remove the conversations of all folders.", key="is_all"),
                 ),
                 aliases=("remove",),
+                action="agent.sessions:remove_sessions",
             ),
         ),
         shows="session",
@@ -371,20 +377,71 @@ ROWS: tuple[Row, ...] = (
             ),
         ),
     ),
+    *(
+        Verb(
+            action,
+            f"{summary}, from now on.",
+            help=(
+                f"{summary}, from now on, by a rule in your own settings: SERVER.TOOL, with * for any name, or a tool "
+                "of an agent with what it may touch, such as 'Bash(git log *)'.\n\n"
+                "A deny wins over any allow. A rule in your settings that allows is for your own servers; --project "
+                "makes one for this project, whose servers it reaches, too."
+            ),
+            examples=(f"mooring {action} {example}", f"mooring {action} {example} --project"),
+            parameters=(VerbArgument("rule", complete="tool"), RULE_SCOPE),
+            action=f"config.rules:{action}",
+        )
+        for action, summary, example in (
+            ("allow", "Let tools be called without a question", "github.get_issue"),
+            ("deny", "Refuse calls of tools", "'github.delete_*'"),
+            ("ask", "Be asked about calls of tools", "'github.create_*'"),
+        )
+    ),
+    Verb(
+        "rules",
+        "Show the permission rules, or which of them decides about a tool.",
+        help=(
+            "Show the permission rules in force, highest level first; with SERVER.TOOL, what becomes of a call of it, "
+            "and why."
+        ),
+        examples=("mooring rules", "mooring rules github.create_issue", "mooring rules --remove 'github.get_*'"),
+        parameters=(
+            VerbArgument("tool", metavar="SERVER.TOOL", required=False, complete="tool"),
+            Option(
+                "--remove", "Remove a rule of yours, as it is shown.", key="removed", metavar="RULE", complete="rule"
+            ),
+        ),
+        action="config.rules:run_rules",
+    ),
     Verb(
         "settings",
-        "Show each setting with its origin.",
+        "Show each setting with its origin, or change one.",
         help=(
-            "Show each setting with its value and the file that set it. Values of env are not shown, only their "
-            "names.\n\n"
+            "Show each setting with its value and the file that set it, or set one: the value is JSON, or a text. "
+            "Values of env are not shown, only their names.\n\n"
             "Without a key, it also shows where your secrets are stored, and why there."
         ),
-        examples=("mooring settings trustedFolders --add /srv/shared",),
+        examples=(
+            "mooring settings model anthropic:claude-sonnet-5-5",
+            "mooring settings toolNames mcp_server_tool --project",
+            "mooring settings model --unset",
+            "mooring settings trustedFolders --add /srv/shared",
+        ),
         parameters=(
             VerbArgument("key", required=False, complete="setting"),
-            Option("--add", "Add a value to a list in your own settings.", key="added", metavar="VALUE"),
+            VerbArgument("value", required=False, complete="setting_value"),
+            Option(
+                "--add",
+                "Add a value to a list in your own settings.",
+                key="added",
+                metavar="VALUE",
+                complete="setting_item",
+            ),
+            Flag("--unset", "Remove it, so that the next file or the default decides."),
+            Flag("--user", "In your own settings, which is the default."),
+            Flag("--project", "In the project's settings, for everybody who has it."),
         ),
-        action="config.settings:show_settings",
+        action="config.settings:run_settings",
     ),
     Verb(
         "completion",

@@ -26,6 +26,8 @@ class VerbArgument(Struct, frozen=True):
     """What a shell offers for it."""
     raw: bool = False
     """Whether options end where it begins: the rest is a command with options of its own."""
+    named: bool = False
+    """Whether it also takes `--name value` for `name=value`, where the verb has no such option."""
 
 
 class Flag(Struct, frozen=True):
@@ -86,21 +88,20 @@ class VerbGroup(Struct, frozen=True):
     name: str
     summary: str
     help: str
-    verbs: tuple[Verb, ...] | str
+    verbs: "tuple[Row, ...] | str"
     """The rows, or the module that has them as `ROWS`: they are loaded when somebody uses the group."""
     shows: str = ""
     """What is shown if the verb `show` is left out, for a shell that completes it; empty if a verb is needed."""
 
-    def load(self) -> tuple[Verb, ...]:
-        """The rows."""
+    def load(self) -> "tuple[Row, ...]":
         if not isinstance(self.verbs, str):
             return self.verbs
-        rows: tuple[Verb, ...] = import_module(self.verbs).ROWS
+        rows: tuple[Row, ...] = import_module(self.verbs).ROWS
         return rows
 
 
 Row: TypeAlias = Verb | VerbGroup
-LineStyle: TypeAlias = Literal["plain", "title", "good", "bad", "doubtful", "dim"]
+LineStyle: TypeAlias = Literal["plain", "title", "good", "waiting", "doubtful", "bad", "dim"]
 
 
 class ShownLine(Struct, frozen=True):
@@ -120,6 +121,8 @@ class ShownTable(Struct, frozen=True):
     """Rows in aligned columns, safe to show."""
 
     rows: Sequence[Sequence[str]]
+    is_cut: bool = False
+    """Whether each row takes one line of a terminal, however long it is: there are many of them."""
 
 
 Shown: TypeAlias = ShownLine | ShownTable
@@ -137,8 +140,13 @@ class VerbResult(Struct, frozen=True):
 
 def load_action(verb: Verb) -> Any:
     """The function that does what a verb says."""
-    module, _, function = verb.action.partition(":")
-    return getattr(import_module(f"mooring.verbs.{module}"), function)
+    return load_function("mooring.verbs", verb.action)
+
+
+def load_function(package: str, place: str) -> Any:
+    """The function that a row or a table of actions names, as the module in a package and the function."""
+    module, _, function = place.partition(":")
+    return getattr(import_module(f"{package}.{module}"), function)
 
 
 def show_notes(texts: Iterable[str], *, is_done: bool = True) -> Iterator[ShownLine]:
@@ -176,7 +184,7 @@ def find_arguments(verb: Verb) -> Sequence[VerbArgument]:
     return [each for each in verb.parameters if isinstance(each, VerbArgument)]
 
 
-SCOPES = ("user", "project")
+SCOPES = ("user", "project", "local")
 TIMEOUT = Option("--timeout", "Seconds, from start to result.", metavar="S", kind="seconds")
 ADDRESS = (
     Option("--server", "The command that starts the server.", metavar="COMMAND"),
@@ -185,3 +193,4 @@ ADDRESS = (
     Option("-H --header", "For --url: sent every time.", metavar="'NAME: VALUE'", many=True),
     Option("--transport", "For --url.", default="auto", choices=("auto", "http", "sse")),
 )
+CONNECTION = (*ADDRESS, TIMEOUT)

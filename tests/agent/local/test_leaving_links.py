@@ -95,7 +95,7 @@ async def test_a_link_that_stays_inside_and_a_path_outside_without_one_are_as_ev
         assert desk.person.asked == []
 
 
-@pytest.mark.parametrize("mode", ["ask", "accept-reads", "bypass"])
+@pytest.mark.parametrize("mode", ["ask", "edits", "accept-reads", "bypass"])
 async def test_changing_a_file_by_a_link_asks_even_where_files_may_be_written(home: Home, mode: str) -> None:
     drafts = home.write("home/drafts/a.txt", "before\n")
     (home.project / "a.txt").symlink_to(drafts)

@@ -32,10 +32,42 @@ async def test_a_command_is_asked_about_and_the_question_shows_all_of_it(home: H
         await desk.failure("Bash", command="touch here\ntouch there", run_in_background=True)
         assert "  touch here\n  touch there" in desk.person.last.preview
         assert "in the background" in desk.person.last.preview
-        # A line break could begin another command, so that a yes is for this one only.
-        assert desk.person.last.scopes == ("once",)
+        # A line break could begin another command, so that a yes is for this very text.
+        assert desk.person.last.scopes == ("once", "session")
         assert desk.person.last.rule == ""
+        assert "could run a second command" in desk.person.last.limit
     assert not (home.project / "here").exists()
+
+
+async def test_a_compound_command_is_allowed_for_the_session_to_the_letter_and_in_this_folder(home: Home) -> None:
+    home.write("project/box/x", "")
+    command = "cd box && ls"
+    async with desk_in(home, answer=Allow("session")) as desk:
+        assert await desk.text("Bash", command=command) == "x"
+        assert await desk.text("Bash", command=command) == "x"
+        assert len(desk.person.asked) == 1
+        desk.person.answer = No()
+        for other in (f"{command}; touch y", f"{command} ", f" {command}", "cd  box && ls", "cd box && ls\n", "ls"):
+            await desk.failure("Bash", command=other)
+        assert len(desk.person.asked) == 7
+    async with desk_in(home, answer=No()) as beside:
+        await beside.failure("Bash", command=command)
+
+
+async def test_a_yes_to_a_compound_command_gives_way_to_denies_and_to_the_machine(home: Home) -> None:
+    home.write("system/etc/mooring/settings.json", {"permissions": [{"tool": "Bash", "action": "ask"}]})
+    async with desk_in(home, answer=Allow("session")) as desk:
+        for _ in range(2):
+            await desk.text("Bash", command="true && true")
+        assert desk.person.last.scopes == ("once",)
+        assert desk.person.last.limit == "the machine's settings ask about it each time"
+        assert len(desk.person.asked) == 2
+    home.write("system/etc/mooring/settings.json", {})
+    async with desk_in(home, deny("Bash(rm *)"), answer=Allow("session")) as desk:
+        assert "deny" in await desk.failure("Bash", command="true && rm x")
+        await desk.text("Bash", command="mooring settings permissions; true")
+        assert desk.person.last.scopes == ("once",)
+        assert desk.person.last.limit == "this is asked about each time, whatever rules say"
 
 
 async def test_a_lasting_yes_is_for_this_command_and_no_other(home: Home) -> None:

@@ -211,7 +211,7 @@ async def test_other_files_are_written_by_a_rule_or_a_mode_unasked(home: Home) -
         assert desk.person.asked == []
 
 
-@pytest.mark.parametrize("mode", ["ask", "accept-reads", "bypass"])
+@pytest.mark.parametrize("mode", ["ask", "edits", "accept-reads", "bypass"])
 async def test_outside_of_the_project_nothing_is_written_unasked_unless_a_rule_or_a_setting_names_it(
     home: Home, mode: str
 ) -> None:
@@ -372,7 +372,7 @@ async def test_a_rule_about_reading_a_file_holds_for_changing_it(home: Home, too
             assert await use(one, "")
 
 
-@pytest.mark.parametrize("mode", ["ask", "accept-reads", "bypass"])
+@pytest.mark.parametrize("mode", ["ask", "edits", "accept-reads", "bypass"])
 async def test_a_search_above_mooring_s_own_folders_leaves_them_out_and_says_so(home: Home, mode: str) -> None:
     home.write("home/.local/state/mooring/secrets.json", "canary\n")
     home.write("home/.local/state/tool/a.txt", "canary-of-another\n")

@@ -11,8 +11,7 @@ import pytest
 from desk import ONCE, Reader, allow, deny, desk_in, desk_with, host_in
 
 import mooring
-from mooring.agents.local.page import parse_web_address
-from mooring.agents.local.web import WebFetchArguments, WebFetchTool, extract_text
+from mooring.agents.local.web import WebFetchArguments, WebFetchTool, extract_text, parse_web_address
 from mooring.core.conversation.event import Todo
 from mooring.core.conversation.question import Form, No, Yes
 from mooring.core.conversation.verdict import LocalAccess

@@ -231,7 +231,7 @@ def test_at_a_terminal_a_question_names_the_sub_agent_and_its_calls_stand_indent
         assert "🔌 demo / add" in asked
         assert f"wanted by the sub-agent {AGENT}" in asked
         person.types("o")
-        person.sees(f"\n  {AGENT} · 🔌 demo / add · ")
+        person.sees(f"\n  {AGENT} · ✓ 🔌 demo / add a=2 b=40 · ")
         person.sees("\n    debugger · started: task of debugger")
         person.sees("All done.")
         person.sees(READY)

@@ -17,7 +17,6 @@ from agent.doors import ask_command, wait_until
 from agent.sub.test_sub_agents import start
 from backends.asking import MODELS, variables
 from mooring.agents.history import PersonMessage
-from mooring.agents.sessions.database import find_database
 from mooring.agents.sessions.store import SessionStore
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Text
@@ -94,7 +93,7 @@ def test_what_a_sub_agent_costs_counts_to_its_session_and_it_is_removed_with_it(
     (outer,) = cli("sessions", session["id"], "--json").data["subAgents"]
     assert [inner["agent"] for inner in outer["subAgents"]] == [AGENT]
     assert cli("sessions", "rm", session["id"]).code == 0
-    with closing(sqlite3.connect(find_database(home.where))) as connection:
+    with closing(sqlite3.connect(home.where.record)) as connection:
         assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
 
@@ -116,7 +115,7 @@ def test_sessions_of_the_version_before_sub_agents_go_on(home: Home) -> None:
     journal = store.begin(str(home.cwd), model="a:b")
     journal.add_message(PersonMessage((Text("Hello"),)))
     journal.close()
-    path = find_database(home.where)
+    path = home.where.record
     with closing(sqlite3.connect(path)) as connection, connection:
         for index in ("sessions_by_folder", "sessions_by_use", "sessions_by_parent"):
             connection.execute(f"DROP INDEX {index}")
@@ -124,6 +123,7 @@ def test_sessions_of_the_version_before_sub_agents_go_on(home: Home) -> None:
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
         connection.execute("CREATE INDEX sessions_by_folder ON sessions (folder, used)")
         connection.execute("CREATE INDEX sessions_by_use ON sessions (used)")
+        connection.execute("DROP TABLE kept_files")
         connection.execute("PRAGMA user_version = 1")
     (session,) = store.list(str(home.cwd))
     resumed = store.resume(session.id)

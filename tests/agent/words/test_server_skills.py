@@ -280,4 +280,4 @@ def test_help_lists_them_and_tab_completes_them(home: Home) -> None:
         person.sees("/sea:tides")
         person.sees("When the sea matters (skill of sea)")
         person.presses("/sea:t\t\r")
-        person.sees("/sea:tides is a text for a model, and none answers here. Start the chat with -m.")
+        person.sees("/sea:tides is a text for a model, and none answers here. /model PROVIDER:MODEL chooses one.")

@@ -84,8 +84,8 @@ def test_without_skills_the_model_is_told_nothing_of_them(asked: Asked) -> None:
 async def test_two_conversations_have_their_own_and_a_new_one_counts_from_the_next_turn(home: Home) -> None:
     other = Home(home.folder / "second")
     other.write("project/.claude/skills/second/SKILL.md", "of-second")
-    model = ScriptedModel([call("Skill", {"skill": "new"})], ["a"], [call("Skill", {"skill": "new"})], ["b"])
-    beside = ScriptedModel([call("Skill", {"skill": "new"})], ["a"])
+    model = ScriptedModel([call("Skill", {"skill": "fresh"})], ["a"], [call("Skill", {"skill": "fresh"})], ["b"])
+    beside = ScriptedModel([call("Skill", {"skill": "fresh"})], ["a"])
     async with (
         mooring.open(request=home.request(), servers={}) as host,
         mooring.open(request=other.request(), servers={}) as neighbor,
@@ -93,11 +93,11 @@ async def test_two_conversations_have_their_own_and_a_new_one_counts_from_the_ne
         mooring.agent(neighbor, beside, local=True, instruction_files=True) as second,
     ):
         await agent.run("one")
-        home.write("project/.claude/skills/new/SKILL.md", "of-new")
+        home.write("project/.claude/skills/fresh/SKILL.md", "of-fresh")
         await agent.run("two")
         await second.run("one")
-    assert ["There is no skill 'new'" in text for text in results_of(model.requests[1])] == [True]
-    assert "- new (project): of-new" in model.requests[2].system
-    assert "of-new" in results_of(model.requests[3])[0]
+    assert ["There is no skill 'fresh'" in text for text in results_of(model.requests[1])] == [True]
+    assert "- fresh (project): of-fresh" in model.requests[2].system
+    assert "of-fresh" in results_of(model.requests[3])[0]
     assert "- second (project)" in beside.requests[0].system
-    assert "There is no skill 'new'" in results_of(beside.requests[1])[0]
+    assert "There is no skill 'fresh'" in results_of(beside.requests[1])[0]

@@ -16,7 +16,7 @@ from mooring.backends.api.choose import choose_model
 from mooring.backends.api.listing import list_models
 from mooring.errors import ConfigError, NoModel
 from mooring.settings import load
-from support import Home, run_beside
+from support import Home, install_command, run_beside
 
 
 async def chosen(home: Home, spec: str | None = None, agent: str | None = None, **env: str) -> str:
@@ -235,7 +235,7 @@ def test_the_libraries_are_loaded_beside_the_event_loop(home: Home) -> None:
 @pytest.mark.parametrize("package", ["pydantic_ai", "genai_prices", "anthropic"])
 def test_without_the_extra_one_sentence_says_what_to_install(package: str, home: Home) -> None:
     assert load_model(home, package, "without") == (
-        "Models behind an API need packages that are not installed. Install them with: pip install 'mooring[api]'\n"
+        f"Models behind an API need packages that are not installed. Install them with: {install_command('api')}\n"
     )
 
 
@@ -261,7 +261,7 @@ async def test_without_the_extra_the_first_answer_says_what_to_install_as_well(
 ) -> None:
     monkeypatch.setattr(providers, "find_spec", lambda name: None)
     said = await refused(home, OLLAMA_BASE_URL="http://127.0.0.1:9/v1")
-    assert "with `pip install 'mooring[api]'`. Store a key with `mooring secret set" in said
+    assert f"with `{install_command('api')}`. Store a key with `mooring secret set" in said
 
 
 @pytest.mark.parametrize("body", ["", "[]", '{"data": 7}', '{"data": [{"id": 7}]}', "[" * 10_000, "x" * 5_000_000])

@@ -62,6 +62,22 @@ async def test_a_no_is_told_to_the_model_and_nothing_is_called(home: Home, serve
 
 
 @patient
+async def test_in_edits_mode_files_of_the_project_are_changed_unasked_and_all_else_is_asked_about(home: Home) -> None:
+    person = Person(No("not today"))
+    made, guarded = home.project / "made.txt", home.project / ".mcp.json"
+    calls = (
+        ("Write", {"file_path": str(made), "content": "x"}),
+        ("Write", {"file_path": str(guarded), "content": "{}"}),
+        ("Bash", {"command": "touch run.txt", "description": "Makes a file"}),
+    )
+    with make_caller(*calls) as model:
+        async with talk(home, model, person=person, policy="edits") as conversation:
+            await conversation.say("Write.")
+    assert sorted(tool for _, tool in person.permissions) == ["Bash", "Write"]
+    assert sorted(path.name for path in home.project.iterdir()) == [".git", "made.txt"]
+
+
+@patient
 async def test_two_calls_that_are_the_same_are_two_questions(home: Home) -> None:
     home.configure(demo=DEMO)
     person = Person(Allow())

@@ -8,7 +8,7 @@ from typing import Any
 from tests.backends.program_talk import KEY, Talk, make_model, open_talk
 from tests.models import Call, FakeModel, ModelRequest, Reply, Say
 
-from mooring.backends.copilot import open_copilot
+from mooring.backends.copilot.backend import open_copilot
 from support import Home
 
 CACHE = Path(__file__).parents[3] / ".cache" / "peers"

@@ -20,7 +20,7 @@ import mooring
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.reporter import AgentReporter
-from mooring.backends.opencode import OpenCodeBackend, open_opencode
+from mooring.backends.opencode.backend import OpenCodeBackend, open_opencode
 from mooring.backends.own_tools import OWN_TOOLS
 from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ServersWay

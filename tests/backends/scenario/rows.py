@@ -26,7 +26,7 @@ from mooring.core.conversation.event import (
 )
 from mooring.core.conversation.question import Permission
 from mooring.core.protocol.content import Text
-from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.choose_backend import SessionStart
 
 SUB_AGENTS = {"claude": "general-purpose", "copilot": "general-purpose", "opencode": "general"}
 """A sub-agent that each agent brings with it."""

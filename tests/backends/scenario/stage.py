@@ -33,8 +33,8 @@ from mooring.core.conversation.event import (
 )
 from mooring.core.conversation.question import Allow, Answer, Ask, No, Permission, Question
 from mooring.core.conversation.verdict import CommandPermissions
+from mooring.verbs.agent.choose_backend import SessionStart
 from mooring.verbs.agent.options import ConversationOptions
-from mooring.verbs.agent.session_start import SessionStart
 from mooring.verbs.config.switch import switch
 
 KEY = "sk-ant-key-of-nobody"

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.agents.folders import FolderRow, FolderScope, find_folders
+from mooring.agents.folders import FolderRow, FolderScope, FoundFolder, find_folders
 from mooring.core.definitions.paths import Workspace
 from mooring.discovery.known_places import list_obeyed
 from mooring.errors import ConfigError, FileError, ParseError
@@ -32,33 +32,22 @@ _TOOLS: tuple[tuple[CommandTool, str, tuple[Layout, ...]], ...] = (
 """The tools whose commands are understood, and of which kinds; highest first."""
 
 
-class _Row(FolderRow, frozen=True):
+class CommandRow(FolderRow, frozen=True):
     tool: CommandTool
     layout: Layout
 
 
-def _list_rows() -> Iterator[_Row]:
-    for tool, format, layouts in _TOOLS:
-        for obeyed in list_obeyed(format):
-            if obeyed.kind in layouts:
-                yield _Row(obeyed.project, obeyed.user, tool, obeyed.kind)
-
-
-class CommandFolder(Struct, frozen=True):
-    """A folder that may hold commands or skills."""
-
-    path: str
-    scope: FolderScope
-    tool: CommandTool
-    layout: Layout
-    base: str = "/"
-    """The folder of the project that it was looked for in."""
+CommandFolder: TypeAlias = FoundFolder[CommandRow]
 
 
 def list_folders(workspace: Workspace) -> Iterator[CommandFolder]:
     """The folders that are there, highest first."""
-    for found in find_folders(workspace, tuple(_list_rows())):
-        yield CommandFolder(found.path, found.scope, found.row.tool, found.row.layout, found.base)
+    rows: list[CommandRow] = []
+    for tool, format, layouts in _TOOLS:
+        for obeyed in list_obeyed(format):
+            if obeyed.kind in layouts:
+                rows.append(CommandRow(obeyed.project, obeyed.user, tool, obeyed.kind))
+    return find_folders(workspace, rows)
 
 
 def name_command(layout: Layout, relative: str) -> str | None:
@@ -123,12 +112,12 @@ def read_command(folder: CommandFolder, name: str, path: str, real: str) -> Writ
     if data is None:
         raise FileError(path, "does not exist")
     found = split_front_matter(decode_text(data))
-    is_skill = folder.layout == "skills"
+    is_skill = folder.row.layout == "skills"
     header = found.header.data
     return WrittenCommand(
         name=_find_name(folder, header, name),
         scope=folder.scope,
-        tool=folder.tool,
+        tool=folder.row.tool,
         path=path,
         digest=sha256(data).hexdigest(),
         folder=os.path.dirname(real) if is_skill else "",
@@ -148,7 +137,7 @@ def check_name(name: str) -> None:
 
 def _find_name(folder: CommandFolder, header: Any, name: str) -> str:
     """The name by the file; the header of a prompt file may give another."""
-    if folder.layout == "prompts" and isinstance(header.get("name"), str):
+    if folder.row.layout == "prompts" and isinstance(header.get("name"), str):
         name = header["name"]
     check_name(name)
     return name

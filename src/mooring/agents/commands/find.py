@@ -3,7 +3,7 @@
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from mooring.agents.commands.command_file import CommandFolder, WrittenCommand, 
 from mooring.agents.folders import Reach, UnchangedFiles, WalkBounds, make_reach, stamp_file, walk_files
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
-from mooring.core.protocol.skill import FoundSkills, OfferedSkill
+from mooring.core.protocol.skill import FoundSkills
 from mooring.display.text import count_noun, write_marked
 from mooring.errors import FileError, ParseError
 
@@ -25,8 +25,10 @@ _MOST_ENTRIES = 5_000
 _SCOPES = ("user", "project", "builtin")
 BUILT_IN = frozenset(
     {
-        "?", "agents", "approve", "call", "exit", "h", "help", "mcp", "permissions", "pins", "prompt", "prompts", "q",
-        "quit", "read", "reject", "resource", "resources", "servers", "tools",
+        "?", "agent", "agents", "approve", "backend", "call", "compact", "context", "cost", "drop", "exit",
+        "export", "h", "help", "mcp", "mode", "model", "new", "permissions", "pins", "prompt", "prompts", "q",
+        "quit", "read", "reject", "resource", "resources", "resume", "servers", "sessions", "show", "tools",
+        "undo",
     }
 )  # fmt: skip
 """What a chat understands by itself. No file takes one of these names."""
@@ -70,10 +72,7 @@ class CommandFiles:
         problems: list[Problem] = []
         commands: list[WrittenCommand] = []
         for place in self._list_files():
-            if isinstance(place, Problem):
-                problems.append(place)
-                continue
-            found = self._read_place(place)
+            found = place if isinstance(place, Problem) else self._read_place(place)
             if isinstance(found, Problem):
                 problems.append(found)
             elif found is not None:
@@ -83,7 +82,7 @@ class CommandFiles:
     def _list_files(self) -> "Iterator[_CommandPath | Problem]":
         reach = make_reach(self.workspace)
         for folder in list_folders(self.workspace):
-            yield from _FolderWalk(folder, reach).walk()
+            yield from _walk_folder(folder, reach)
 
     def _read_place(self, place: "_CommandPath") -> WrittenCommand | Problem | None:
         stamp = stamp_file(place.real)
@@ -93,51 +92,35 @@ class CommandFiles:
 
 
 class _CommandPath(Struct, frozen=True):
-    """A file that defines a command."""
-
     folder: CommandFolder
     name: str
     path: str
     real: str
 
 
-class _FolderWalk:
-    """Goes through one folder. In a repository's, a link leads no further than the repository."""
+def _walk_folder(folder: CommandFolder, reach: Reach) -> "Iterator[_CommandPath | Problem]":
+    """Go through one folder. In a repository's, a link leads no further than the repository."""
+    fence = reach.project if folder.scope == "project" else None
 
-    def __init__(self, folder: CommandFolder, reach: Reach) -> None:
-        self._folder = folder
-        self._reach = reach
-        self._fence = reach.project if folder.scope == "project" else None
+    def refuse(path: str, what: str = "folder") -> Problem | None:
+        refusal = reach.find_link_refusal(folder.base, path, fence)
+        return _complain(path, f"leads to a {what} that {refusal}") if refusal else None
 
-    def walk(self) -> "Iterator[_CommandPath | Problem]":
-        bounds = WalkBounds(DEEPEST, _MOST_ENTRIES, follows_links=True)
-        count = 0
-        for found in walk_files(self._folder.path, bounds, self._refuse_folder):
-            if isinstance(found, Problem):
-                yield found
-                continue
-            command = name_command(self._folder.layout, found)
-            if command is None:
-                continue
-            if count == MOST_FILES:
-                hint = "remove those that you don't need"
-                yield Problem(self._folder.path, f"Only the first {MOST_FILES:,} commands are used", hint)
-                return
-            count += 1
-            yield self._check(command, os.path.join(self._folder.path, found))
-
-    def _refuse_folder(self, path: str) -> Problem | None:
-        refusal = self._find_refusal(path)
-        return _complain(path, f"leads to a folder that {refusal}") if refusal else None
-
-    def _check(self, command: str, path: str) -> "_CommandPath | Problem":
-        refusal = self._find_refusal(path)
-        if refusal:
-            return _complain(path, f"leads to a file that {refusal}")
-        return _CommandPath(self._folder, command, path, os.path.realpath(path))
-
-    def _find_refusal(self, path: str) -> str:
-        return self._reach.find_link_refusal(self._folder.base, path, self._fence)
+    count = 0
+    for found in walk_files(folder.path, WalkBounds(DEEPEST, _MOST_ENTRIES, follows_links=True), refuse):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        command = name_command(folder.row.layout, found)
+        if command is None:
+            continue
+        if count == MOST_FILES:
+            hint = "remove those that you don't need"
+            yield Problem(folder.path, f"Only the first {MOST_FILES:,} commands are used", hint)
+            return
+        count += 1
+        path = os.path.join(folder.path, found)
+        yield refuse(path, "file") or _CommandPath(folder, command, path, os.path.realpath(path))
 
 
 def _read_or_complain(place: _CommandPath) -> WrittenCommand | Problem:
@@ -231,19 +214,9 @@ _SERVERS_PREFACE = (
 
 def write_skills(skills: Iterable[tuple[str, WrittenCommand]]) -> str:
     """Their names and descriptions; empty if there are none."""
-    lines = [_write_line(name, skill) for name, skill in skills]
-    kept: list[str] = []
-    room = MOST_OF_ALL
-    for line in lines:
-        room -= len(line)
-        if room < 0:
-            break
-        kept.append(line)
-    if not kept:
-        return ""
-    left_out = len(lines) - len(kept)
-    note = [f"({count_noun(left_out, 'more skill')} for which there is no room here.)"] if left_out else []
-    return "\n\n".join((_PREFACE, write_marked("skills", {}, "\n".join(kept), MOST_OF_ALL * 2), *note))
+    lines = [_write_line(f"{name} ({skill.scope})", skill.description) for name, skill in skills]
+    kept = _fit_lines(lines, MOST_OF_ALL)
+    return "\n\n".join((_PREFACE, *_write_list({}, lines, kept, MOST_OF_ALL))) if kept else ""
 
 
 def write_server_skills(found: FoundSkills) -> str:
@@ -251,27 +224,32 @@ def write_server_skills(found: FoundSkills) -> str:
     sections: list[str] = []
     room = MOST_OF_ALL
     for server, offered in groupby(found.by_name.values(), lambda each: each.server):
+        lines = [_write_line(each.name, each.skill.description) for each in offered]
         # A server with many skills must not take the place of all that follow.
-        lines, left_out = _fit_lines(offered, min(room, MOST_OF_ONE))
-        room -= sum(map(len, lines))
-        more = [f"({count_noun(left_out, 'more skill')} for which there is no room here.)"] if left_out else []
-        sections += [write_marked("skills", {"server": server}, "\n".join(lines), MOST_OF_ONE * 2), *more]
+        kept = _fit_lines(lines, min(room, MOST_OF_ONE))
+        room -= sum(map(len, kept))
+        sections += _write_list({"server": server}, lines, kept, MOST_OF_ONE)
     return "\n\n".join((_SERVERS_PREFACE, *sections)) if sections else ""
 
 
-def _fit_lines(skills: Iterable[OfferedSkill], room: int) -> tuple[list[str], int]:
-    """The lines for which there is room, and how many others there are."""
-    lines: list[str] = []
-    left_out = 0
-    for offered in skills:
-        line = f"- {offered.name}: {offered.skill.description[:LONGEST_DESCRIPTION]}"
-        if left_out or len(line) > room:
-            left_out += 1
-            continue
-        lines.append(line)
+def _write_line(name: str, description: str) -> str:
+    return f"- {name}: {description[:LONGEST_DESCRIPTION]}"
+
+
+def _fit_lines(lines: Sequence[str], room: int) -> list[str]:
+    """The first lines, as far as there is room for them."""
+    kept: list[str] = []
+    for line in lines:
         room -= len(line)
-    return lines, left_out
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
 
 
-def _write_line(name: str, skill: WrittenCommand) -> str:
-    return f"- {name} ({skill.scope}): {skill.description[:LONGEST_DESCRIPTION]}"
+def _write_list(attributes: Mapping[str, str], lines: Sequence[str], kept: Sequence[str], most: int) -> Iterator[str]:
+    """The lines that are kept, and how many others there are."""
+    yield write_marked("skills", attributes, "\n".join(kept), most * 2)
+    left_out = len(lines) - len(kept)
+    if left_out:
+        yield f"({count_noun(left_out, 'more skill')} for which there is no room here.)"

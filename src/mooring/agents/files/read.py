@@ -11,8 +11,8 @@ from msgspec import Struct
 from mooring import files
 from mooring.agents.definition import AgentDefinition, AgentFormat, AgentOrigin
 from mooring.agents.files.selecting import ToolDraft, read_denials, read_permission, read_tools
-from mooring.agents.files.tool_words import AskedModel, read_model
-from mooring.agents.folders import FolderRow, FolderScope, WalkBounds, find_folders, walk_files
+from mooring.agents.files.tool_words import read_model
+from mooring.agents.folders import FolderRow, FoundFolder, WalkBounds, find_folders, walk_files
 from mooring.core.definitions.paths import Workspace, is_below
 from mooring.core.definitions.problem import Problem, Severity
 from mooring.discovery.known_places import list_obeyed
@@ -30,33 +30,21 @@ _TOOLS: Mapping[AgentFormat, str] = {
 """The tools whose agents are understood, by their forms; highest first."""
 
 
-class _Row(FolderRow, frozen=True):
+class AgentRow(FolderRow, frozen=True):
     format: AgentFormat
     nested: bool
 
 
-def _list_rows() -> Iterator[_Row]:
-    for format, tool in _TOOLS.items():
-        for obeyed in list_obeyed(tool):
-            if obeyed.kind == "agents":
-                yield _Row(obeyed.project, obeyed.user, format, obeyed.nested)
-
-
-class AgentFolder(Struct, frozen=True, gc=False):
-    """A folder that holds agent files."""
-
-    path: str
-    scope: FolderScope
-    format: AgentFormat
-    nested: bool
-    fence: str | None = None
-    """For a project's, its root without links: a link leads no further."""
+AgentFolder: TypeAlias = FoundFolder[AgentRow]
 
 
 def list_agent_folders(workspace: Workspace) -> Iterator[AgentFolder]:
     """The folders that are there, highest first."""
-    for found in find_folders(workspace, tuple(_list_rows())):
-        yield AgentFolder(found.path, found.scope, found.row.format, found.row.nested, found.fence)
+    rows: list[AgentRow] = []
+    for format, tool in _TOOLS.items():
+        agents = (obeyed for obeyed in list_obeyed(tool) if obeyed.kind == "agents")
+        rows += [AgentRow(each.project, each.user, format, each.nested) for each in agents]
+    return find_folders(workspace, rows)
 
 
 def name_by_file(format: AgentFormat, relative: str) -> str:
@@ -87,7 +75,9 @@ class AgentPath(Struct, frozen=True, gc=False):
 def list_agent_files(folder: AgentFolder) -> Iterator[AgentPath | Problem]:
     """The agent files of a folder in a stable order, and what keeps others from being read."""
     count = 0
-    for found in _walk(folder):
+    # A link to a folder above would be followed in circles.
+    bounds = WalkBounds(DEEPEST if folder.row.nested else 0, MOST_FILES + 1, follows_links=False)
+    for found in walk_files(folder.path, bounds, lambda path: _refuse_link(path, folder.fence)):
         if isinstance(found, Problem):
             yield found
             continue
@@ -98,12 +88,6 @@ def list_agent_files(folder: AgentFolder) -> Iterator[AgentPath | Problem]:
             return
         count += 1
         yield _check(folder, found)
-
-
-def _walk(folder: AgentFolder) -> Iterator[str | Problem]:
-    # A link to a folder above would be followed in circles.
-    bounds = WalkBounds(DEEPEST if folder.nested else 0, MOST_FILES + 1, follows_links=False)
-    return walk_files(folder.path, bounds, lambda path: _refuse_link(path, folder.fence))
 
 
 def _check(folder: AgentFolder, relative: str) -> AgentPath | Problem:
@@ -165,7 +149,9 @@ def read_agent(place: AgentPath) -> ReadAgent:
         return _refuse(place, error.reason)
     except ParseError as error:
         return _refuse(place, error.reason, error.line)
-    if not found.header.data and (place.folder.format == "claude" or _is_readme(place)):
+    if not found.header.data and (
+        place.folder.row.format == "claude" or place.relative.casefold().endswith("readme.md")
+    ):
         # Claude Code takes such a file for a note that somebody left among the agents.
         return ReadAgent(None)
     return _AgentReader(place, found, sha256(data or b"").hexdigest()).read()
@@ -180,10 +166,6 @@ def _read_file(place: AgentPath) -> bytes | None:
         raise FileError(place.path, "leads out of the project by now")
     # Exactly what was looked at, wherever a link leads a moment later.
     return read_exact(real, LARGEST)
-
-
-def _is_readme(place: AgentPath) -> bool:
-    return place.relative.casefold().endswith("readme.md")
 
 
 def _refuse(place: AgentPath, reason: str, line: int | None = None) -> ReadAgent:
@@ -207,20 +189,21 @@ class _AgentReader:
 
     def read(self) -> ReadAgent:
         name = self._find_name()
-        if _is_true(self._header.get("disable")):
+        if str(self._header.get("disable")).casefold() == "true":
             self._complain("disable", "is true: the agent is left out", level="note")
             return ReadAgent(None, self._make_problems())
         if not name.isprintable() or not name.strip() or len(name) > LONGEST_NAME or name.startswith("-"):
             self._complain("name", "cannot be used as a name", "use up to 100 letters, digits and hyphens")
             return ReadAgent(None, self._make_problems())
-        definition = self._define(name)
-        return ReadAgent(definition, self._make_problems())
+        return ReadAgent(self._define(name), self._make_problems())
 
     def _define(self, name: str) -> AgentDefinition:
         folder = self._place.folder
+        format = folder.row.format
         draft = self._draft_tools()
-        asked = read_model(self._header.get("model"), folder.scope, folder.format)
-        self._report_model(asked)
+        asked = read_model(self._header.get("model"), folder.scope, format)
+        if asked.refusal:
+            self._complain("model", asked.refusal, "without it, the agent uses the model of the conversation", "note")
         self._report_without_effect()
         return AgentDefinition(
             name=name,
@@ -234,14 +217,15 @@ class _AgentReader:
             model=asked.model,
             max_turns=self._read_turns(),
             servers=self._read_servers(),
-            origin=AgentOrigin(folder.scope, folder.format, self._place.path, self._digest),
+            origin=AgentOrigin(folder.scope, format, self._place.path, self._digest),
         )
 
     def _find_name(self) -> str:
-        by_file = name_by_file(self._place.folder.format, self._place.relative)
+        format = self._place.folder.row.format
+        by_file = name_by_file(format, self._place.relative)
         written = self._header.get("name")
         # For OpenCode and Copilot the file's name counts; Copilot only shows the other one.
-        is_named_inside = self._place.folder.format in ("mooring", "claude") and isinstance(written, str)
+        is_named_inside = format in ("mooring", "claude") and isinstance(written, str)
         return written.strip() if is_named_inside and isinstance(written, str) else by_file
 
     def _read_text(self, key: str) -> str:
@@ -269,10 +253,6 @@ class _AgentReader:
         for key, complaint in draft.complaints.items():
             self._complain(key, complaint, "see the page on agents", "warning")
         return draft
-
-    def _report_model(self, asked: AskedModel) -> None:
-        if asked.refusal:
-            self._complain("model", asked.refusal, "without it, the agent uses the model of the conversation", "note")
 
     def _report_without_effect(self) -> None:
         written = [key for key in _WITHOUT_EFFECT if self._header.get(key) not in (None, "default")]
@@ -322,7 +302,3 @@ def _list_servers(written: Any) -> Iterator[tuple[str, Any]]:
                 yield from each.items()
             else:
                 yield str(each), str(each)
-
-
-def _is_true(value: Any) -> bool:
-    return value is True or str(value).casefold() == "true"

@@ -30,12 +30,6 @@ OWN_TOOLS = frozenset(
 )  # fmt: skip
 """The tools that belong to no server."""
 
-_READ = frozenset({"Read", "NotebookRead"})
-_EDIT = frozenset({"Edit", "Write", "NotebookEdit"})
-_SHELL = frozenset({"Bash", "BashOutput", "KillShell"})
-_SEARCH = frozenset({"Grep", "Glob", "LS"})
-_WEB = frozenset({"WebFetch", "WebSearch"})
-
 _CLAUDE: Mapping[str, frozenset[str]] = {
     "Task": frozenset({"Agent"}),
     "MultiEdit": frozenset({"Edit"}),
@@ -45,43 +39,31 @@ _CLAUDE: Mapping[str, frozenset[str]] = {
 }
 """Names that Claude Code has or had for tools that are called otherwise here."""
 
+_MEANT_BY = (
+    # The tools; OpenCode's words for them; Copilot's, and the other names that it takes for them.
+    ("Bash BashOutput KillShell", "bash", "execute shell powershell"),
+    ("Edit Write NotebookEdit", "edit write patch apply_patch multiedit", ""),
+    ("Read NotebookRead", "read", "view"),
+    ("Grep", "grep", ""),
+    ("Glob", "glob", ""),
+    ("LS", "list ls", ""),
+    ("Grep Glob LS", "", "search"),
+    ("WebFetch", "webfetch", "fetch"),
+    ("WebSearch", "websearch", ""),
+    ("WebFetch WebSearch", "", "web"),
+    ("TodoWrite", "todowrite todoread", "todo todos"),
+    ("Agent", "task", "agent custom-agent"),
+    ("AskUserQuestion", "question", "ask_user"),
+    ("Skill", "skill", ""),
+    ("NotebookRead", "", "notebookread"),
+    ("NotebookEdit", "", "notebookedit"),
+)
 _LOWERCASE: Mapping[str, frozenset[str]] = {
-    # OpenCode's tools.
-    "bash": _SHELL,
-    "edit": _EDIT,
-    "write": _EDIT,
-    "patch": _EDIT,
-    "apply_patch": _EDIT,
-    "multiedit": _EDIT,
-    "read": _READ,
-    "grep": frozenset({"Grep"}),
-    "glob": frozenset({"Glob"}),
-    "list": frozenset({"LS"}),
-    "ls": frozenset({"LS"}),
-    "webfetch": frozenset({"WebFetch"}),
-    "websearch": frozenset({"WebSearch"}),
-    "todowrite": frozenset({"TodoWrite"}),
-    "todoread": frozenset({"TodoWrite"}),
-    "task": frozenset({"Agent"}),
-    "question": frozenset({"AskUserQuestion"}),
-    "skill": frozenset({"Skill"}),
-    # Copilot's, and the other names that it takes for them.
-    "execute": _SHELL,
-    "shell": _SHELL,
-    "powershell": _SHELL,
-    "view": _READ,
-    "notebookread": frozenset({"NotebookRead"}),
-    "notebookedit": frozenset({"NotebookEdit"}),
-    "search": _SEARCH,
-    "agent": frozenset({"Agent"}),
-    "custom-agent": frozenset({"Agent"}),
-    "web": _WEB,
-    "fetch": frozenset({"WebFetch"}),
-    "todo": frozenset({"TodoWrite"}),
-    "todos": frozenset({"TodoWrite"}),
-    "ask_user": frozenset({"AskUserQuestion"}),
+    word: frozenset(tools.split())
+    for tools, opencode, copilot in _MEANT_BY
+    for word in (*opencode.split(), *copilot.split())
 }
-"""Words that other tools write in lowercase; most mean several of ours."""
+"""Words that other tools write in lowercase; many mean several of ours."""
 
 _CALL = re.compile(r"([^()]+)\((.*)\)", re.S)
 

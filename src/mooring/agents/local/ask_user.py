@@ -1,6 +1,6 @@
 """`AskUserQuestion`, a few questions to the person; and `TodoWrite`, the steps to take, for the person to follow."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -18,15 +18,11 @@ OTHER = "other"
 
 
 class AnswerOption(Struct):
-    """One answer to choose."""
-
     label: Annotated[str, Meta(description="The answer, in a few words")]
     description: Annotated[str, Meta(description="What choosing it means")] = ""
 
 
 class PersonQuestion(Struct, rename="camel"):
-    """One question."""
-
     question: Annotated[str, Meta(description="The whole question")]
     options: Annotated[list[AnswerOption], Meta(min_length=1, max_length=10, description="The answers to choose from")]
     header: Annotated[str, Meta(description="One or two words for it")] = ""
@@ -34,8 +30,6 @@ class PersonQuestion(Struct, rename="camel"):
 
 
 class AskArguments(Struct, forbid_unknown_fields=True):
-    """What `AskUserQuestion` takes."""
-
     questions: Annotated[list[PersonQuestion], Meta(min_length=1, max_length=4)]
 
 
@@ -57,22 +51,21 @@ class AskUserTool(LocalTool):
 
     async def run(self, call: LocalCall) -> Result:
         questions: list[PersonQuestion] = call.arguments.questions
-        if self._ask is None:
-            return _report_nobody()
-        answer = await self._ask(make_form(questions, self._asker))
+        answer = No(nobody=True) if self._ask is None else await self._ask(make_form(questions, self._asker))
         match answer:
             case Yes(content):
                 return text_result(_describe_answers(questions, content))
-            case No(nobody=True):
-                return _report_nobody()
-            case No(reason):
-                return text_result(f"The person did not answer{f': {reason}' if reason else '.'}")
+            case No():
+                return text_result(explain_no(answer), failed=answer.nobody)
             case Allow():
                 return text_result("The person agreed, but chose nothing.")
 
 
-def _report_nobody() -> Result:
-    return text_result("There is nobody to ask; decide by yourself, and say what you decided.", failed=True)
+def explain_no(answer: No) -> str:
+    """What a model is told whose questions were not answered."""
+    if answer.nobody:
+        return "There is nobody to ask; decide by yourself, and say what you decided."
+    return f"The person did not answer{f': {answer.reason}' if answer.reason else '.'}"
 
 
 def make_form(questions: list[PersonQuestion], asker: str = ASKER) -> Form:
@@ -103,15 +96,36 @@ def _describe(question: PersonQuestion) -> str:
     return "\n".join([question.question, *options])
 
 
-def _describe_answers(questions: list[PersonQuestion], content: Any) -> str:
+class FormAnswers(Struct, frozen=True):
+    """What a person filled in."""
+
+    choices: list[list[str]]
+    """What was chosen for each question."""
+    own_words: str
+    """Empty if they wrote none."""
+
+
+def read_answers(questions: Sequence[PersonQuestion], content: Any) -> FormAnswers:
+    """What was filled into the form of these questions; what is no form is the person's own words."""
     given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
-    lines = []
-    for number, question in enumerate(questions, 1):
-        chosen = given.get(name_field(question, number))
-        words = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else chosen
-        lines.append(f"{question.question} {words or '(nothing chosen)'}")
-    if given.get(OTHER):
-        lines.append(f"In their own words: {given[OTHER]}")
+    chosen = [given.get(name_field(question, number)) for number, question in enumerate(questions, 1)]
+    return FormAnswers([_list_choices(each) for each in chosen], str(given.get(OTHER) or ""))
+
+
+def _list_choices(chosen: Any) -> list[str]:
+    if chosen is None or chosen == "":
+        return []
+    return [str(each) for each in chosen] if isinstance(chosen, list | tuple) else [str(chosen)]
+
+
+def _describe_answers(questions: list[PersonQuestion], content: Any) -> str:
+    answers = read_answers(questions, content)
+    lines = [
+        f"{question.question} {', '.join(chosen) or '(nothing chosen)'}"
+        for question, chosen in zip(questions, answers.choices, strict=True)
+    ]
+    if answers.own_words:
+        lines.append(f"In their own words: {answers.own_words}")
     return "\n".join(lines)
 
 
@@ -128,8 +142,6 @@ class TodoItem(Struct):
 
 
 class TodoArguments(Struct, forbid_unknown_fields=True):
-    """What `TodoWrite` takes."""
-
     todos: Annotated[list[TodoItem], Meta(description="All steps, in their order: those that are done as well")]
 
 

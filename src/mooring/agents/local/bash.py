@@ -1,6 +1,7 @@
 """`Bash`, a command line that is not confined in any way; `BashOutput` and `KillShell`, for those in the background."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Mapping
 from itertools import count
@@ -63,8 +64,10 @@ class RunningCommand:
         await self._child.close(0.0, TERM_GRACE)
 
 
-async def start_command(command: str, guard: Guard, where: Paths, cwd: str, env: Mapping[str, str]) -> RunningCommand:
-    """Start a command in a shell, with nothing to read and no terminal, so that it can wait for nobody.
+async def start_command(
+    command: str, guard: Guard, where: Paths, cwd: str, env: Mapping[str, str], *, shell: str = ""
+) -> RunningCommand:
+    """Start a command in bash, or in another shell, with nothing to read and no terminal: it can wait for nobody.
 
     It gets the environment of a person's own server: theirs, without what looks like a secret.
 
@@ -72,26 +75,27 @@ async def start_command(command: str, guard: Guard, where: Paths, cwd: str, env:
     """
     if "\0" in command:
         raise ConfigError("Bash: the command holds a character that no command can.")
-    # Both outputs as one, in their order. On a line of its own: what follows may not even be valid.
-    script = f"exec 2>&1\n{command}"
-    launch = make_launch(("bash", "-c", script), where, cwd, own=True, settings=env, typed=True)
-    shell = files.which("bash", launch.env["PATH"], "/") or "/bin/sh"
+    # Both outputs as one, in their order. On a line of its own: what follows may not even be valid. Of another shell
+    # nothing is known but that it takes `-c`.
+    line = ("sh", "-c", 'exec "$0" -c "$1" 2>&1', shell, command) if shell else ("bash", "-c", f"exec 2>&1\n{command}")
+    launch = make_launch(line, where, cwd, own=True, settings=env, typed=True)
+    program = files.which(line[0], launch.env["PATH"], "/") or "/bin/sh"
     try:
-        child = await guard.start((shell, *launch.argv[1:]), launch.surroundings)
+        child = await guard.start((program, *launch.argv[1:]), launch.surroundings)
     except SpawnError as error:
         raise ConfigError(f"Bash: the command could not be started: {error.cause}") from None
     child.close_stdin()
     return RunningCommand(child, launch)
 
 
-MAX_KEPT = 16 * MIB
+HALF_KEPT = 8 * MIB
+"""How many bytes of the beginning of an output are kept, and how many of its end."""
 
 
 class KeptOutput:
-    """Keeps the first and the last half of `most` bytes."""
+    """Keeps the first and the last half of what may be kept."""
 
-    def __init__(self, most: int = MAX_KEPT) -> None:
-        self._half = most // 2
+    def __init__(self) -> None:
         self._forget()
 
     def _forget(self) -> None:
@@ -101,8 +105,7 @@ class KeptOutput:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Take what was printed."""
-        room = self._half - len(self._head)
+        room = HALF_KEPT - len(self._head)
         if room > 0:
             self._head += data[:room]
             data = data[room:]
@@ -110,7 +113,7 @@ class KeptOutput:
             return
         self._tail.append(data)
         self._tail_size += len(data)
-        while self._tail_size - len(self._tail[0]) >= self._half:
+        while self._tail_size - len(self._tail[0]) >= HALF_KEPT:
             gone = len(self._tail.popleft())
             self._tail_size -= gone
             self._dropped += gone
@@ -125,6 +128,9 @@ class KeptOutput:
 
 
 MAX_RUNNING = 16
+_NOT_PLAIN = (
+    "no rule can allow a command line that could run a second command; session allows exactly this text in this folder"
+)
 _PERMITTED = LocalAccess(is_free=True, why="it is about a command that you permitted")
 
 
@@ -162,7 +168,6 @@ class BackgroundCommands:
         await command.end()
 
     async def close(self) -> None:
-        """End all of them."""
         for id in tuple(self._commands):
             await self.end(id)
 
@@ -178,8 +183,6 @@ class _BackgroundTool(LocalTool):
 
 
 class BashOutputArguments(Struct, forbid_unknown_fields=True):
-    """What `BashOutput` takes."""
-
     bash_id: Annotated[str, Meta(description="The name that Bash gave to the command")]
 
 
@@ -197,8 +200,6 @@ class BashOutputTool(_BackgroundTool):
 
 
 class KillShellArguments(Struct, forbid_unknown_fields=True):
-    """What `KillShell` takes."""
-
     shell_id: Annotated[str, Meta(description="The name that Bash gave to the command")]
 
 
@@ -221,8 +222,6 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class BashArguments(Struct, forbid_unknown_fields=True):
-    """What `Bash` takes."""
-
     command: Annotated[str, Meta(description="The command line")]
     description: Annotated[str, Meta(description="What it does, in a few words")] = ""
     timeout: Annotated[int, Meta(ge=1, description=f"When to end it, in milliseconds; {LONGEST_MS:,} at most")] = (
@@ -260,8 +259,11 @@ class BashTool(LocalTool):
             project=self._workspace.project,
             home=self._workspace.home,
             why="no rule allows this command",
-            # A pattern never covers a command line that could run a second command, so neither can an answer.
+            insists="it may change what agents are allowed to do" if may_change_rights(command) else "",
+            # A pattern never covers a command line that could run a second command, so neither can a rule.
             grant=limit_grant(literal(command.strip())) if is_plain_command(command) else None,
+            verbatim=f"{self._workspace.cwd}\0{command}",
+            limit="" if is_plain_command(command) else _NOT_PLAIN,
             preview=_show_command(arguments, self._workspace.cwd),
         )
 
@@ -280,6 +282,25 @@ class BashTool(LocalTool):
 
     async def close(self) -> None:
         await self._background.close()
+
+
+_OWN_COMMAND = r"(?<![\w.-])mooring(?![\w.-])"
+_HARMLESS = (
+    r"mooring(?:\s+-\S+)*\s+"
+    r"(?:tools|resources|prompts|logs|history|version|help|mcp\s+(?:list|ls|get|why|test|doctor))\b"
+)
+
+
+def may_change_rights(command: str) -> bool:
+    """Whether a command line names our own command for anything but a look.
+
+    It is there to ask in time. What hides from it, such as a name that the shell puts together, does nothing: the
+    commands that grant anything refuse to work below a program that Mooring started.
+    """
+    plain = re.sub(r"\\\n|[\\'\"$]", "", command)
+    plain = re.sub(r"\bcd\s+\S+", "", plain)  # a folder may be called so
+    named = len(re.findall(_OWN_COMMAND, plain))
+    return named > len(re.findall(_HARMLESS, plain))
 
 
 async def _wait_for(command: RunningCommand, seconds: float) -> Result:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field, json
 
-from mooring.agents.local.project_files import ProjectFiles
+from mooring.agents.local.project_files import FileTool, ProjectFiles
 from mooring.agents.local.walk import FoundFile, PathGlob, PermittedFiles, Walk
-from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
+from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.errors import ConfigError, FileError
@@ -25,32 +25,25 @@ _CUT = "[There are more files than can be looked at: search in a folder below.]"
 
 
 class GlobArguments(Struct, forbid_unknown_fields=True):
-    """What `Glob` takes."""
-
     pattern: Annotated[str, Meta(description="A glob over paths, such as src/**/*.{ts,tsx}")]
     path: Annotated[str, Meta(description="The folder to look in; the working folder if it is left out")] = "."
 
 
 class ListArguments(Struct, forbid_unknown_fields=True):
-    """What `LS` takes."""
-
     path: Annotated[str, Meta(description="The folder; the working folder if it is left out")] = "."
     ignore: Annotated[list[str], Meta(description="Globs over names to leave out")] = []
 
 
-class SearchingTool(LocalTool):
+class SearchingTool(FileTool):
     """A tool that looks through one folder."""
 
     only_reads = True
     # Whoever denies `Read` of a folder means that nobody looks into it.
     aliases = ("Read",)
-
-    def __init__(self, workspace: ProjectFiles) -> None:
-        self.workspace = workspace
+    path_field = "path"
 
     def assess(self, arguments: Struct) -> LocalAccess:
-        path: str = arguments.path  # type: ignore[attr-defined]  # each of these tools has one
-        return self.workspace.assess_reading(self.workspace.resolve(path), asks_for_each=True)
+        return self.workspace.assess_reading(self.find_path(arguments), asks_for_each=True)
 
 
 class GlobTool(SearchingTool):
@@ -164,8 +157,6 @@ TYPES = {
 
 
 class GrepArguments(Struct, forbid_unknown_fields=True):
-    """What `Grep` takes."""
-
     pattern: Annotated[str, Meta(description="A regular expression, as Python has them")]
     path: Annotated[str, Meta(description="The folder or file to search; the working folder if it is left out")] = "."
     glob: Annotated[str, Meta(description="Which files: *.py, src/**/*.{ts,tsx}")] = ""
@@ -183,8 +174,6 @@ class GrepArguments(Struct, forbid_unknown_fields=True):
 
 
 class FileMatches(Struct, frozen=True):
-    """What was found in one file."""
-
     file: int = -1
     count: int = 0
     lines: tuple[tuple[int, bool, str], ...] = ()

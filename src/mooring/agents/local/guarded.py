@@ -26,20 +26,10 @@ _NAMES = frozenset(
 )  # fmt: skip
 _FOLDERS = frozenset(
     {
-        ".git",
-        ".hg",
-        ".svn",
-        ".idea",
-        ".copilot",
-        ".ssh",
-        ".gnupg",
-        ".aws",
-        ".kube",
-        ".docker",
-        "launchagents",
+        ".git", ".hg", ".svn", ".idea", ".copilot", ".ssh", ".gnupg", ".aws", ".kube", ".docker", "launchagents",
         "launchdaemons",
     }
-)
+)  # fmt: skip
 _SHARED = frozenset({".github"})
 """Hidden folders of which agents obey only a part."""
 _BELOW_CONFIG = ("autostart", "systemd", "environment.d", "fish", "git", "nvim", "opencode", "github-copilot")
@@ -55,8 +45,7 @@ class GuardedFiles:
 
     def find_privacy(self, real: str) -> str:
         """Why a file is read only if a person says so each time; empty if a rule can allow it."""
-        private = self.list_private()
-        reason = private.find_above(real)
+        reason = self.list_private().find_above(real)
         return "" if reason == _PRIVATE and self._is_text(real) else reason
 
     def find_privacy_below(self, real: str) -> str:
@@ -95,13 +84,10 @@ class GuardedFiles:
             return "shells, agents or other programs act on what it says"
         if self._is_obeyed(real):
             return "agents obey what it says, or run it"
-        folders = {*_FOLDERS, *self.agent_folders, *self._config_folders(parts)}
+        folders = {*_FOLDERS, *self.agent_folders, *(_BELOW_CONFIG if ".config" in parts else ())}
         if not folders.isdisjoint(parts):
             return "programs act on what is in its folder"
         return ""
-
-    def _config_folders(self, parts: list[str]) -> tuple[str, ...]:
-        return _BELOW_CONFIG if ".config" in parts else ()
 
     def is_configuration(self, real: str) -> bool:
         """Whether a file is one in which some coding tool keeps its servers, or what switches them."""

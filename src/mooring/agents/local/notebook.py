@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.project_files import LocalPath, ProjectFiles, compute_digest
+from mooring.agents.local.project_files import FileTool
 from mooring.agents.local.writing import ChangingTool, encode_text
-from mooring.conversation.local_tool import LocalCall, LocalTool
-from mooring.core.conversation.verdict import LocalAccess
+from mooring.conversation.local_tool import LocalCall
 from mooring.core.protocol.content import IMAGE_TYPES, Block, Image, Text, is_displayable
 from mooring.core.protocol.raw import is_too_deep
 from mooring.core.protocol.result import Result
+from mooring.core.text.digest import compute_digest
 from mooring.errors import FileError
 
 MAX_OUTPUT = 10_000
@@ -22,15 +22,11 @@ MAX_CELLS = 10_000
 
 
 class NotebookReadArguments(Struct, forbid_unknown_fields=True):
-    """What `NotebookRead` takes."""
-
     notebook_path: Annotated[str, Meta(description="The .ipynb file")]
     cell_id: Annotated[str, Meta(description="Only this cell: its id, or cell-N by its number from 0")] = ""
 
 
 class NotebookEditArguments(Struct, forbid_unknown_fields=True):
-    """What `NotebookEdit` takes."""
-
     notebook_path: Annotated[str, Meta(description="The .ipynb file")]
     new_source: Annotated[str, Meta(description="What the cell is to contain")] = ""
     cell_id: Annotated[
@@ -40,29 +36,24 @@ class NotebookEditArguments(Struct, forbid_unknown_fields=True):
     edit_mode: Literal["replace", "insert", "delete"] = "replace"
 
 
-class NotebookReadTool(LocalTool):
+class NotebookReadTool(FileTool):
     label = "NotebookRead"
     description = "Read a Jupyter notebook: its cells with their ids, and what they printed."
     parameters = NotebookReadArguments
     aliases = ("Read",)
     only_reads = True
-
-    def __init__(self, workspace: ProjectFiles) -> None:
-        self._workspace = workspace
-
-    def assess(self, arguments: NotebookReadArguments) -> LocalAccess:
-        return self._workspace.assess_reading(self._workspace.resolve(arguments.notebook_path))
+    path_field = "notebook_path"
 
     async def run(self, call: LocalCall) -> Result:
         return await asyncio.to_thread(self._read, call.access.subject, call.arguments.cell_id)
 
     def _read(self, real: str, cell_id: str) -> Result:
-        shown = self._workspace.shorten(real)
-        data = self._workspace.read(real)
+        shown = self.workspace.shorten(real)
+        data = self.workspace.read(real)
         if data is None:
             raise FileError(shown, "does not exist")
         cells = list_cells(parse_notebook(shown, data), shown)
-        self._workspace.remember(real, data)
+        self.workspace.remember(real, data)
         chosen = [find_cell(cells, cell_id, shown)] if cell_id else range(len(cells))
         blocks: list[Block] = []
         for number in chosen:
@@ -78,10 +69,7 @@ class NotebookEditTool(ChangingTool):
     )
     parameters = NotebookEditArguments
     aliases = ("Edit", "Write", "Read")
-
-    def find_path(self, arguments: Struct) -> LocalPath:
-        assert isinstance(arguments, NotebookEditArguments)
-        return self.workspace.resolve(arguments.notebook_path)
+    path_field = "notebook_path"
 
     def change(self, shown: str, before: bytes | None, arguments: Struct) -> bytes:
         assert isinstance(arguments, NotebookEditArguments)

@@ -3,16 +3,18 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
 
 from mooring import files
+from mooring.agents.history import KeepFile
 from mooring.agents.local.guarded import GuardedFiles
+from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.paths import Paths, is_below
 from mooring.core.protocol.raw import is_too_deep
+from mooring.core.text.digest import compute_digest
 from mooring.core.text.glob import literal
 from mooring.errors import FileError
 from mooring.files.no_follow import read_exact
@@ -39,7 +41,13 @@ class LocalPath(Struct, frozen=True):
 class ProjectFiles:
     """One conversation's view of the disk. What it has read, it remembers; no other conversation shares that."""
 
-    def __init__(self, where: Paths, cwd: str, writable: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        where: Paths,
+        cwd: str,
+        writable: Iterable[str] = (),
+        keep: KeepFile = lambda path, before, after: None,
+    ) -> None:
         """`writable` are folders outside of the project in which files are written as inside."""
         self.where = where
         self.cwd = os.path.realpath(cwd)
@@ -47,6 +55,7 @@ class ProjectFiles:
         self.home = os.path.realpath(where.home)
         self.guarded = GuardedFiles(where)
         self._writable = [*self._resolve_folders([where.env.get("TMPDIR") or "/tmp", *writable])]
+        self.keep = keep
         self._read: dict[str, str] = {}
         """A digest of each file as the model has seen it, by its real path."""
 
@@ -85,10 +94,6 @@ class ProjectFiles:
             # One that holds the home folder is no place for drafts, but everything.
             if os.path.isabs(path) and not is_below(self.home, real):
                 yield real
-
-    def _is_writable(self, real: str) -> bool:
-        """Whether a file outside of the project is in a folder that the person opened for writing."""
-        return any(is_below(real, folder) for folder in self._writable)
 
     def shorten(self, real: str) -> str:
         """A path as a model and a person read it best."""
@@ -131,7 +136,8 @@ class ProjectFiles:
         unless_named = "" if executed is None else executed.why
         leaves = self.explain_exit(path)
         outside = f"it changes a file, and {leaves or f'{path.real} is outside of the project'}"
-        if leaves or not (is_inside or self._is_writable(path.real)):
+        is_writable = is_inside or any(is_below(path.real, folder) for folder in self._writable)
+        if leaves or not is_writable:
             unless_named = outside
         place = literal(self.project) + "/**" if is_inside and executed is None else literal(path.real)
         return LocalAccess(
@@ -140,6 +146,7 @@ class ProjectFiles:
             spellings=(path.written,),
             project=self.project,
             home=self.home,
+            is_edit=is_inside,
             why="it changes a file" if is_inside else outside,
             insists=self.guarded.find_reason(path.real),
             unless_named=unless_named,
@@ -166,18 +173,32 @@ class ProjectFiles:
     def check_unchanged(self, real: str, current: bytes | None, access: LocalAccess) -> None:
         """See that a file is still what the model has read, and what the person was asked about. Raises: FileError."""
         digest = compute_digest(current)
-        if self._read.get(real, digest) != digest:
+        # Where the file is gone, nothing that the model doesn't know can be lost.
+        if current is not None and self._read.get(real, digest) != digest:
             raise FileError(self.shorten(real), "was changed since it was read: read it again")
         if access.digest != digest:
             raise FileError(self.shorten(real), "was changed while its change waited for permission: read it again")
 
 
+class FileTool(LocalTool):
+    """A tool that is about one file or folder; if it doesn't say otherwise, it reads that."""
+
+    path_field = "file_path"
+    """The argument that names it."""
+
+    def __init__(self, workspace: ProjectFiles) -> None:
+        self.workspace = workspace
+
+    def find_path(self, arguments: Struct) -> LocalPath:
+        """Where the path of a call leads. Raises: FileError."""
+        return self.workspace.resolve(getattr(arguments, self.path_field))
+
+    def assess(self, arguments: Any) -> LocalAccess:
+        return self.workspace.assess_reading(self.find_path(arguments))
+
+
 def limit_grant(pattern: str) -> str | None:
     return pattern if len(pattern) <= LONGEST_GRANT else None
-
-
-def compute_digest(data: bytes | None) -> str:
-    return "none" if data is None else sha256(data).hexdigest()
 
 
 _FOLDERS = {

@@ -8,9 +8,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.project_files import MAX_FILE, ProjectFiles
-from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
-from mooring.core.conversation.verdict import LocalAccess
+from mooring.agents.local.project_files import MAX_FILE, FileTool
+from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.protocol.content import Image, find_picture_type
 from mooring.core.protocol.result import Result
 from mooring.errors import FileError
@@ -31,8 +30,6 @@ _SNIFFED = 8_192
 
 
 class ReadArguments(Struct, forbid_unknown_fields=True):
-    """What `Read` takes."""
-
     file_path: Annotated[str, Meta(description="The file; absolute, or relative to the working folder")]
     offset: Annotated[int, Meta(ge=0, description="The line to begin at, counted from 1")] = 1
     limit: Annotated[int, Meta(ge=1, description=f"How many lines; {MAX_LINES:,} at most")] = MAX_LINES
@@ -47,7 +44,7 @@ class FileExcerpt(Struct, frozen=True):
     has_more: bool
 
 
-class ReadTool(LocalTool):
+class ReadTool(FileTool):
     label = "Read"
     description = (
         f"Read a file. Text comes with line numbers, up to {MAX_LINES:,} lines at once; use offset and limit for more. "
@@ -56,17 +53,11 @@ class ReadTool(LocalTool):
     parameters = ReadArguments
     only_reads = True
 
-    def __init__(self, workspace: ProjectFiles) -> None:
-        self._workspace = workspace
-
-    def assess(self, arguments: ReadArguments) -> LocalAccess:
-        return self._workspace.assess_reading(self._workspace.resolve(arguments.file_path))
-
     async def run(self, call: LocalCall) -> Result:
         return await asyncio.to_thread(self._read, call.access.subject, call.arguments)
 
     def _read(self, real: str, arguments: ReadArguments) -> Result:
-        shown = self._workspace.shorten(real)
+        shown = self.workspace.shorten(real)
         with open_exact(real) as handle:
             if handle is None:
                 raise FileError(shown, "does not exist")
@@ -80,12 +71,12 @@ class ReadTool(LocalTool):
         return text_result(_describe_part(part, shown))
 
     def _read_part(self, handle: int, real: str, arguments: ReadArguments) -> FileExcerpt:
-        shown = self._workspace.shorten(real)
+        shown = self.workspace.shorten(real)
         if os.fstat(handle).st_size > MAX_FILE:
             # Too large to be edited, so nothing has to be remembered about it.
             return cut_lines(_iterate_chunks(handle, shown), arguments.offset, arguments.limit)
         data, _ = read_regular(handle, shown, MAX_FILE)
-        self._workspace.remember(real, data)
+        self.workspace.remember(real, data)
         return cut_lines([data], arguments.offset, arguments.limit)
 
 

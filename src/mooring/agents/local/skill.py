@@ -29,8 +29,6 @@ OnTakenName: TypeAlias = Callable[[TakenName], None]
 
 
 class SkillArguments(Struct, forbid_unknown_fields=True):
-    """What `Skill` takes."""
-
     skill: Annotated[str, Meta(description="The name of the skill")]
     args: Annotated[str, Meta(description="What it is to be used on, if it takes anything")] = ""
     file: Annotated[str, Meta(description="Another file of a server's skill, by its path there")] = ""

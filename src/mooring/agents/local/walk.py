@@ -151,11 +151,10 @@ class _Level(Struct, frozen=True):
 class Walk:
     """One look through a folder. Blocks on the disk: call it in a thread."""
 
-    def __init__(self, root: str, may_enter: Callable[[str], bool], *, with_ignored: bool = False) -> None:
+    def __init__(self, root: str, may_enter: Callable[[str], bool]) -> None:
         """`may_enter` is asked about each folder below the root."""
         self._root = root
         self._may_enter = may_enter
-        self._with_ignored = with_ignored
         self._entries = 0
         self._comparisons = 0
         self._until = monotonic() + MAX_SECONDS
@@ -197,7 +196,7 @@ class Walk:
 
     def _find_rules(self, level: _Level, entries: list[FolderEntry]) -> tuple[IgnoreRule, ...]:
         has_file = any(entry.name == ".gitignore" and entry.kind == "file" for entry in entries)
-        if self._with_ignored or not has_file:
+        if not has_file:
             return level.rules
         return (*level.rules, *read_ignore_rules(level.path, len(level.parts)))
 

@@ -1,4 +1,4 @@
-"""`WebFetch`, the text of a page, and `WebSearch`, the search of one of the user's servers."""
+"""`WebFetch`, the text of a page, from nowhere that its address did not say; and `WebSearch`, a search by a server."""
 
 import asyncio
 import re
@@ -6,10 +6,10 @@ from base64 import b64encode
 from collections.abc import Mapping
 from html import unescape
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
-from mooring.agents.local.page import PageFetcher, parse_web_address
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.verdict import LocalAccess
@@ -17,15 +17,116 @@ from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.result import Result
 from mooring.core.text.glob import literal
 from mooring.errors import ConfigError
-from mooring.wire.http.fetch import Fetched
+from mooring.wire.http.fetch import Fetched, FetchFailed, FetchProblem, HttpFetcher
+from mooring.wire.http.network import Network, Options
+from mooring.wire.http.reach import AddressKind, NetworkReach, find_address_kind, parse_ip
+
+SECONDS = 30.0
+MAX_BODY = 5 * 1024 * 1024
+_HOPS = 5
+_PORTS = {"http": 80, "https": 443}
+_HEADERS = {"Accept": "text/html, text/plain, application/json;q=0.9, */*;q=0.5"}
+_WORDS: Mapping[FetchProblem, str] = {
+    "slow": f"{{host}} did not answer within {SECONDS:g} s.",
+    "unreachable": "{host} could not be reached: {detail}",
+    "out-of-reach": "{detail}",
+    "redirects": "{host} redirects too often.",
+    "too-large": f"the page is larger than {MAX_BODY // 1024 // 1024} MiB.",
+    "encoding": "the page is compressed in a way that was not asked for.",
+}
+
+
+class WebAddress(Struct, frozen=True):
+    """An address that somebody wants to be read: its host, and where that leads as far as the text itself tells."""
+
+    url: str
+    host: str
+    kind: AddressKind | None
+    """`None` for a name, whose addresses are not known yet."""
+    scheme: str = "https"
+    port: int | None = None
+    """`None` for that of its scheme."""
+
+    @property
+    def place(self) -> str:
+        """The host, with the port if it is not that of the scheme."""
+        if self.port is None:
+            return self.host
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """What an answer is about: the scheme, the host and the port."""
+        return f"{self.scheme}://{self.place}"
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it names a private network, or this machine."""
+        return self.kind not in (None, "global")
+
+
+def parse_web_address(url: str) -> WebAddress:
+    """Read an address. Raises: ConfigError if it is none that may be fetched."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        raise ConfigError("WebFetch: that is not an address.") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError("WebFetch: the address must begin with http:// or https:// and name a host.")
+    if parts.username or parts.password or "@" in parts.netloc:
+        raise ConfigError("WebFetch: an address with a password in it is not fetched.")
+    url, host = parts._replace(fragment="").geturl(), host.lower()
+    own_port = None if port == _PORTS[parts.scheme] else port
+    return WebAddress(url, host, _find_kind(host), parts.scheme, own_port)
+
+
+def _find_kind(host: str) -> AddressKind | None:
+    if host == "localhost" or host.endswith(".localhost"):
+        return "loopback"
+    if host.endswith((".local", ".internal", ".lan", ".home.arpa")):
+        return "private"
+    try:
+        return find_address_kind(parse_ip(host))
+    except ValueError:
+        return None
+
+
+async def fetch_page(address: WebAddress, network: Network, options: Options) -> Fetched:
+    """What is at an address. A redirect to another origin is not followed: that is a decision of its own.
+
+    Raises: ConfigError, with the reason.
+    """
+    http = HttpFetcher(_make_reach(address), network, options, seconds=SECONDS, max_body=MAX_BODY, hops=_HOPS)
+    try:
+        return await http.send(
+            address.url,
+            headers=_HEADERS,
+            may_follow=lambda _, target: parse_web_address(target).origin == address.origin,
+        )
+    except FetchFailed as error:
+        words = _WORDS[error.problem].format(host=address.host, detail=error.detail)
+        raise ConfigError(f"WebFetch: {words}") from None
+
+
+def _make_reach(address: WebAddress) -> NetworkReach:
+    """The whole world, and the network that an address itself names."""
+    # A name can be made to lead anywhere by whoever owns it; an address that says it is inside was agreed to.
+    allowed: set[AddressKind] = {"global"} if address.kind is None else {"global", address.kind}
+    return NetworkReach(
+        allowed,
+        lambda found: (
+            f"{address.host} leads to {found}, inside a private network or on this machine; "
+            "it was not contacted. Use that address itself if you mean it."
+        ),
+    )
+
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _PLAIN = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/x-ndjson")
 
 
 class WebFetchArguments(Struct, forbid_unknown_fields=True):
-    """What `WebFetch` takes."""
-
     url: Annotated[str, Meta(description="The address, with http:// or https://")]
     prompt: Annotated[str, Meta(description="What you look for; the text is returned whatever it says")] = ""
 
@@ -38,8 +139,9 @@ class WebFetchTool(LocalTool):
     )
     parameters = WebFetchArguments
 
-    def __init__(self, fetcher: PageFetcher) -> None:
-        self._fetcher = fetcher
+    def __init__(self, network: Network, options: Options) -> None:
+        self._network = network
+        self._options = options
 
     def assess(self, arguments: WebFetchArguments) -> LocalAccess:
         address = parse_web_address(arguments.url)
@@ -55,7 +157,7 @@ class WebFetchTool(LocalTool):
         )
 
     async def run(self, call: LocalCall) -> Result:
-        page = await self._fetcher.fetch(parse_web_address(call.arguments.url))
+        page = await fetch_page(parse_web_address(call.arguments.url), self._network, self._options)
         if page.redirect:
             return text_result(f"It redirects to another origin, which was not followed: {page.redirect}")
         return await asyncio.to_thread(_read_page, page)
@@ -182,8 +284,6 @@ _QUERY_NAMES = ("query", "q", "search_query", "search_term", "keywords", "questi
 
 
 class WebSearchArguments(Struct, forbid_unknown_fields=True):
-    """What `WebSearch` takes."""
-
     query: Annotated[str, Meta(description="The words to search for")]
     allowed_domains: Annotated[list[str], Meta(description="Only pages of these domains")] = []
     blocked_domains: Annotated[list[str], Meta(description="No pages of these domains")] = []

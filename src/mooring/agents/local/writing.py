@@ -6,8 +6,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from mooring.agents.local.project_files import MAX_FILE, LocalPath, ProjectFiles
-from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
+from mooring.agents.local.project_files import MAX_FILE, FileTool
+from mooring.conversation.local_tool import LocalCall, text_result
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.protocol.result import Result
 from mooring.core.text.diff import list_changes
@@ -17,34 +17,22 @@ from mooring.files.no_follow import write_exact
 
 
 class WriteArguments(Struct, forbid_unknown_fields=True):
-    """What `Write` takes."""
-
     file_path: Annotated[str, Meta(description="The file; absolute, or relative to the working folder")]
     content: Annotated[str, Meta(description="All that the file is to contain")]
 
 
 class EditArguments(Struct, forbid_unknown_fields=True):
-    """What `Edit` takes."""
-
     file_path: Annotated[str, Meta(description="The file; absolute, or relative to the working folder")]
     old_string: Annotated[str, Meta(description="The text to replace, exactly as it is in the file")]
     new_string: Annotated[str, Meta(description="What to put in its place")]
     replace_all: Annotated[bool, Meta(description="Replace every occurrence; otherwise there must be one")] = False
 
 
-class ChangingTool(LocalTool):
+class ChangingTool(FileTool):
     """A tool that changes one file: the change is worked out first, to be shown, and once more when it is made.
 
     Whether it can be made says what is in the file. So a rule about `Read` holds for each of these tools too.
     """
-
-    def __init__(self, workspace: ProjectFiles) -> None:
-        self.workspace = workspace
-
-    def find_path(self, arguments: Struct) -> LocalPath:
-        """The file that a call would change. Raises: FileError."""
-        written: str = arguments.file_path  # type: ignore[attr-defined]  # every such tool but one calls it so
-        return self.workspace.resolve(written)
 
     def change(self, shown: str, before: bytes | None, arguments: Struct) -> bytes:
         """The new contents of a file. Raises: FileError if the change cannot be made."""
@@ -80,6 +68,8 @@ class ChangingTool(LocalTool):
         after = self.change(shown, before, arguments)
         if len(after) > MAX_FILE:
             raise FileError(shown, f"would be larger than {MAX_FILE // 1024 // 1024} MiB")
+        # First: if this process ends in between, nothing is lost.
+        self.workspace.keep(real, before, after)
         if after != before:
             write_exact(real, after, before, MAX_FILE)
         self.workspace.remember(real, after)
@@ -121,20 +111,16 @@ class EditTool(ChangingTool):
         assert isinstance(arguments, EditArguments)
         if arguments.old_string == arguments.new_string:
             raise FileError(shown, "would stay as it is: old_string and new_string are the same")
-        if before is None:
-            return _make_new(shown, arguments)
-        if not arguments.old_string:
+        if before is not None and not arguments.old_string:
             raise FileError(shown, "exists: an empty old_string is for new files only")
-        return replace_text(shown, before, arguments)
+        if before is not None:
+            return replace_text(shown, before, arguments)
+        if arguments.old_string:
+            raise FileError(shown, "does not exist")
+        return encode_text(arguments.new_string)
 
     def describe(self, shown: str, before: bytes | None, after: bytes) -> str:
         return f"Made {shown}." if before is None else f"Changed {shown}."
-
-
-def _make_new(shown: str, arguments: EditArguments) -> bytes:
-    if arguments.old_string:
-        raise FileError(shown, "does not exist")
-    return encode_text(arguments.new_string)
 
 
 def replace_text(shown: str, before: bytes, arguments: EditArguments) -> bytes:
@@ -171,13 +157,16 @@ def _to_crlf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
-def show_change(path: str, before: bytes | None, after: bytes) -> str:
-    """What a change does to a file, for a person: in the form of `diff -u`, all of it."""
-    old, new = _split_for_person(before or b""), _split_for_person(after)
-    name = "/dev/null" if before is None else path
-    return "\n".join([f"--- {name}", f"+++ {path}", *list_changes(old, new)])
+def show_change(path: str, before: bytes | None, after: bytes | None) -> str:
+    """What a change does to a file, for a person: in the form of `diff -u`, all of it; `None` is no file."""
+    old, new = _split_for_person(before or b""), _split_for_person(after or b"")
+    old_name, new_name = ("/dev/null" if data is None else path for data in (before, after))
+    return "\n".join([f"--- {old_name}", f"+++ {new_name}", *list_changes(old, new)])
 
 
 def _split_for_person(data: bytes) -> list[str]:
     # At newlines only, and with every byte that is no text spelled out: nothing that changes may look the same.
-    return data.decode(errors="backslashreplace").split("\n") if data else []
+    if not data:
+        return []
+    *lines, rest = data.decode(errors="backslashreplace").split("\n")
+    return [*lines, f"{rest}\n\\ No newline at end of file"] if rest else lines

@@ -7,7 +7,7 @@ such a file, all of them are gone, and another process takes itself for the last
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from mooring import files
@@ -18,7 +18,6 @@ from mooring.agents.sessions.database import (
     connect_without_locks,
     describe_error,
     execute_all,
-    find_database,
     is_busy,
     is_unwritable,
     open_database,
@@ -118,20 +117,16 @@ class RecordConnection:
         finally:
             self._lock.release()
 
-    @contextmanager
-    def use(self) -> Iterator["Connection | None"]:
+    def use(self) -> AbstractContextManager["Connection | None"]:
         """The connection for a while, with what SQLite says as a `FileError`; `None` if there is no file.
 
         Raises: FileError.
         """
-        with self._use(self._connect) as connection:
-            yield connection
+        return self._use(self._connect)
 
-    @contextmanager
-    def read(self) -> Iterator["Connection | None"]:
+    def read(self) -> AbstractContextManager["Connection | None"]:
         """The same to read alone, which also works where nothing can be written: a full disk, or one to read from."""
-        with self._use(self._connect_to_read) as connection:
-            yield connection
+        return self._use(self._connect_to_read)
 
     @contextmanager
     def _use(self, connect: "Callable[[], Connection]") -> Iterator["Connection | None"]:
@@ -224,11 +219,9 @@ def find_connection(path: str) -> RecordConnection:
     return _connections.setdefault(path, RecordConnection(path)) if found is None else found
 
 
-@contextmanager
-def hold_record(where: Paths) -> Iterator[None]:
+def hold_record(where: Paths) -> AbstractContextManager[None]:
     """Keep the connection to the record, once something opens it, until the end."""
-    with find_connection(find_database(where)).hold():
-        yield
+    return find_connection(where.record).hold()
 
 
 def _identify_file(path: str) -> FileIdentity:

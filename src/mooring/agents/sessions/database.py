@@ -9,25 +9,41 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mooring import files
-from mooring.core.definitions.paths import Paths
 from mooring.display.text import suggest_new_record
 from mooring.errors import FileError
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 5
+VERSION = 6
 BUSY_SECONDS = 1.0
 """How long to wait for another process, which holds the file for about a millisecond."""
 
 SqlStatement: TypeAlias = tuple[str, Sequence[Any]]
 """What to do, and the values for its placeholders."""
 
+# What files were before a turn changed them, see `kept_files.py`; `turn` is the number of the entry that began it.
+_KEPT_FILES = """
+CREATE TABLE kept_files (
+    session TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    path BLOB NOT NULL,
+    at REAL NOT NULL,
+    content BLOB,
+    mode INTEGER,
+    folder BLOB NOT NULL,
+    previous TEXT NOT NULL,
+    expected TEXT NOT NULL,
+    is_mixed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, turn, path)
+);
+"""
+
 # An entry is what was said or noted at one moment; `number` counts those of its session. Everything that a list shows
 # is in the session's own row, so that a list costs the same however much was said. `expired` is when it was found to be
 # too old, and so marked for removal; whoever uses it takes the mark away. `continues` is the session with somebody else
 # that this one was handed the transcript of.
-_SCHEMA = """
+_SCHEMA = f"""
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY NOT NULL,
     folder TEXT NOT NULL,
@@ -66,12 +82,12 @@ CREATE TABLE entries (
     data TEXT NOT NULL,
     UNIQUE (session, number)
 );
-"""
+{_KEPT_FILES}"""
 
 # What brings a file of an older version up to date, by that version. A process that still has it open notices nothing.
 # The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
 # The second knew only models that answer. The third forgot the permission mode, and removed what had expired at once.
-# In the fourth a session stayed with whoever answered in it.
+# In the fourth a session stayed with whoever answered in it. The fifth could undo nothing.
 _UPDATES = {
     1: """
 ALTER TABLE sessions ADD COLUMN parent TEXT;
@@ -91,15 +107,11 @@ ALTER TABLE sessions ADD COLUMN mode TEXT;
 ALTER TABLE sessions ADD COLUMN expired REAL;
 """,
     4: "ALTER TABLE sessions ADD COLUMN continues TEXT",
+    5: _KEPT_FILES,
 }
 
 ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"
 DROP_NOTES = "DELETE FROM entries WHERE session = ? AND number > ? AND kind IN (?, ?)"
-
-
-def find_database(where: Paths) -> str:
-    """The path of the file that holds every session."""
-    return where.record
 
 
 def connect_without_locks(path: str, error: Exception) -> "Connection":
@@ -245,10 +257,8 @@ def _update(connection: "Connection", path: str, seconds: float) -> None:
         return
     with files.locked(path, seconds), transaction(connection):
         # Another process may have done it meanwhile.
-        for version in range(_read_version(connection), VERSION):
-            for statement in filter(str.strip, _UPDATES[version].split(";")):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        missed = range(_read_version(connection), VERSION)
+        _change_schema(connection, ";".join(_UPDATES[version] for version in missed))
 
 
 def _create(connection: "Connection", path: str, seconds: float) -> None:
@@ -259,11 +269,12 @@ def _create(connection: "Connection", path: str, seconds: float) -> None:
         # Whoever removes sessions gets the space back. It has to be said before the first table.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
-        _change_schema(connection, _SCHEMA)
+        with transaction(connection):
+            _change_schema(connection, _SCHEMA)
 
 
 def _change_schema(connection: "Connection", script: str) -> None:
-    with transaction(connection):
-        for statement in filter(str.strip, script.split(";")):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+    """Bring the file to the current version, inside a transaction."""
+    for statement in filter(str.strip, script.split(";")):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -71,8 +71,8 @@ def make_handover(session: str, who: str, turns: int, messages: Sequence[Message
 
     If it is too long, the newest exchanges are in it, and how many of the `turns` are left out.
     """
-    room = _choose_tokens(window) * BYTES_PER_TOKEN
-    kept = _keep_newest(list(_list_exchanges(messages)), room)
+    tokens = UNKNOWN_WINDOW_TOKENS if window is None else min(round(window * WINDOW_SHARE), MOST_TOKENS)
+    kept = _select_newest(list(_list_exchanges(messages)), tokens * BYTES_PER_TOKEN)
     left_out = turns - sum(exchange.is_turn for exchange in kept)
     note = [f"[{count_noun(left_out, 'turn')} before this left out.]"] if left_out > 0 else []
     transcript = "\n\n".join([*note, *(exchange.text for exchange in kept)])
@@ -81,14 +81,10 @@ def make_handover(session: str, who: str, turns: int, messages: Sequence[Message
     return Handover(session, PersonMessage((Text(text),), synthetic=True))
 
 
-def _choose_tokens(window: int | None) -> int:
-    return UNKNOWN_WINDOW_TOKENS if window is None else min(round(window * WINDOW_SHARE), MOST_TOKENS)
-
-
 # --- what is kept -----------------------------------------------------------------------------------------------------
 
 
-def _keep_newest(exchanges: Sequence[_Exchange], room: int) -> list[_Exchange]:
+def _select_newest(exchanges: Sequence[_Exchange], room: int) -> list[_Exchange]:
     """The last exchanges that fit; of the very last at least a part."""
     if not exchanges:
         return []

@@ -5,8 +5,7 @@ What cannot be written at once waits in memory and is tried again, while the con
 
 import asyncio
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from msgspec import Struct, json
@@ -15,6 +14,8 @@ from mooring import files
 from mooring.agents.history import (
     CallBlock,
     CallResult,
+    Journal,
+    KeepFile,
     Message,
     ModelMessage,
     PersonMessage,
@@ -24,6 +25,8 @@ from mooring.agents.history import (
 )
 from mooring.agents.sessions.database import ADD_ENTRY, DROP_NOTES, SqlStatement
 from mooring.agents.sessions.handover import Handover
+from mooring.agents.sessions.kept_files import add_kept_file
+from mooring.agents.sessions.last_turn import LastTurn, read_last_turn, remove_turns
 from mooring.agents.sessions.replay import (
     BlockArrived,
     CallEnded,
@@ -84,14 +87,12 @@ class JournalPlace(Struct, frozen=True):
     """Of the last entry."""
     settled: int
     """Of the last entry that stands for everything noted before it."""
+    turn: int = 0
+    """Of the entry that began the last turn; 0 if none did."""
 
 
-def _list_nothing() -> tuple[str, ...]:
-    return ()
-
-
-class SessionJournal:
-    """Keeps one conversation in `sessions.db`; a `Journal`. Nothing is written before something is said.
+class SessionJournal(Journal):
+    """Keeps one conversation in `sessions.db`. Nothing is written before something is said.
 
     No method raises: the person is told by the database what goes wrong.
     """
@@ -108,34 +109,33 @@ class SessionJournal:
         backend: str = "api",
         backend_session: str | None = None,
         mode: str | None = None,
-        secrets: Sequence[str] = (),
-        clock: Callable[[], float] = time.time,
         place: JournalPlace | None = None,
         works_for: SubAgentOf | None = None,
         handover: Handover | None = None,
+        keep_file: KeepFile | None = None,
     ) -> None:
-        """`secrets`, made by `list_secrets`, are struck out of whatever is written. What was handed over is written
-        before the first message."""
+        """What was handed over is written before the first message. What a sub-agent does to files is kept by whoever
+        it works for, with `keep_file`."""
         self.id = id
         self.model = model
         """Who answers now. Set it before a reply of another model is asked for."""
         self.agent = agent
-        self.mode = mode
-        """The permission mode from now on, `None` if it is unknown; written with the next message."""
+        self.find_mode: Callable[[], str | None] = lambda: mode
+        """Finds the permission mode, `None` if it is unknown; written with each message."""
         self._backend = backend
         self._backend_session = backend_session
-        self.list_loaded: Callable[[], tuple[str, ...]] = _list_nothing
+        self.list_loaded: Callable[[], tuple[str, ...]] = lambda: ()
         """Lists the tools that were loaded so far, as `Conversation.loaded` does."""
         self._database = database
         self._folder = folder
         self._cwd = cwd
-        self._secrets = secrets
-        self._clock = clock
         self._works_for = works_for
         self._continues = None if handover is None else handover.session
         self._unwritten_handover = handover
         self._number = place.number if place else 0
         self._settled = place.settled if place else 0
+        self._turn = place.turn if place else 0
+        self._keep_file = keep_file
         self._is_begun = place is not None
         self._has_dropped_reply = False
         self._pieces: list[str] = []
@@ -144,7 +144,6 @@ class SessionJournal:
     # --- what is said ---------------------------------------------------------------------------------------------
 
     def add_message(self, message: Message) -> None:
-        """Write down a message that is complete."""
         match message:
             case ModelMessage():
                 self._forget_text()
@@ -153,8 +152,11 @@ class SessionJournal:
                 self._write(*self._drop(NOTES_OF_CALLS), *self._add(MessageAdded(message)), self._use(message))
                 self._settled = self._number
             case PersonMessage() | SummaryMessage():
-                self._write(*self._add(MessageAdded(message)), self._use(message))
+                added = self._add(MessageAdded(message))
                 self._settled = self._number
+                if isinstance(message, PersonMessage) and not message.synthetic:
+                    self._turn = self._number
+                self._write(*added, self._use(message))
 
     def record_text(self, piece: str) -> None:
         """Take some more of the text that is arriving; it is written soon."""
@@ -163,7 +165,6 @@ class SessionJournal:
             self._timer = asyncio.get_running_loop().call_later(TEXT_SECONDS, self._write_text)
 
     def record_block(self, block: ReplyBlock) -> None:
-        """Write down a block of the reply that is arriving."""
         # A call says nothing of the text before it; any other block is that text.
         if not isinstance(block, CallBlock):
             self._forget_text()
@@ -180,11 +181,9 @@ class SessionJournal:
     # --- what is done ---------------------------------------------------------------------------------------------
 
     def record_call_started(self, call: CallBlock) -> None:
-        """Write down that a call may have run from now on."""
         self._write(*self._add(CallStarted(call.id)))
 
     def record_call_ended(self, result: CallResult) -> None:
-        """Write down what became of a call."""
         self._write(*self._add(CallEnded(result)))
 
     def compact(self, messages: tuple[Message, ...]) -> None:
@@ -212,10 +211,37 @@ class SessionJournal:
             cwd=self._cwd,
             model=model,
             agent=agent,
-            secrets=self._secrets,
-            clock=self._clock,
             works_for=SubAgentOf(self.id, call, self._spenders),
+            keep_file=self.keep_file,
         )
+
+    def keep_file(self, path: str, before: bytes | None, after: bytes) -> None:
+        if self._keep_file is not None:
+            self._keep_file(path, before, after)
+            return
+        # Who undoes the turn is told which files were not kept; that the record can't be written is told anyway.
+        with suppress(FileError):
+            now = self._database.clock()
+            self._database.write_now(add_kept_file(self.id, self._turn, path, before, after, now))
+
+    async def find_last_turn(self) -> LastTurn | None:
+        """The last turn, with all that was done in it; `None` if nothing was said yet.
+
+        Raises: FileError if it isn't in the file, or can't be read.
+        """
+        self._write_text()
+        await self.settle()
+        if self._database.is_behind:
+            raise FileError(self._database.path, "lacks the last turn, since it cannot be written", "fix that first")
+        return await asyncio.to_thread(read_last_turn, self._database.path, self.id, self.model)
+
+    def go_back(self, turn: LastTurn) -> None:
+        """Forget a turn and all that came after it. What it took stays spent."""
+        self._forget_text()
+        self._has_dropped_reply = False
+        # No number is used twice: what is still to be written may be about the old ones.
+        self._settled = self._number
+        self._write(*remove_turns(self.id, turn, self._number))
 
     def name_backend_session(self, id: str) -> None:
         """Write down by which id another agent's program continues this conversation; it may change."""
@@ -240,23 +266,16 @@ class SessionJournal:
 
     def _add(self, content: EntryContent) -> list[SqlStatement]:
         """The statements that add an entry, after the text that came before it."""
-        statements = self._pop_dropped()
-        text = self._pop_text()
+        statements = self._drop(NOTES_OF_REPLY) if self._has_dropped_reply else []
+        handover, text = self._unwritten_handover, self._pop_text()
+        handed = () if handover is None else (MessageAdded(handover.message),)
         texts = (TextArrived(text),) if text else ()
-        contents = (*self._pop_handover(), *texts, content)
-        for each in contents:
+        self._has_dropped_reply, self._unwritten_handover = False, None
+        for each in (*handed, *texts, content):
             self._number += 1
-            data = redact(encode_content(each), self._secrets)
-            statements.append((ADD_ENTRY, (self.id, self._number, self._clock(), get_kind(each), data)))
+            data = redact(encode_content(each), self._database.secrets)
+            statements.append((ADD_ENTRY, (self.id, self._number, self._database.clock(), get_kind(each), data)))
         return statements
-
-    def _pop_handover(self) -> tuple[MessageAdded, ...]:
-        handover, self._unwritten_handover = self._unwritten_handover, None
-        return () if handover is None else (MessageAdded(handover.message),)
-
-    def _pop_dropped(self) -> list[SqlStatement]:
-        was_dropped, self._has_dropped_reply = self._has_dropped_reply, False
-        return self._drop(NOTES_OF_REPLY) if was_dropped else []
 
     def _drop(self, kinds: tuple[EntryKind, EntryKind]) -> list[SqlStatement]:
         """The statements that remove notes which something else stands for now."""
@@ -265,15 +284,15 @@ class SessionJournal:
     def _use(self, message: Message) -> SqlStatement:
         """The statement that brings the row of the session up to date."""
         is_turn = isinstance(message, PersonMessage) and not message.synthetic
-        title = redact(_make_title(message), self._secrets) if is_turn else ""
+        title = redact(_make_title(message), self._database.secrets) if is_turn else ""
         loaded = json.encode(self.list_loaded()).decode()
-        names = self.agent, self.model, self._backend_session, self.mode
-        return _USE, (self._clock(), *names, loaded, is_turn, title, self.id)
+        names = self.agent, self.model, self._backend_session, self.find_mode()
+        return _USE, (self._database.clock(), *names, loaded, is_turn, title, self.id)
 
     def _begin(self) -> SqlStatement:
-        owner, now = identify_this_process(), self._clock()
+        owner, now = identify_this_process(), self._database.clock()
         place = self.id, self._folder, self._cwd
-        names = self.agent, self.model, self._backend, self._backend_session, self.mode
+        names = self.agent, self.model, self._backend, self._backend_session, self.find_mode()
         works_for = self._works_for
         above = (None, None) if works_for is None else (works_for.session, works_for.call)
         return _BEGIN, (*place, *names, *above, self._continues, now, now, owner.pid, owner.start)
@@ -309,7 +328,8 @@ class SessionJournal:
 def _make_title(message: Message) -> str:
     """The first words that the person said, on one line."""
     parts = message.parts if isinstance(message, PersonMessage) else ()
-    text = " ".join(part.text for part in parts if isinstance(part, Text))
+    # What follows the first text is attached: nobody typed it.
+    text = next((part.text for part in parts if isinstance(part, Text)), "")
     words = " ".join(text.split())
     # Half a character, as a terminal passes it on, would be refused by the file.
     return words[:LONGEST_TITLE].encode(errors="replace").decode()
@@ -333,7 +353,6 @@ class SessionOwner(Struct, frozen=True):
 
 
 def identify_this_process() -> SessionOwner:
-    """The process that this is."""
     pid = os.getpid()
     return SessionOwner(pid, _find_start(pid) or 0)
 

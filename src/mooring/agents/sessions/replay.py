@@ -29,8 +29,6 @@ T = TypeVar("T")
 
 
 class MessageAdded(Struct, frozen=True, tag="message"):
-    """A message is complete."""
-
     message: Message
 
 
@@ -65,8 +63,6 @@ class CallStarted(Struct, frozen=True, tag="started"):
 
 
 class CallEnded(Struct, frozen=True, tag="ended"):
-    """What became of one call."""
-
     result: CallResult
 
 
@@ -86,8 +82,6 @@ _DECODE = msgspec.json.Decoder(EntryContent).decode
 
 
 class SessionEntry(Struct, frozen=True):
-    """One entry with its place in its session."""
-
     number: int
     at: float
     content: EntryContent
@@ -99,7 +93,6 @@ def get_kind(content: EntryContent) -> str:
 
 
 def encode_content(content: EntryContent) -> str:
-    """An entry as JSON."""
     try:
         return _ENCODE(content).decode()
     except UnicodeEncodeError:
@@ -142,7 +135,6 @@ class Replay:
         self._ended: dict[str, CallResult] = {}
 
     def take(self, contents: Iterable[EntryContent]) -> "Replay":
-        """Take what happened next."""
         for content in contents:
             self._add(content)
         return self
@@ -286,20 +278,18 @@ def make_transcript(entries: Iterable[SessionEntry], model: str) -> Iterator[Tra
             case CallStarted():
                 pass
             case MessageAdded() | ReplyCut() | HistoryReplaced():
-                if not _is_reply(entry):
+                if not _is_reply(entry.content):
                     yield from _close(arriving, at)
-                arriving = Replay(model)
-                ended = []
-                yield from _list_messages(entry)
+                arriving, ended = Replay(model), []
+                yield from _list_messages(entry.content, _make_time(entry.at))
         at = entry.at
     yield from _close(arriving, at)
     if ended:
         yield TranscriptEntry(_make_time(at), ResultsMessage(tuple(ended)))
 
 
-def _is_reply(entry: SessionEntry) -> bool:
+def _is_reply(content: EntryContent) -> bool:
     """Whether an entry stands for all that arrived before it."""
-    content = entry.content
     return isinstance(content, MessageAdded) and isinstance(content.message, ModelMessage)
 
 
@@ -308,9 +298,8 @@ def _close(arriving: Replay, at: float) -> Iterator[TranscriptEntry]:
         yield TranscriptEntry(_make_time(at), arriving.arriving, is_cut=True)
 
 
-def _list_messages(entry: SessionEntry) -> Iterator[TranscriptEntry]:
-    at = _make_time(entry.at)
-    match entry.content:
+def _list_messages(content: MessageAdded | ReplyCut | HistoryReplaced, at: datetime) -> Iterator[TranscriptEntry]:
+    match content:
         case MessageAdded(message):
             yield TranscriptEntry(at, message)
         case ReplyCut(message):
@@ -318,8 +307,6 @@ def _list_messages(entry: SessionEntry) -> Iterator[TranscriptEntry]:
         case HistoryReplaced(messages):
             # The others were said before, and are there already.
             yield from (TranscriptEntry(at, each) for each in messages if isinstance(each, SummaryMessage))
-        case BlockArrived() | TextArrived() | CallStarted() | CallEnded():
-            return
 
 
 def _make_time(at: float) -> datetime:

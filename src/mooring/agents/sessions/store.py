@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json
+from msgspec.structs import replace
 
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, ResultsMessage
 from mooring.agents.sessions.database import (
@@ -13,7 +14,6 @@ from mooring.agents.sessions.database import (
     BUSY_SECONDS,
     DROP_NOTES,
     SqlStatement,
-    find_database,
     is_unwritable,
     transaction,
 )
@@ -25,6 +25,7 @@ from mooring.agents.sessions.journal import (
     SessionOwner,
     identify_this_process,
 )
+from mooring.agents.sessions.last_turn import find_last_turn
 from mooring.agents.sessions.replay import (
     HistoryReplaced,
     MessageAdded,
@@ -134,22 +135,14 @@ class SessionStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`secrets` are struck out of whatever is written. `on_problem` is told when sessions cannot be written."""
-        self.path = find_database(where)
+        self.path = where.record
         self._where = where
-        self._database = SessionDatabase(self.path, on_problem)
-        self._secrets = secrets
-        self._clock = clock
+        self._database = SessionDatabase(self.path, on_problem, secrets, clock)
 
     # --- one to go on with ----------------------------------------------------------------------------------------
 
     def begin(
-        self,
-        cwd: str,
-        *,
-        model: str,
-        agent: str | None = None,
-        backend: str = "api",
-        handover: Handover | None = None,
+        self, cwd: str, *, model: str, agent: str | None = None, backend: str = "api", handover: Handover | None = None
     ) -> SessionJournal:
         """A journal for a new session. Nothing is written, and nothing can fail, before something is said."""
         return SessionJournal(
@@ -160,8 +153,6 @@ class SessionStore:
             model=model,
             agent=agent,
             backend=backend,
-            secrets=self._secrets,
-            clock=self._clock,
             handover=handover,
         )
 
@@ -174,7 +165,7 @@ class SessionStore:
         """
         import sqlite3  # a chat that keeps nothing, and a listing, don't need it
 
-        with self._database.read() as connection:
+        with self._database.record.read() as connection:
             if connection is None:
                 raise _make_unknown(None, id)
             try:
@@ -194,7 +185,7 @@ class SessionStore:
 
         `window` is how many tokens a request may have, if that is known. Raises: ConfigError, FileError.
         """
-        with self._database.read() as connection:
+        with self._database.record.read() as connection:
             session = _find_session(connection, id)
             assert connection is not None
             entries = self._read_sent(connection, session.id)
@@ -230,7 +221,9 @@ class SessionStore:
         _check_not_open(session)
         entries = self._read_sent(connection, session.id)
         replay = Replay(session.model).take(entry.content for entry in entries)
+        turn = find_last_turn(connection, session.id)
         place, claim = self._find_place(session.id, entries, replay.arriving)
+        place = replace(place, turn=0 if turn is None else turn.number)
         replay.close_reply()
         owner = identify_this_process()
         claim.append((_CLAIM, (owner.pid, owner.start, session.id)))
@@ -258,7 +251,7 @@ class SessionStore:
         number += 1
         statements: list[SqlStatement] = [
             (DROP_NOTES, (id, settled, *NOTES_OF_REPLY)),
-            (ADD_ENTRY, (id, number, self._clock(), get_kind(content), encode_content(content))),
+            (ADD_ENTRY, (id, number, self._database.clock(), get_kind(content), encode_content(content))),
         ]
         return JournalPlace(number, number), statements
 
@@ -273,8 +266,6 @@ class SessionStore:
             backend=session.backend,
             backend_session=session.backend_session,
             mode=session.mode,
-            secrets=self._secrets,
-            clock=self._clock,
             place=place,
         )
 
@@ -290,7 +281,7 @@ class SessionStore:
             wanted["folder = ?"] = self._find_folder(cwd)
         if backend is not None:
             wanted["backend = ?"] = backend
-        with self._database.read() as connection:
+        with self._database.record.read() as connection:
             if connection is None:
                 return ()
             conditions = " AND ".join((_NO_SUB_AGENT, *wanted))
@@ -299,12 +290,12 @@ class SessionStore:
 
     def find(self, id: str) -> SessionSummary:
         """The session with that id, or the only one whose id begins so. Raises: ConfigError, FileError."""
-        with self._database.read() as connection:
+        with self._database.record.read() as connection:
             return _find_session(connection, id)
 
     def read(self, id: str) -> tuple[SessionSummary, tuple[TranscriptEntry, ...]]:
         """A session and all that was said in it; `id` may be the beginning of one. Raises: ConfigError, FileError."""
-        with self._database.read() as connection:
+        with self._database.record.read() as connection:
             session = _find_session(connection, id)
             assert connection is not None
             entries = self._read_entries(connection, session.id, 0)
@@ -312,7 +303,7 @@ class SessionStore:
 
     def read_sub_agents(self, id: str) -> tuple[SubAgentTranscript, ...]:
         """All that the sub-agents of a session said, in the order in which they began. Raises: FileError."""
-        with self._database.read() as connection:
+        with self._database.record.read() as connection:
             return () if connection is None else self._read_sub_agents(connection, id)
 
     def _read_sub_agents(self, connection: "Connection", parent: str) -> tuple[SubAgentTranscript, ...]:
@@ -357,7 +348,7 @@ class SessionStore:
 
     def remove_all(self) -> tuple[int, int]:
         """Remove every session; how many, and how many are open and so stay. Raises: FileError."""
-        with self._database.hold():
+        with self._database.record.hold():
             found = self.list()
             closed = [session.id for session in found if session.open_in is None]
             removed = self._remove_each(closed, float("inf"))
@@ -369,9 +360,9 @@ class SessionStore:
         If the clock is days ahead of the last use of any session it may be wrong, and nothing is done. How many were
         removed. Raises: FileError.
         """
-        now = self._clock()
+        now = self._database.clock()
         before = now - days * DAY_SECONDS
-        with self._database.hold():
+        with self._database.record.hold():
             return self._remove_each(self._mark_expired(now, before), before)
 
     def _mark_expired(self, now: float, before: float) -> Sequence[str]:
@@ -431,26 +422,11 @@ def _copy_session(connection: "Connection", id: str) -> "Iterator[SqlStatement]"
 
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
-    id, folder, cwd, agent, model, backend, backend_session, mode, title, *numbers = row
-    created, used, turns, *tokens, cost, pid, start, continues = numbers
-    return SessionSummary(
-        id=id,
-        folder=folder,
-        cwd=cwd,
-        agent=agent,
-        model=model,
-        backend=backend,
-        backend_session=backend_session,
-        mode=mode,
-        title=title,
-        created=datetime.fromtimestamp(created, UTC),
-        used=datetime.fromtimestamp(used, UTC),
-        turns=turns,
-        usage=TokenUsage(*tokens),
-        cost=cost,
-        open_in=pid if pid is not None and SessionOwner(pid, start).is_running else None,
-        continues=continues,
-    )
+    # The columns are in the order of the fields.
+    texts, (created, used, turns), tokens, (cost, pid, start, continues) = row[:9], row[9:12], row[12:16], row[16:]
+    times = datetime.fromtimestamp(created, UTC), datetime.fromtimestamp(used, UTC)
+    owner = pid if pid is not None and SessionOwner(pid, start).is_running else None
+    return SessionSummary(*(*texts, *times, turns, TokenUsage(*tokens), cost, owner, continues))
 
 
 def _find_session(connection: "Connection | None", id: str) -> SessionSummary:
@@ -514,6 +490,7 @@ def _remove(connection: "Connection", id: str, before: float = float("inf")) -> 
             return False
         for each in (id, *_list_below(connection, id)):
             connection.execute("DELETE FROM entries WHERE session = ?", (each,))
+            connection.execute("DELETE FROM kept_files WHERE session = ?", (each,))
             connection.execute("DELETE FROM sessions WHERE id = ?", (each,))
     connection.execute(f"PRAGMA incremental_vacuum({_FREED_PAGES})").fetchall()
     return True

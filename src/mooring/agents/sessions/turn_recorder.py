@@ -37,11 +37,8 @@ class TurnRecorder:
 
     def __init__(self, journal: SessionJournal) -> None:
         self._journal = journal
-        self._blocks: list[ReplyBlock] = []
         self._kind: type[TextBlock | ThinkingBlock] = TextBlock
-        self._pieces: list[str] = []
-        self._open: set[str] = set()
-        self._results: list[CallResult] = []
+        self._forget()
         self._noted_cost = 0.0
         self._has_unpriced = False
         """Whether the price of any reply in this turn is unknown."""
@@ -55,7 +52,6 @@ class TurnRecorder:
         await self._journal.settle()
 
     def take(self, event: ConversationEvent) -> None:
-        """Write down what an event tells."""
         if isinstance(event, TokensUsed):
             self._record_usage(event)
         if event.parent is not None:
@@ -106,7 +102,7 @@ class TurnRecorder:
     def _close_text(self) -> None:
         if self._pieces:
             self._blocks.append(self._kind("".join(self._pieces)))
-            self._pieces = []
+            self._pieces.clear()
 
     def _start_call(self, event: ToolStarted) -> None:
         self._close_calls()
@@ -151,7 +147,10 @@ class TurnRecorder:
         self._forget()
 
     def _forget(self) -> None:
-        self._blocks, self._pieces, self._results, self._open = [], [], [], set()
+        self._blocks: list[ReplyBlock] = []
+        self._pieces: list[str] = []
+        self._results: list[CallResult] = []
+        self._open: set[str] = set()
 
 
 def _name_tool(event: ToolStarted | ToolFinished) -> str:

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from mooring.agents.sessions.connection import find_connection
@@ -33,14 +33,22 @@ class SessionDatabase:
     All that a process has share one connection. It is open as long as any conversation writes to it.
     """
 
-    def __init__(self, path: str, on_problem: Callable[[Problem], None] = lambda problem: None) -> None:
-        """`on_problem` is told when nothing can be written, when it can be again, and what was never written."""
+    def __init__(
+        self, path: str, on_problem: Callable[[Problem], None], secrets: Sequence[str], clock: Callable[[], float]
+    ) -> None:
+        """`on_problem` is told when nothing can be written, when it can be again, and what was never written.
+
+        `secrets`, made by `list_secrets`, are struck out of whatever is written.
+        """
         self.path = path
+        self.secrets = secrets
+        self.clock = clock
         self.newest_use: float | None = None
         """When any session was used last, as the file said before this conversation wrote to it."""
         self._knows_newest_use = False
         self._on_problem = on_problem
-        self._record = find_connection(path)
+        self.record = find_connection(path)
+        """For who reads, or uses it several times in a row."""
         self._begin()
 
     def _begin(self) -> None:
@@ -57,7 +65,7 @@ class SessionDatabase:
         self._written: list[SqlStatement] = []
         self._unwritten: list[SqlStatement] = []
         self._batch: list[SqlStatement] = []
-        self._replaced = self._record.replaced
+        self._replaced = self.record.replaced
         self._retrying: threading.Thread | None = None
         self._is_left = threading.Event()
         self._first_retry: asyncio.Future[None] | None = None
@@ -76,8 +84,8 @@ class SessionDatabase:
         self._check_process()
         if not self._is_user:
             self._is_user = True
-            self._record.add_user()
-            self._replaced = self._record.replaced
+            self.record.add_user()
+            self._replaced = self.record.replaced
         self._writers += 1
         self._sessions.append(session)
         self._written.extend(written)
@@ -93,6 +101,17 @@ class SessionDatabase:
             self._write_unwritten(LOOP_SECONDS)
         except FileError as error:
             self._start_retrying(error)
+
+    def write_now(self, statements: Sequence[SqlStatement]) -> None:
+        """Write something beside the conversation before this returns, or not at all. Raises: FileError."""
+        self._check_process()
+        self.record.write(lambda _: statements, BUSY_SECONDS)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something that was to be written is not in the file yet."""
+        with self._state:
+            return bool(self._unwritten)
 
     async def settle(self) -> None:
         """Wait until what was to be written is in the file, or nobody can say when it will be."""
@@ -112,7 +131,7 @@ class SessionDatabase:
             self._report_unwritten()
         if self._is_user:
             self._is_user = False
-            self._record.remove_user()
+            self.record.remove_user()
         self._forget_writers()
 
     def _write_at_last(self) -> bool:
@@ -134,7 +153,7 @@ class SessionDatabase:
         if not self._unwritten:
             return
         # Only one thread does this at a time: the one that tries again, or else the conversation's own.
-        self._record.write(self._make_batch, seconds)
+        self.record.write(self._make_batch, seconds)
         self._written.extend(self._batch)
         # More may have come meanwhile, behind it.
         del self._unwritten[: len(self._batch)]
@@ -142,14 +161,14 @@ class SessionDatabase:
     def _make_batch(self, connection: "Connection") -> Sequence[SqlStatement]:
         if not self._knows_newest_use:
             self._record_newest_use(connection)
-        if self._replaced != self._record.replaced:
+        if self._replaced != self.record.replaced:
             self._write_again()
         self._batch = self._unwritten[:]
         return self._batch
 
     def _write_again(self) -> None:
         """Put all that was written in front of what is to be written: the file that is there now may lack any of it."""
-        self._replaced = self._record.replaced
+        self._replaced = self.record.replaced
         removals = [(sql, (session,)) for session in self._sessions for sql in _REMOVE]
         written, self._written = self._written, []
         if written:
@@ -244,18 +263,10 @@ class SessionDatabase:
 
         Raises: FileError.
         """
-        with self._record.use() as connection:
+        with self.record.use() as connection:
             if connection is not None and not self._knows_newest_use:
                 self._record_newest_use(connection)
             yield connection
-
-    def read(self) -> AbstractContextManager["Connection | None"]:
-        """The same to read alone, which also works where nothing can be written: a full disk, or one to read from."""
-        return self._record.read()
-
-    def hold(self) -> AbstractContextManager[None]:
-        """Keep the connection open between several uses."""
-        return self._record.hold()
 
     def _record_newest_use(self, connection: "Connection") -> None:
         query = "SELECT max(used) FROM sessions WHERE parent IS NULL"

@@ -135,9 +135,7 @@ def _choose_method(metadata: IssuerMetadata, *, has_secret: bool, agreed: str | 
     """How to authenticate: as it was agreed, else the simplest way that the issuer offers."""
     if agreed in get_args(AuthMethod) and (has_secret or agreed == "none"):
         return agreed  # type: ignore[return-value] # it is one of them
-    offered = metadata.token_endpoint_auth_methods_supported
-    if offered is None:
-        return "client_secret_basic" if has_secret else "none"
+    offered = metadata.token_endpoint_auth_methods_supported or ()
     preferred: tuple[AuthMethod, ...] = ("none", "client_secret_basic", "client_secret_post")
     for method in preferred:
         if method in offered:

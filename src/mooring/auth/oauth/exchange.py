@@ -50,23 +50,17 @@ class OAuthError(Struct, frozen=True):
 
 
 def get_json(url: str) -> LoginRequest:
-    """A request for a document."""
     return LoginRequest("GET", url, {"Accept": JSON})
 
 
 def post_json(url: str, content: Mapping[str, Any]) -> LoginRequest:
-    """A request with a JSON body."""
     return LoginRequest("POST", url, {"Accept": JSON, "Content-Type": JSON}, msgspec.json.encode(content))
 
 
 def post_form(url: str, fields: Mapping[str, str], headers: Mapping[str, str] | None = None) -> LoginRequest:
-    """A request with the fields of a form."""
-    return LoginRequest("POST", url, {"Accept": JSON, "Content-Type": FORM, **(headers or {})}, encode_form(fields))
-
-
-def encode_form(fields: Mapping[str, str]) -> bytes:
-    """Fields as a form sends them."""
-    return urlencode(fields).encode()
+    return LoginRequest(
+        "POST", url, {"Accept": JSON, "Content-Type": FORM, **(headers or {})}, urlencode(fields).encode()
+    )
 
 
 def read_reply(reply: LoginReply, kind: type[T], what: str) -> T:

@@ -1,12 +1,12 @@
 """A whole login without I/O, step by step: find out where, become a client, get a token in the way that fits."""
 
 from collections.abc import Callable, Generator
+from time import time
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urldefrag
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mooring.auth.oauth.authorization import Authorization, check_callback, make_authorization, make_authorization_url
 from mooring.auth.oauth.client import (
@@ -22,7 +22,6 @@ from mooring.auth.oauth.jwt import NONCE_HEADER, PROOF_HEADER, Prover, SigningKe
 from mooring.auth.oauth.metadata import (
     IssuerMetadata,
     ResourceMetadata,
-    check_endpoint,
     check_issuer,
     check_pkce,
     check_resource,
@@ -32,27 +31,50 @@ from mooring.auth.oauth.metadata import (
     list_issuer_documents,
     list_resource_documents,
 )
-from mooring.auth.oauth.plan import Credentials, LoginPlan
+from mooring.auth.oauth.options import LoginOptions
 from mooring.auth.oauth.token import (
+    EXCHANGE_GRANT,
+    ID_JAG,
+    ID_TOKEN,
+    JWT_BEARER_GRANT,
     DeviceCode,
     Token,
-    TokenReply,
-    assertion_fields,
-    client_credentials_fields,
-    code_fields,
-    device_fields,
-    exchange_fields,
-    make_device_request,
-    make_token,
+    fill_token,
+    make_fields,
     read_device_code,
     read_token_reply,
-    refresh_fields,
-    revocation_fields,
 )
 from mooring.errors import GrantRefused, LoginFailed, LoginTimedOut, NoLoginFound
 from mooring.wire.http.challenge import Challenge, parse_challenge
 
 R = TypeVar("R")
+
+
+class LoginPlan(Struct, frozen=True):
+    """One login: at which server, as whom, and what is known from earlier."""
+
+    server: str
+    url: str
+    options: LoginOptions = LoginOptions()
+    challenge: Challenge | None = None
+    """What the server said when it refused a request; if nobody has heard it yet, it is asked."""
+    scopes: tuple[str, ...] = ()
+    """Asked for in addition: what a refused request named."""
+    held: tuple[str, ...] = ()
+    """The scopes of the login so far, which more rights must not cost."""
+    former_issuer: str = ""
+    """Who gave the tokens so far."""
+    client_metadata_url: str = ""
+    """Where the document is that describes us, from the person's settings; its address is our client id."""
+    without_browser: bool = False
+    """No browser can come back to this machine: a code for another device is preferred where it is offered."""
+    clock: Callable[[], float] = time
+
+    @property
+    def may_sign(self) -> bool:
+        """Whether something is likely to be signed on the way."""
+        wants_proofs = self.challenge is not None and self.challenge.scheme.lower() == "dpop"
+        return wants_proofs or bool(self.options.private_key)
 
 
 class FindClient(Struct, frozen=True):
@@ -229,25 +251,13 @@ def log_in(plan: LoginPlan) -> Flow[Token]:
     return (yield from _Login(plan, found).run())
 
 
-def refresh(token: Token, private_key: str, clock: Callable[[], float]) -> Flow[Token]:
+def refresh(token: Token, private_key: str, clock: Callable[[], float] = time) -> Flow[Token]:
     """A new token for a stale one, by one request. Raises: GrantRefused, LoginFailed."""
-    credentials = Credentials(token.client, private_key, token.key)
-    made = yield from _request_token(token.endpoint, refresh_fields(token), credentials, clock)
-    fresh = make_token(
-        made,
-        token.client,
-        resource=token.resource,
-        endpoint=token.endpoint,
-        scopes=token.scopes,
-        now=clock(),
-        revocation=token.revocation,
-        key=token.key,
-    )
-    # A server that does not rotate sends no new one: the old one still holds.
-    return fresh if fresh.refresh else replace(fresh, refresh=token.refresh)
+    fields = make_fields(token.resource, grant_type="refresh_token", refresh_token=token.refresh)
+    return (yield from _request_token(token, fields, private_key, clock))
 
 
-def revoke(token: Token, private_key: str, clock: Callable[[], float]) -> Flow[bool]:
+def revoke(token: Token, private_key: str) -> Flow[bool]:
     """Give a token back; whether the server took it. The refresh token first: with it go the others."""
     if not token.revocation:
         return False
@@ -255,7 +265,8 @@ def revoke(token: Token, private_key: str, clock: Callable[[], float]) -> Flow[b
     taken = True
     for text, hint in ((token.refresh, "refresh_token"), (token.access, "access_token")):
         if text:
-            headers, fields = authenticate(token.client, revocation_fields(text, hint), key, clock())
+            # RFC 7009, section 2.1.
+            headers, fields = authenticate(token.client, {"token": text, "token_type_hint": hint}, key, time())
             reply: LoginReply = yield post_form(token.revocation, fields, headers)
             taken = taken and reply.status < 300
     return taken
@@ -298,8 +309,14 @@ class _Login:
         resource = self._found.resource
         authorization = make_authorization(self._metadata, client, redirect_uri, resource, self._scopes)
         query: str = yield Browse(make_authorization_url(authorization, page), authorization)
-        code = check_callback(authorization, query)
-        return (yield from self._request(code_fields(authorization, code), client))
+        fields = make_fields(
+            resource,
+            grant_type="authorization_code",
+            code=check_callback(authorization, query),
+            redirect_uri=redirect_uri,
+            code_verifier=authorization.verifier,
+        )
+        return (yield from self._request(fields, client))
 
     def _become_client(self, known: OAuthClient | None, redirect_uri: str) -> Flow[OAuthClient]:
         """The client of the definition, of our own document, of an earlier login, or a new one, in this order."""
@@ -332,13 +349,14 @@ class _Login:
         known = None if self._plan.options.client_id else (yield FindClient(self._metadata.issuer))
         redirect_uri: str = yield Listen(known.redirect_uri if known else "")
         client = yield from self._become_client(known, redirect_uri)
-        reply: LoginReply = yield make_device_request(endpoint, client, self._found.resource, self._scopes)
+        resource = self._found.resource
+        reply: LoginReply = yield post_form(endpoint, make_fields(resource, self._scopes, client_id=client.id))
         code = read_device_code(reply, endpoint)
         for page in (code.verification_uri, code.verification_uri_complete):
             if page is not None:
                 check_url(page, self._plan.url)
         yield ShowCode(self._metadata.issuer, code)
-        fields = device_fields(code, self._found.resource)
+        fields = make_fields(resource, grant_type=DEVICE_GRANT, device_code=code.device_code)
         until = self._plan.clock() + code.expires_in
         pause = max(code.interval, _SHORTEST_PAUSE)
         while self._plan.clock() < until:
@@ -354,18 +372,28 @@ class _Login:
     # --- without a person ---------------------------------------------------------------------------------------------
 
     def _as_client(self) -> Flow[Token]:
-        fields = client_credentials_fields(self._found.resource, self._scopes)
+        fields = make_fields(self._found.resource, self._scopes, grant_type="client_credentials")
         return (yield from self._request(fields, self._make_named_client()))
 
     def _with_assertion(self, assertion: str) -> Flow[Token]:
-        fields = assertion_fields(assertion, self._found.resource, self._scopes)
+        resource = self._found.resource
+        fields = make_fields(resource, self._scopes, grant_type=JWT_BEARER_GRANT, assertion=assertion)
         return (yield from self._request(fields, self._make_named_client()))
 
     def _with_identity_provider(self) -> Flow[Token]:
         options = self._plan.options
         check_url(options.idp_token_endpoint, self._plan.url)
         self._require_issuer()
-        fields = exchange_fields(options.id_token, self._metadata.issuer, self._found.resource, self._scopes)
+        # The login at a company's identity provider becomes a statement for one issuer (RFC 8693, ID-JAG).
+        fields = make_fields(
+            self._found.resource,
+            self._scopes,
+            grant_type=EXCHANGE_GRANT,
+            requested_token_type=ID_JAG,
+            subject_token=options.id_token,
+            subject_token_type=ID_TOKEN,
+            audience=self._metadata.issuer,
+        )
         if options.idp_client_id:
             fields["client_id"] = options.idp_client_id
         reply: LoginReply = yield post_form(options.idp_token_endpoint, fields)
@@ -395,19 +423,17 @@ class _Login:
         plan = self._plan
         if plan.options.private_key:
             self._require_issuer()
-        dpop_key = make_key().text if self._found.wants_dpop else ""
-        credentials = Credentials(client, plan.options.private_key, dpop_key)
-        made = yield from _request_token(self._endpoint, fields, credentials, plan.clock)
-        return make_token(
-            made,
-            client,
+        wanted = Token(
+            access="",
+            type="Bearer",
+            client=client,
             resource=self._found.resource,
             endpoint=self._endpoint,
             scopes=self._scopes,
-            now=plan.clock(),
             revocation=self._find_revocation(),
-            key=dpop_key,
+            key=make_key().text if self._found.wants_dpop else "",
         )
+        return (yield from _request_token(wanted, fields, plan.options.private_key, plan.clock))
 
     def _find_revocation(self) -> str:
         endpoint = self._metadata.revocation_endpoint or ""
@@ -415,23 +441,25 @@ class _Login:
         return "" if is_signed_for and not self._found.is_at_issuer(endpoint) else endpoint
 
     def _check(self, url: str | None, what: str) -> str:
-        return check_endpoint(url, what, self._metadata.issuer, self._plan.url)
+        """The URL of an endpoint that can be used. Raises: LoginFailed."""
+        if not url:
+            raise LoginFailed(f"{self._metadata.issuer} names no {what} endpoint")
+        check_url(url, self._plan.url)
+        return url
 
 
-def _request_token(
-    endpoint: str, fields: dict[str, str], credentials: Credentials, clock: Callable[[], float]
-) -> Flow[TokenReply]:
-    """Ask a token endpoint; again only if it wants its nonce in the proof. Raises: GrantRefused, LoginFailed."""
-    key = SigningKey(credentials.private_key) if credentials.private_key else None
-    prover = Prover(SigningKey(credentials.dpop_key)) if credentials.dpop_key else None
-    headers, fields = authenticate(credentials.client, fields, key, clock())
+def _request_token(asked: Token, fields: dict[str, str], private_key: str, clock: Callable[[], float]) -> Flow[Token]:
+    """Ask for a token; again only if its endpoint wants its nonce in the proof. Raises: GrantRefused, LoginFailed."""
+    key = SigningKey(private_key) if private_key else None
+    prover = Prover(SigningKey(asked.key)) if asked.key else None
+    headers, fields = authenticate(asked.client, fields, key, clock())
     for _ in range(_NONCES):
         if prover is not None:
-            headers = {**headers, PROOF_HEADER: prover.prove("POST", endpoint, clock())}
-        reply: LoginReply = yield post_form(endpoint, fields, headers)
+            headers = {**headers, PROOF_HEADER: prover.prove("POST", asked.endpoint, clock())}
+        reply: LoginReply = yield post_form(asked.endpoint, fields, headers)
         nonce = reply.headers.get(NONCE_HEADER, "")
         wants_nonce = read_refusal(reply).error == "use_dpop_nonce"
         # Only a nonce that was not sent yet is worth another request.
-        if prover is None or not wants_nonce or not prover.store_nonce(endpoint, nonce):
+        if prover is None or not wants_nonce or not prover.store_nonce(asked.endpoint, nonce):
             break
-    return read_token_reply(reply, endpoint)
+    return fill_token(asked, read_token_reply(reply, asked.endpoint), clock())

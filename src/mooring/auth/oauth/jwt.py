@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 
-ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "PS256", "EdDSA")
-"""What a client may sign with, the preferred ones first. Only signatures that nobody else can make: no HS256."""
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 
 
@@ -27,7 +25,7 @@ class SigningKey:
 
     @property
     def algorithm(self) -> str:
-        """The algorithm that this key is for."""
+        """The algorithm that this key is for. Only signatures that nobody else can make: no HS256."""
         match self._key.key_type:
             case "EC":
                 return _CURVES.get(str(self._key.as_dict()["crv"]), "ES256")
@@ -43,27 +41,22 @@ class SigningKey:
         return {name: value for name, value in public.items() if name != "kid"}
 
     @property
-    def thumbprint(self) -> str:
-        """The name of the key (RFC 7638)."""
-        return self._key.thumbprint()
-
-    @property
     def text(self) -> str:
         """The private key as a JWK, to be stored where secrets are."""
         from json import dumps
 
         return dumps(self._key.as_dict(private=True))
 
-    def sign(self, claims: Mapping[str, Any], algorithm: str = "", **header: Any) -> str:
-        """A statement, signed. Raises: LoginFailed if the key cannot be used with the algorithm."""
+    def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
+        """A statement, signed. Raises: LoginFailed if the key cannot be used with its algorithm."""
         from joserfc import jwt
         from joserfc.errors import JoseError
 
-        chosen = algorithm or self.algorithm
+        algorithm = self.algorithm
         try:
-            return jwt.encode({"alg": chosen, **header}, dict(claims), self._key, algorithms=[chosen])
+            return jwt.encode({"alg": algorithm, **header}, dict(claims), self._key, algorithms=[algorithm])
         except (JoseError, ValueError) as error:
-            raise LoginFailed(f"the private key cannot sign with {chosen}: {error}") from None
+            raise LoginFailed(f"the private key cannot sign with {algorithm}: {error}") from None
 
     def __repr__(self) -> str:
         return "<SigningKey>"
@@ -86,12 +79,7 @@ def make_key() -> SigningKey:
 
 def encode_digest(text: str) -> str:
     """The SHA-256 of a text, as it is written in proofs and challenges."""
-    return encode_bytes(sha256(text.encode()).digest())
-
-
-def encode_bytes(data: bytes) -> str:
-    """Bytes in base64 for URLs, without padding."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
+    return urlsafe_b64encode(sha256(text.encode()).digest()).rstrip(b"=").decode()
 
 
 def _import_key(text: str) -> "ECKey | RSAKey | OKPKey":

@@ -36,10 +36,8 @@ class IssuerMetadata(Struct, frozen=True):
     grant_types_supported: tuple[str, ...] | None = None
     code_challenge_methods_supported: tuple[str, ...] | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
-    token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] | None = None
     client_id_metadata_document_supported: bool | None = None
     authorization_response_iss_parameter_supported: bool | None = None
-    dpop_signing_alg_values_supported: tuple[str, ...] | None = None
 
 
 def list_resource_documents(server_url: str, announced: str = "") -> tuple[str, ...]:
@@ -110,14 +108,6 @@ def check_pkce(metadata: IssuerMetadata) -> None:
         f"{metadata.issuer} does not say that it supports PKCE with S256, so a stolen code could be used; "
         'if you trust it all the same, write "pkce": "assume" in the `oauth` block of the server\'s definition'
     )
-
-
-def check_endpoint(url: str | None, what: str, issuer: str, server_url: str) -> str:
-    """The URL of an endpoint that can be used. Raises: LoginFailed."""
-    if not url:
-        raise LoginFailed(f"{issuer} names no {what} endpoint")
-    check_url(url, server_url)
-    return url
 
 
 def check_url(url: str, server_url: str) -> None:

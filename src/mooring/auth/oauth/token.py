@@ -3,10 +3,10 @@
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mooring.auth.oauth.authorization import Authorization
-from mooring.auth.oauth.client import DEVICE_GRANT, OAuthClient
-from mooring.auth.oauth.exchange import LoginReply, LoginRequest, describe_refusal, post_form, read_refusal, read_reply
+from mooring.auth.oauth.client import OAuthClient
+from mooring.auth.oauth.exchange import LoginReply, describe_refusal, read_refusal, read_reply
 from mooring.errors import GrantRefused, LoginFailed
 
 TokenType: TypeAlias = Literal["Bearer", "DPoP"]
@@ -18,6 +18,7 @@ class Token(Struct, frozen=True):
     """A token and where it is from: nothing else has to be looked up to refresh it (python-sdk#3250)."""
 
     access: str
+    """Empty for one that is still to be asked for."""
     type: TokenType
     client: OAuthClient
     resource: str
@@ -74,32 +75,21 @@ def read_token_reply(reply: LoginReply, endpoint: str) -> TokenReply:
     return made
 
 
-def make_token(
-    made: TokenReply,
-    client: OAuthClient,
-    *,
-    resource: str,
-    endpoint: str,
-    scopes: tuple[str, ...],
-    now: float,
-    revocation: str = "",
-    key: str = "",
-) -> Token:
-    """A token from the answer of its endpoint. Raises: LoginFailed."""
+def fill_token(asked: Token, made: TokenReply, now: float) -> Token:
+    """The token that was asked for, with the answer of its endpoint filled in. Raises: LoginFailed."""
     seconds = _read_seconds(made.expires_in)
-    return Token(
+    token_type = _read_type(made, asked.endpoint, bool(asked.key))
+    return replace(
+        asked,
         access=made.access_token,
-        type=_read_type(made, endpoint, bool(key)),
-        client=client,
-        resource=resource,
-        endpoint=endpoint,
+        type=token_type,
         # An answer that names no scopes gave those that were asked for.
-        scopes=tuple(made.scope.split()) if made.scope else scopes,
-        refresh=made.refresh_token or "",
+        scopes=tuple(made.scope.split()) if made.scope else asked.scopes,
+        # A server that does not rotate sends no new one: the old one still holds.
+        refresh=made.refresh_token or asked.refresh,
         obtained_at=now,
         expires_at=None if seconds is None else now + seconds,
-        revocation=revocation,
-        key=key if made.token_type.lower() == "dpop" else "",
+        key=asked.key if token_type == "DPoP" else "",
     )
 
 
@@ -125,8 +115,8 @@ def _read_seconds(value: float | str | None) -> float | None:
 
 JWT_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
-_ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
-_ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
+ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
+ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 
 class DeviceCode(Struct, frozen=True):
@@ -143,52 +133,13 @@ class DeviceCode(Struct, frozen=True):
         return "<DeviceCode>"
 
 
-def code_fields(authorization: Authorization, code: str) -> dict[str, str]:
-    """Turn the code of a callback into a token."""
-    fields = {
-        "grant_type": "authorization_code",
-        "code": code,
-        "redirect_uri": authorization.redirect_uri,
-        "code_verifier": authorization.verifier,
-    }
-    return _bound(fields, authorization.resource)
-
-
-def refresh_fields(token: Token) -> dict[str, str]:
-    """Turn a refresh token into a new token, for the same resource."""
-    return _bound({"grant_type": "refresh_token", "refresh_token": token.refresh}, token.resource)
-
-
-def client_credentials_fields(resource: str, scopes: tuple[str, ...]) -> dict[str, str]:
-    """A token for the client itself: no person is part of it."""
-    return _scoped(_bound({"grant_type": "client_credentials"}, resource), scopes)
-
-
-def assertion_fields(assertion: str, resource: str, scopes: tuple[str, ...]) -> dict[str, str]:
-    """Turn a statement of somebody that the issuer trusts into a token (RFC 7523)."""
-    return _scoped(_bound({"grant_type": JWT_BEARER_GRANT, "assertion": assertion}, resource), scopes)
-
-
-def exchange_fields(id_token: str, audience: str, resource: str, scopes: tuple[str, ...]) -> dict[str, str]:
-    """Turn the login at a company's identity provider into a statement for one issuer (RFC 8693, ID-JAG)."""
-    fields = {
-        "grant_type": EXCHANGE_GRANT,
-        "requested_token_type": _ID_JAG,
-        "subject_token": id_token,
-        "subject_token_type": _ID_TOKEN,
-        "audience": audience,
-    }
-    return _scoped(_bound(fields, resource), scopes)
-
-
-def device_fields(code: DeviceCode, resource: str) -> dict[str, str]:
-    """Ask whether the person has entered the code."""
-    return _bound({"grant_type": DEVICE_GRANT, "device_code": code.device_code}, resource)
-
-
-def make_device_request(endpoint: str, client: OAuthClient, resource: str, scopes: tuple[str, ...]) -> LoginRequest:
-    """Ask for a code to enter on another device."""
-    return post_form(endpoint, _scoped(_bound({"client_id": client.id}, resource), scopes))
+def make_fields(resource: str, scopes: tuple[str, ...] = (), **fields: str) -> dict[str, str]:
+    """The form that asks for a token, with the resource that it is for, byte for byte as its server names it."""
+    if resource:
+        fields["resource"] = resource
+    if scopes:
+        fields["scope"] = " ".join(scopes)
+    return fields
 
 
 def read_device_code(reply: LoginReply, endpoint: str) -> DeviceCode:
@@ -196,17 +147,3 @@ def read_device_code(reply: LoginReply, endpoint: str) -> DeviceCode:
     if reply.status >= 300:
         raise LoginFailed(f"{endpoint} gave no code to enter: {describe_refusal(reply)}")
     return read_reply(reply, DeviceCode, f"the code of {endpoint}")
-
-
-def revocation_fields(token: str, hint: str) -> dict[str, str]:
-    """Give a token back (RFC 7009)."""
-    return {"token": token, "token_type_hint": hint}
-
-
-def _bound(fields: dict[str, str], resource: str) -> dict[str, str]:
-    """The fields with the resource that the token is for, byte for byte as its server names it."""
-    return {**fields, "resource": resource} if resource else fields
-
-
-def _scoped(fields: dict[str, str], scopes: tuple[str, ...]) -> dict[str, str]:
-    return {**fields, "scope": " ".join(scopes)} if scopes else fields

@@ -6,10 +6,11 @@ from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.listing import list_models
-from mooring.backends.api.providers import INSTALL, ModelProvider, find_url, has_key, is_installed, list_providers
+from mooring.backends.api.providers import ModelProvider, find_url, has_key, is_installed, list_providers
 from mooring.core.definitions.paths import Paths
 from mooring.core.text.suggestions import nearest
 from mooring.errors import NoModel
+from mooring.files.installation import spell_install
 from mooring.settings import Settings
 
 VARIABLE = "MOORING_MODEL"
@@ -19,6 +20,8 @@ CLAUDE_MODELS: Mapping[str, str] = {
     "haiku": "claude-haiku-5-5",
 }
 """The current model of each kind that agent files name."""
+INHERIT = "inherit"
+"""What an agent file says that wants the model of whoever starts it."""
 
 
 class ModelChoice(Struct, frozen=True):
@@ -36,11 +39,7 @@ class ModelChoice(Struct, frozen=True):
 
 
 async def find_choice(
-    spec: str | None,
-    where: Paths,
-    settings: Settings,
-    agent_model: str | None = None,
-    previous: str | None = None,
+    spec: str | None, where: Paths, settings: Settings, agent_model: str | None = None, previous: str | None = None
 ) -> ModelChoice:
     """The model that is meant; `spec` is what `-m` says, and `previous` is the one of a conversation that goes on.
 
@@ -85,7 +84,8 @@ def _read_choice(written: str, origin: str, providers: Mapping[str, ModelProvide
 
 
 def _suggest_provider(word: str, model: str, providers: Mapping[str, ModelProvider]) -> str:
-    near = nearest(word.casefold(), providers, 1)
+    word = word.casefold()
+    near = [word] if word in providers else nearest(word, providers, 1)
     if near:
         return f"Did you mean {near[0]}:{model}?"
     return f"The providers are {', '.join(providers)}; the setting `models` adds others."
@@ -108,7 +108,7 @@ _PERMANENT = "MOORING_MODEL and the setting `model` choose one for good."
 async def advise(where: Paths, providers: Mapping[str, ModelProvider]) -> str:
     """All that has to be done, in order: what to install, and which models can be used or how to get a key."""
     advice = await _advise_on_models(where, providers)
-    return advice if is_installed() else f"Install what models need with `{INSTALL}`. {advice}"
+    return advice if is_installed() else f"Install what models need with `{spell_install('api')}`. {advice}"
 
 
 async def _advise_on_models(where: Paths, providers: Mapping[str, ModelProvider]) -> str:

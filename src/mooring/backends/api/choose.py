@@ -8,25 +8,22 @@ from typing import TypeAlias
 from mooring.agents.model import Model
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
-from mooring.backends.api.providers import INSTALL, ModelKind
+from mooring.backends.api.providers import ModelKind
 from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
+from mooring.files.installation import spell_install
 from mooring.settings import Settings
 
 Connect: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
 
 
 async def choose_model(
-    spec: str | None,
-    where: Paths,
-    settings: Settings,
-    agent_model: str | None = None,
-    previous: str | None = None,
+    spec: str | None, where: Paths, settings: Settings, agent_model: str | None = None, previous: str | None = None
 ) -> Model:
     """The model to talk to, ready to be asked; nothing is sent to it yet. `find_choice` has the arguments.
 
     Raises:
-        NoModel: none is chosen, or the chosen one cannot be used: a key is missing, or the extra `mooring[api]`.
+        NoModel: none is chosen, or the chosen one cannot be used: a key is missing, or the extra `api`.
         ConfigError: as `find_endpoint`.
     """
     choice = await find_choice(spec, where, settings, agent_model, previous)
@@ -44,7 +41,6 @@ def _load(kind: ModelKind) -> Connect:
     except ImportError as error:
         # Pydantic AI says the same of a missing library of a provider, with a command that would not help here.
         raise NoModel(
-            "Models behind an API need packages that are not installed.",
-            f"Install them with: {INSTALL}",
+            "Models behind an API need packages that are not installed.", f"Install them with: {spell_install('api')}"
         ) from error
     return partial(connect, build=build)

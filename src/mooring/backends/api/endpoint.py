@@ -1,6 +1,6 @@
 """Where the requests for a model go, with which key, and how to get there."""
 
-from typing import TYPE_CHECKING
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -13,8 +13,7 @@ from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
 
-if TYPE_CHECKING:
-    import ssl
+Effort: TypeAlias = Literal["low", "medium", "high"]
 
 
 class ModelEndpoint(Struct, frozen=True):
@@ -25,27 +24,12 @@ class ModelEndpoint(Struct, frozen=True):
     key: ApiKey | None
     network: Network
     options: Options
+    effort: Effort | None = None
+    """How much its models are asked to think; `None` for as much as they do by themselves."""
 
     @property
     def address(self) -> Address:
         return Address(self.url)
-
-    @property
-    def proxy(self) -> str | None:
-        """The proxy that leads there, if one does. Raises: ConfigError."""
-        return self.network.proxy(self.address, self.options)
-
-    async def tls(self) -> "ssl.SSLContext | None":
-        """Whom to trust there; `None` for the system's own authorities, and where nothing is encrypted.
-
-        Raises: ConfigError.
-        """
-        return await self.network.tls(self.options) if self.address.secure else None
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on this machine."""
-        return is_loopback(self.url)
 
 
 async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -> ModelEndpoint:
@@ -62,7 +46,7 @@ async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -
     if key is None and provider.needs_key:
         raise NoModel(f"{choice.name} ({choice.origin}) needs a key.", _suggest_key(provider))
     _check_plain(url, key)
-    return ModelEndpoint(provider, url, key, Network(where.env), Options(**settings["network"]))
+    return ModelEndpoint(provider, url, key, Network(where.env), Options(**settings["network"]), settings["effort"])
 
 
 def _suggest_key(provider: ModelProvider) -> str:

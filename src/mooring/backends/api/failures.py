@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 from pydantic_ai import exceptions as library
 
+from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.listing import list_models
 from mooring.core.text.secret import list_secrets, redact
@@ -111,7 +112,7 @@ def _explain_lost(error: Exception, model: str, reason: str, endpoint: ModelEndp
         return ModelError(model, f"{_name(endpoint)} shows a certificate that is not trusted: {reason}", hint)
     if getattr(error, "phase", None) != "connect":
         return ModelOverloaded(model, f"the connection to {_name(endpoint)} was lost: {reason}")
-    if endpoint.is_local:
+    if is_loopback(endpoint.url):
         # Nothing starts it by itself, so that there is no use in waiting.
         return ModelError(model, f"nothing answers at {_name(endpoint)}.", f"Is {endpoint.provider.word} running?")
     return ModelOverloaded(model, f"{_name(endpoint)} cannot be reached: {reason}")

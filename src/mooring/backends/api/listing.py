@@ -8,7 +8,7 @@ from mooring.backends.api.providers import ApiKey, ModelKind
 from mooring.core.protocol.units import MIB
 from mooring.wire.http.fetch import FetchFailed, HttpFetcher
 from mooring.wire.http.network import Network, Options
-from mooring.wire.http.reach import ANYWHERE, Reach
+from mooring.wire.http.reach import ANYWHERE, NetworkReach
 
 MAX_BYTES = 4 * MIB
 """OpenRouter lists about 400 models in less than one."""
@@ -43,7 +43,9 @@ async def list_models(
 ) -> list[str]:
     """The names of the models, in the endpoint's order; none if it doesn't say so in time."""
     # The user's own settings name the endpoint, wherever it is. A redirect could take the key elsewhere.
-    http = HttpFetcher(Reach(ANYWHERE), network or Network(), options or Options(), seconds=seconds, max_body=MAX_BYTES)
+    http = HttpFetcher(
+        NetworkReach(ANYWHERE), network or Network(), options or Options(), seconds=seconds, max_body=MAX_BYTES
+    )
     try:
         answer = await http.send(url.rstrip("/") + _PATHS[kind], headers=_make_headers(kind, key))
         listing = json.decode(answer.body, type=_Listing) if answer.status < 400 else _Listing()

@@ -8,8 +8,10 @@ from contextvars import ContextVar
 from typing import Literal
 
 import httpx2
+from msgspec.structs import replace
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import StreamedResponse
+from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.endpoint import ModelEndpoint
@@ -32,27 +34,19 @@ class ApiModel:
     """A model behind an API. Nothing is retried here, and every failure is a `ModelError`."""
 
     def __init__(self, name: str, endpoint: ModelEndpoint, built: BuiltModel, http: httpx2.AsyncClient) -> None:
-        self._name = name
+        self.name = name
         self._endpoint = endpoint
         self._built = built
         self._http = http
-        self._takes = _find_media(built, endpoint)
+        self.takes = _find_media(built, endpoint)
         self._price = PriceTag(endpoint.provider.prices, endpoint.url, built.model.model_name)
 
     def __repr__(self) -> str:
-        return f"<ApiModel {self._name}>"
-
-    @property
-    def name(self) -> str:
-        return self._name
+        return f"<ApiModel {self.name}>"
 
     @property
     def schemas(self) -> str | None:
         return self._endpoint.provider.schemas
-
-    @property
-    def takes(self) -> frozenset[Literal["image", "audio"]]:
-        return self._takes
 
     @property
     def window(self) -> int | None:
@@ -60,11 +54,10 @@ class ApiModel:
 
     @property
     def has_price(self) -> bool:
-        """Whether it is known what its replies cost."""
         return self._price.is_known
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
-        recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self._takes)
+        recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self.takes)
         messages = convert_messages(request.messages, recipient)
         parameters = make_parameters(request, self._built.adapt_schema)
         try:
@@ -74,10 +67,10 @@ class ApiModel:
                     event = convert_event(piece)
                     if event is not None:
                         yield event
-                yield finish_reply(stream.get(), self._name, self._price)
+                yield finish_reply(stream.get(), self.name, self._price)
         except FAILURES as error:
             # Without the cause: what the provider answered may repeat the key.
-            raise await explain_failure(error, self._name, self._endpoint) from None
+            raise await explain_failure(error, self.name, self._endpoint) from None
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -128,7 +121,8 @@ async def connect(model: str, endpoint: ModelEndpoint, build: BuildModel) -> Api
         NoModel: the provider can have no model of that name.
         ConfigError: a certificate or the proxy cannot be used.
     """
-    tls = await endpoint.tls()
+    # `None` for the system's own authorities, and where nothing is encrypted.
+    tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
     return await asyncio.to_thread(_assemble, model, endpoint, build, tls)
 
 
@@ -136,16 +130,30 @@ def _assemble(model: str, endpoint: ModelEndpoint, build: BuildModel, tls: ssl.S
     name = f"{endpoint.provider.word}:{model}"
     http = _make_client(endpoint, tls)
     try:
-        return ApiModel(name, endpoint, build(model, endpoint, http), http)
+        return ApiModel(name, endpoint, _choose_effort(name, endpoint, build(model, endpoint, http)), http)
     except UserError as error:
         # Such as a model of OpenRouter's without the name of who made it.
         raise NoModel(f"{name} cannot be used: {error}") from None
 
 
+def _choose_effort(name: str, endpoint: ModelEndpoint, built: BuiltModel) -> BuiltModel:
+    """The same model, asked to think as much as the settings say. Raises: NoModel if it has no such choice."""
+    if endpoint.effort is None:
+        return built
+    profile = built.model.profile
+    # Without this, the library would leave the setting out without a word.
+    if not profile.get("supports_thinking") and not profile.get("thinking_always_enabled"):
+        raise NoModel(
+            f"{name} has no effort to choose.", "Leave the setting `effort` out: mooring settings effort --unset"
+        )
+    settings = merge_model_settings(built.settings, ModelSettings(thinking=endpoint.effort))
+    return replace(built, settings=settings or built.settings)
+
+
 def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         verify=tls or _trust(endpoint),
-        proxy=endpoint.proxy,
+        proxy=endpoint.network.proxy(endpoint.address, endpoint.options),
         # Proxies and authorities come from our own network settings, as for servers.
         trust_env=False,
         # A redirect could take the key elsewhere.

@@ -13,12 +13,9 @@ from mooring.errors import FileError
 ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
 """What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
 
-INSTALL = "pip install 'mooring[api]'"
-"""The command that installs what talks to providers."""
-
 
 def is_installed() -> bool:
-    """Whether what `INSTALL` installs is there."""
+    """Whether what talks to providers, the extra `api`, is there."""
     return find_spec("pydantic_ai") is not None
 
 
@@ -103,12 +100,7 @@ def _read_endpoint(word: str, entry: Mapping[str, Any]) -> ModelProvider:
     kind: ModelKind = entry["kind"]
     key = entry.get("key")
     return ModelProvider(
-        word,
-        kind,
-        entry["baseUrl"],
-        (key,) if key else (),
-        schemas=_SCHEMAS[kind],
-        needs_key=bool(key),
+        word, kind, entry["baseUrl"], (key,) if key else (), schemas=_SCHEMAS[kind], needs_key=bool(key)
     )
 
 

@@ -4,21 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, to_builtins
 
 from mooring.agents.streak import CallStreak, ask_once, mention_repetition, normalize_arguments
-from mooring.backends.bridge.decisions import CallDecision, CallDecisions
+from mooring.backends.bridge.decisions import AgentRecord, CallDecision, CallDecisions
 from mooring.backends.bridge.names import LONGEST, AgentNames, find_written_tool
-from mooring.backends.bridge.native import LeftOut, NativeServer, make_native
+from mooring.backends.bridge.native import NativeServer, make_native
 from mooring.backends.bridge.own_tools import ActReport, OwnTools
-from mooring.backends.bridge.record import AgentRecord
 from mooring.backends.bridge.reporter import AgentReporter
 from mooring.backends.host_servers import HostServers, SwitchServer
 from mooring.backends.own_tools import NO_PROGRAM, ProgramSchema
-from mooring.conversation.permits import permit_own_tool
+from mooring.conversation.calls import permit_own_tool
+from mooring.conversation.events import tell_questions
+from mooring.conversation.scope import ToolScope
 from mooring.core.conversation.backend_name import ServersWay
 from mooring.core.conversation.host_event import Reloaded
 from mooring.core.conversation.question import Ask, No, RepeatedCall
@@ -28,13 +28,13 @@ from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.tool import Implementation
 from mooring.display.text import count_noun, safe
 from mooring.errors import Denied, MooringError
-from mooring.host.gateway_server import BEAT_SECONDS, GatewayServer, keep_waiting
+from mooring.files.installation import find_version
+from mooring.host.gateway_server import BEAT_SECONDS, keep_waiting
 from mooring.host.handover import HandedServers
 from mooring.host.host import Host
 from mooring.host.options import Policy
 from mooring.permissions.policy import find_strictest
 from mooring.serve.caller import ServeOptions
-from mooring.serve.upstream import ClientSide
 
 if TYPE_CHECKING:
     from mooring.serve.http.server import HttpServer
@@ -53,7 +53,17 @@ class McpTool(Struct, frozen=True):
 class OwnTool(Struct, frozen=True):
     """One of an agent's own tools, by the agent's name for it, such as `bash` or `str_replace_editor`."""
 
-    name: str
+    tool: str
+    server: None = None
+
+
+class AgentCall(Struct, frozen=True):
+    id: str
+    tool: McpTool | OwnTool
+    arguments: Mapping[str, Any] | None
+    """`None` if they aren't known."""
+    report: ActReport | None = None
+    """What the agent itself says that the call will do."""
 
 
 class AgentEndpoint(Struct, frozen=True):
@@ -92,7 +102,7 @@ async def open_bridge(
 
     Raises: ConfigError if an option is invalid; OSError if there is no port to listen on.
     """
-    told = ask_once(keep_waiting(reporter.wrap_ask(ask), beat))
+    told = ask_once(keep_waiting(tell_questions(reporter.stream, ask), beat))
     handed = HandedServers(host, told, policy, rules)
     async with AsyncExitStack() as stack:
         site = await stack.enter_async_context(_open_site()) if way == "shared" else None
@@ -181,7 +191,6 @@ class AgentBridge:
     # --- names ----------------------------------------------------------------------------------------------------
 
     def name_server(self, server: str) -> str:
-        """What the agent calls a server."""
         return self._names.name(server)
 
     def find_server(self, name: str) -> str | None:
@@ -216,6 +225,15 @@ class AgentBridge:
         """The tools of a server that are known now, by the server's own names."""
         return tuple(self._host.tools_by_server.get(server, ()))
 
+    def select_tools(self, server: str, scope: ToolScope) -> Sequence[str] | None:
+        """The tools of a server that are known now and in a scope, for a program that has to be told them by name.
+
+        `None` for all of them, and those that it lists later.
+        """
+        known = self.list_tools(server)
+        fitting = [tool for tool in known if scope.allows_pair(server, tool)]
+        return None if len(fitting) == len(known) and scope.allows_server(server) else fitting
+
     # --- servers --------------------------------------------------------------------------------------------------
 
     def list_endpoints(self) -> Sequence[AgentEndpoint]:
@@ -233,30 +251,23 @@ class AgentBridge:
 
     def _make_options(self, server: str) -> ServeOptions:
         limits = Limits(line=self._host.settings["maxMessageBytes"], inbound=_INBOUND)
-        program = Implementation("mooring", version("mooring"))
-        return ServeOptions(partial(self._open_client, server), program, limits)
+        program = Implementation("mooring", find_version())
+        return ServeOptions(lambda client: self._handed.serve(client, server), program, limits)
 
-    def _open_client(self, server: str, client: ClientSide) -> GatewayServer:
-        return self._handed.serve(client, server)
-
-    async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
+    async def list_native(self) -> tuple[Sequence[NativeServer], Sequence[ServerStatus]]:
         """The approved, enabled servers in full, with their secrets, and those that no agent can reach: the native way.
 
         Whatever an agent starts and reaches by itself, Mooring neither guards nor limits.
         """
         found = await asyncio.gather(*map(self._make_native, self._handed.names))
         given = [each for each in found if isinstance(each, NativeServer)]
-        return given, [each for each in found if isinstance(each, LeftOut)]
+        return given, [each for each in found if isinstance(each, ServerStatus)]
 
-    async def _make_native(self, server: str) -> NativeServer | LeftOut:
+    async def _make_native(self, server: str) -> NativeServer | ServerStatus:
         try:
             return await make_native(self._host, self._handed, server, self._names.name(server))
         except MooringError as error:
-            return LeftOut(server, str(error))
-
-    async def status(self) -> Sequence[ServerStatus]:
-        """The status of every configured server, as the host sees it: for the shared way."""
-        return await self.host_servers.status()
+            return ServerStatus(server, "failed", safe(str(error)))
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Have `listener` called whenever other servers can be given to the agent; returns what ends that."""
@@ -286,7 +297,7 @@ class AgentBridge:
 
     def is_understood(self, name: str, arguments: Mapping[str, Any]) -> bool:
         """Whether everything is known about a call of one of the agent's own tools, and it can be judged."""
-        return self._own_tools.is_local(name) and self._own_tools.is_understood(name, arguments)
+        return self._own_tools.is_understood(name, arguments)
 
     def record_version(self, version: str) -> None:
         """Say, once, that the agent's program is newer than what is known of its tools."""
@@ -296,14 +307,7 @@ class AgentBridge:
         known = f"Mooring knows the tools of {self._program.program} {self._program.version}"
         self.reporter.fail(f"{known}, and this is {safe(version)}: what is new in its tools is asked about.", 0.0)
 
-    async def permit(
-        self,
-        tool: McpTool | OwnTool,
-        arguments: Mapping[str, Any] | None,
-        *,
-        call_id: str,
-        report: ActReport | None = None,
-    ) -> None:
+    async def permit(self, call: AgentCall) -> None:
         """Have a call decided by the gate, at the agent's request, asking the person if they have to be asked.
 
         A yes for a server's tool covers one call with these arguments through `list_endpoints`, until the turn ends;
@@ -314,96 +318,79 @@ class AgentBridge:
         Raises: Denied; `for_model` is what the agent is to be told, if it isn't empty.
         """
         await self.reporter.stream.wait_for_room()
-        decision = self._decisions.find(call_id, tool, arguments)
+        decision = self._decisions.find(call.id, call.tool, call.arguments)
         async with decision.lock:
             try:
                 if decision.refusal is not None:
                     raise decision.refusal
-                self._decisions.check(call_id)
-                await self._decide(tool, arguments, call_id, report, decision)
-                self._decisions.check(call_id)
+                self._decisions.check(call.id)
+                await self._decide(call, decision)
+                self._decisions.check(call.id)
             except Denied as error:
                 decision.refusal = error
                 if self._streak.is_unanswered:
                     self.reporter.stop("repeated")
-                self.reporter.record_denied(call_id, error)
+                self.reporter.record_denied(call.id, error)
                 raise
 
-    async def find_refusal(
-        self,
-        tool: McpTool | OwnTool,
-        arguments: Mapping[str, Any] | None,
-        *,
-        call_id: str,
-        report: ActReport | None = None,
-    ) -> str | None:
+    async def find_refusal(self, call: AgentCall) -> str | None:
         """Have a call decided as `permit` does: why it may not be made, in words for the model; `None` if it may."""
         try:
-            await self.permit(tool, arguments, call_id=call_id, report=report)
+            await self.permit(call)
         except MooringError as error:
-            return error.for_model or str(error)
+            return error.describe_for_model()
         return None
 
-    async def _decide(
-        self,
-        tool: McpTool | OwnTool,
-        arguments: Mapping[str, Any] | None,
-        call_id: str,
-        report: ActReport | None,
-        decision: CallDecision,
-    ) -> None:
+    async def _decide(self, call: AgentCall, decision: CallDecision) -> None:
         times = 0
         if not decision.is_counted:
             decision.is_counted = True
-            times = await self._check_repeated(tool, arguments, report)
+            times = await self._check_repeated(call)
         with mention_repetition(self._streak, times):
-            if isinstance(tool, OwnTool):
-                await self._permit_own_tool(tool, arguments, call_id, report, decision)
+            if isinstance(call.tool, OwnTool):
+                await self._permit_own_tool(call.tool, call, decision)
             elif not decision.is_permitted:
-                await self._permit_server_tool(tool, arguments or {}, call_id)
+                await self._permit_server_tool(call.tool, call.arguments or {}, call.id)
                 decision.permit([])
 
-    async def _check_repeated(
-        self, tool: McpTool | OwnTool, arguments: Mapping[str, Any] | None, report: ActReport | None
-    ) -> int:
+    async def _check_repeated(self, call: AgentCall) -> int:
         """Ask about a call that was made several times in a row; where no one can be asked, the turn ends.
 
         If permission is asked for it anyway, that question has to say which call in a row it is: this one; otherwise 0.
 
         Raises: Denied.
         """
-        server, name = (tool.server, tool.tool) if isinstance(tool, McpTool) else (None, tool.name)
+        tool, arguments = call.tool, call.arguments or {}
+        server, name = tool.server, tool.tool
         streak = self._streak
         # Where the arguments aren't known, what the agent reports is all that tells one call from another.
-        given = to_builtins(report) if arguments is None else arguments
+        given = to_builtins(call.report) if call.arguments is None else arguments
         if not streak.add(f"{server}.{name}", normalize_arguments(given)):
             return 0
         times = streak.times
-        if await self._needs_permission(tool, arguments, report):
+        if await self._needs_permission(call):
             return times
-        answer = await self.ask(RepeatedCall(server, name, arguments or {}, times))
+        answer = await self.ask(RepeatedCall(server, name, arguments, times))
         streak.settle(times, answer)
         if not isinstance(answer, No):
             return 0
         made = count_noun(times - 1, "time")
         denied = Denied(f"{name} was not called again: it was called {made} in a row with the same input.")
         if isinstance(tool, McpTool):
-            self._preapprovals.refuse(tool.server, tool.tool, arguments or {}, denied)
+            self._preapprovals.refuse(tool.server, tool.tool, arguments, denied)
         raise denied
 
-    async def _needs_permission(
-        self, tool: McpTool | OwnTool, arguments: Mapping[str, Any] | None, report: ActReport | None
-    ) -> bool:
+    async def _needs_permission(self, call: AgentCall) -> bool:
         """Whether the gate would ask about a call. What is wrong with it is said when it is permitted."""
-        calls = self._requests.calls
+        calls, tool, arguments = self._requests.calls, call.tool, call.arguments or {}
         try:
             if isinstance(tool, McpTool):
-                entry = await self._requests.calls.find((tool.server, tool.tool))
-                return calls.judge(entry, arguments or {}).action == "ask"
-            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments, report)
+                entry = await calls.find((tool.server, tool.tool))
+                return calls.judge(entry, arguments).action == "ask"
+            found = await asyncio.to_thread(self._own_tools.assess, tool.tool, call.arguments, call.report)
         except MooringError:
             return False
-        judge = partial(calls.judge_own_tool, found.tool, arguments or {}, found.aliases, found.hints)
+        judge = partial(calls.judge_own_tool, found.tool, arguments, found.aliases, found.hints)
         return find_strictest([judge(access) for access in found.accesses]).action == "ask"
 
     async def _permit_server_tool(self, tool: McpTool, arguments: Mapping[str, Any], call_id: str) -> None:
@@ -419,26 +406,19 @@ class AgentBridge:
             # The agent calls it by itself, so what it says about it is all there is to record.
             self._record.begin(call_id, call, verdict)
 
-    async def _permit_own_tool(
-        self,
-        tool: OwnTool,
-        arguments: Mapping[str, Any] | None,
-        call_id: str,
-        report: ActReport | None,
-        decision: CallDecision,
-    ) -> None:
+    async def _permit_own_tool(self, tool: OwnTool, call: AgentCall, decision: CallDecision) -> None:
         try:
-            found = await asyncio.to_thread(self._own_tools.assess, tool.name, arguments, report)
+            found = await asyncio.to_thread(self._own_tools.assess, tool.tool, call.arguments, call.report)
         except MooringError as error:
-            raise Denied(f"{tool.name} was not called: {error}") from error
+            raise Denied(f"{tool.tool} was not called: {error}") from error
         accesses = decision.list_new(found.accesses)
         if not accesses:
             return
-        call, verdict = await permit_own_tool(
-            self._requests.calls, found.tool, arguments or {}, accesses, also=found.aliases, hints=found.hints
+        proposed, verdict = await permit_own_tool(
+            self._requests.calls, found.tool, call.arguments or {}, accesses, also=found.aliases, hints=found.hints
         )
         decision.permit(accesses)
-        self._record.begin(call_id, call, verdict)
+        self._record.begin(call.id, proposed, verdict)
 
     def _finish_call(self, id: str, success: bool) -> None:
         self._decisions.finish(id)

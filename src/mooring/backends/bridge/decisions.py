@@ -1,17 +1,22 @@
-"""What was decided about the calls of one turn: each by its id, its tool and its arguments, never by its id alone.
+"""What was decided about the calls of one turn, and the log of those that the agent makes by itself.
 
-A program may ask about one call several times, for each file that it touches. A model that gives two calls the same id
-would have the second one pass as the first: both are refused.
+A decision is found by a call's id, its tool and its arguments, never by its id alone. A program may ask about one call
+several times, for each file that it touches. A model that gives two calls the same id would have the second one pass as
+the first: both are refused.
 """
 
 import asyncio
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from mooring.agents.streak import normalize_arguments
 from mooring.backends.bridge.own_tools import identify, list_covered
-from mooring.core.conversation.verdict import LocalAccess
+from mooring.core.conversation.verdict import LocalAccess, ProposedCall, Verdict
 from mooring.errors import Denied
+from mooring.permissions.audit import AuditLog
 
 DecisionKey: TypeAlias = tuple[str, str, bytes]
 """The id of a call, its tool, and its arguments as they are written in exactly one way."""
@@ -34,7 +39,6 @@ class CallDecision:
         return [access for access in accesses if identify(access) not in self._permitted]
 
     def permit(self, accesses: list[LocalAccess]) -> None:
-        """Note what was permitted."""
         self.is_permitted = True
         for access in accesses:
             self._permitted.update(list_covered(access))
@@ -44,6 +48,10 @@ class CallDecisions:
     """The calls of one turn."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: the turn ended."""
         self._decisions: dict[DecisionKey, CallDecision] = {}
         self._in_flight: set[str] = set()
         self._doubled: set[str] = set()
@@ -75,8 +83,32 @@ class CallDecisions:
         for key in [key for key in self._decisions if key[0] == id]:
             del self._decisions[key]
 
-    def clear(self) -> None:
-        """Forget everything: the turn ended."""
-        self._decisions.clear()
-        self._in_flight.clear()
-        self._doubled.clear()
+
+class _PermittedCall(Struct, frozen=True):
+    call: ProposedCall
+    verdict: Verdict
+    since: float
+
+
+class AgentRecord:
+    """The calls of one agent that Mooring permits and does not make. Each is logged once, with how it says it ended."""
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+        self._open: dict[str, _PermittedCall] = {}
+
+    def begin(self, id: str, call: ProposedCall, verdict: Verdict) -> None:
+        self._open[id] = _PermittedCall(call, verdict, perf_counter())
+
+    def finish(self, id: str, success: bool) -> None:
+        """Log a call whose end the agent tells. Calls that Mooring makes itself are logged where it makes them."""
+        permitted = self._open.pop(id, None)
+        if permitted is not None:
+            seconds = perf_counter() - permitted.since
+            self._audit.add(permitted.call, permitted.verdict, "ok" if success else "is_error", seconds)
+
+    def end(self) -> None:
+        """Log the calls whose end was never told: the turn was cut off."""
+        for permitted in self._open.values():
+            self._audit.add(permitted.call, permitted.verdict, "error", perf_counter() - permitted.since)
+        self._open.clear()

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.conversation.turn import ServerStatus
+from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
 from mooring.core.definitions.config import InProcess, ServerConfig
 from mooring.display.text import safe
 from mooring.errors import ConfigError
@@ -51,24 +51,29 @@ class NativeServer(Struct, frozen=True, kw_only=True):
     server: str
     """The name in the configuration."""
     connection: NativeProgram | NativeAddress
-    start_timeout: float | None = None
-    """Seconds; `None` where the configuration says nothing, infinity where it asks for no limit."""
     timeout: float | None = None
-    """The same, for a call."""
+    """Seconds for a call; `None` where the configuration says nothing, infinity where it asks for no limit."""
     tools: tuple[str, ...] | None = None
     """The tools that it may offer, by their own names; `None` for all of them."""
 
 
-class LeftOut(Struct, frozen=True):
-    """A server that can't be given to an agent, and why, in one sentence. Make it safe, as `describe_left_out` does."""
+_WORDS: Final[Mapping[str, ServerStatusWord]] = {
+    "connected": "connected",
+    "pending": "pending",
+    "failed": "failed",
+    "needs-auth": "needs-auth",
+    "needs_auth": "needs-auth",
+    "needs_client_registration": "needs-auth",
+    "disabled": "disabled",
+    "stopped": "disabled",
+    "not_configured": "disabled",
+}
+"""The words of all programs for how a server is."""
 
-    server: str
-    reason: str
 
-
-def describe_left_out(left_out: LeftOut) -> ServerStatus:
-    """The status of a server that an agent can't have."""
-    return ServerStatus(left_out.server, "failed", safe(left_out.reason))
+def read_status(server: str, word: object, error: object) -> ServerStatus:
+    """The status of a server as a program says it, in its own word for it and with its own words for why."""
+    return ServerStatus(server, _WORDS.get(str(word), "unknown"), safe(" ".join(str(error or "").split())))
 
 
 def write_milliseconds(seconds: float) -> int:
@@ -95,7 +100,6 @@ async def make_native(host: Host, handed: HandedServers, server: str, name: str)
         name=name,
         server=server,
         connection=connection,
-        start_timeout=config.start_timeout,
         timeout=config.call_timeout,
         tools=await _list_allowed(host, config),
     )

@@ -6,12 +6,7 @@ from msgspec import Struct
 
 from mooring.agents.definition import AgentDefinition
 from mooring.core.conversation.backend_name import ServersWay
-from mooring.core.conversation.verdict import Mode
 from mooring.process.programs import Guard
-
-
-def _tell_nobody(_: str) -> None:
-    return
 
 
 class BackendOptions(Struct, frozen=True, kw_only=True):
@@ -33,10 +28,8 @@ class BackendOptions(Struct, frozen=True, kw_only=True):
     servers: ServersWay = "shared"
     resume: str | None = None
     """The agent's own id of the session that goes on."""
-    on_session: Callable[[str], None] = _tell_nobody
+    on_session: Callable[[str], None] = lambda _: None
     """Told the agent's own id of the session, as soon as it is known and whenever it changes."""
-    mode: Mode | None = None
-    """The permission mode of the conversation. The gate knows it; a backend may tell its agent, as for `plan`."""
 
     @property
     def main_agent(self) -> AgentDefinition | None:

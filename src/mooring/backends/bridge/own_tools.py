@@ -114,14 +114,11 @@ class OwnTools:
         }
 
     def is_understood(self, name: str, arguments: Arguments) -> bool:
-        """Whether the schema covers all of a call. Reads no file."""
+        """Whether the schema covers all of a call, and it does what a local tool does or nothing. Reads no file."""
         tool = self._schema.tools.get(name)
-        return tool is not None and not _read_arguments(tool, arguments).unknown
-
-    def is_local(self, name: str) -> bool:
-        """Whether a tool is known, and does what one of the local tools does or nothing at all."""
-        tool = self._schema.tools.get(name)
-        return tool is not None and (tool.like in _FREE or tool.like in self._assessors)
+        if tool is None or (tool.like not in _FREE and tool.like not in self._assessors):
+            return False
+        return not _read_arguments(tool, arguments).unknown
 
     def assess(self, name: str, arguments: Arguments | None, report: ActReport | None = None) -> OwnAccess:
         """What a call would touch: by its arguments, if they are known, and by what the program says about it.
@@ -176,7 +173,7 @@ class OwnTools:
             return [access]
         preview = "\n".join([access.preview, *(f"Folder: {place.real}" for place in elsewhere)])
         found = [self._workspace.assess_reading(place) for place in elsewhere]
-        return [replace(each, preview=preview, grant=None) for each in (access, *found)]
+        return [replace(each, preview=preview, grant=None, verbatim="", limit="") for each in (access, *found)]
 
     def _assess_reading(self, given: _Given) -> Sequence[LocalAccess]:
         return self._assess_paths(given.paths)
@@ -184,10 +181,10 @@ class OwnTools:
     def _assess_looking(self, given: _Given) -> Sequence[LocalAccess]:
         """A search: without a folder it is in the working folder, and its globs may lead out of there."""
         folders = given.paths or ["."]
-        starts = [start for glob in given.list_texts("glob") for start in find_glob_starts(glob) or ()]
-        outside = [
-            start if start.startswith("~") else join(folder, start) for folder, start in product(folders, starts)
-        ]
+        starts: list[str] = []
+        for glob in given.list_texts("glob"):
+            starts += find_glob_starts(glob) or ()
+        outside = [_join_start(folder, start) for folder, start in product(folders, starts)]
         return self._assess_paths([*folders, *outside])
 
     def _assess_paths(self, paths: Iterable[str]) -> list[LocalAccess]:
@@ -195,7 +192,9 @@ class OwnTools:
         return [self._workspace.assess_reading(self._workspace.resolve(reading)) for reading in readings]
 
     def _assess_change(self, given: _Given) -> Sequence[LocalAccess]:
-        changed = [access for path in given.paths for access in self._assess_file_change(path, given)]
+        changed: list[LocalAccess] = []
+        for path in given.paths:
+            changed += self._assess_file_change(path, given)
         for patch in given.list_texts("patch"):
             for path in find_patched_files(patch).paths:
                 changed += [self._assess_patch(reading, patch) for reading in list_readings(path)]
@@ -261,7 +260,8 @@ class OwnTools:
 
 def identify(access: LocalAccess) -> tuple[Any, ...]:
     """What of an access decides whether it may be made. Its preview may say the same in other words."""
-    return access.kind, access.subject, access.is_free, access.insists, bool(access.unless_named), access.refused
+    what = access.kind, access.subject, access.is_free, access.is_edit
+    return *what, access.insists, bool(access.unless_named), access.refused
 
 
 def list_covered(access: LocalAccess) -> tuple[tuple[Any, ...], ...]:
@@ -308,12 +308,17 @@ def _fits(role: ArgumentRole, value: Any) -> bool:
     if role == "off":
         return value is False
     if role == "paths":
-        return _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value)))
+        paths = value if isinstance(value, list) else [value]
+        return bool(paths) and all(map(_is_text, paths))
     return role not in _TEXTS or _is_text(value)
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _join_start(folder: str, start: str) -> str:
+    return start if start.startswith("~") else join(folder, start)
 
 
 def _as_literal(path: str) -> str:

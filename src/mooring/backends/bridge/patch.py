@@ -21,8 +21,6 @@ _LINES_OF: Final = {"Add": ("+",), "Delete": (), "Update": ("+", "-", " ", "@@")
 
 
 class PatchFiles(Struct, frozen=True):
-    """What a patch touches."""
-
     paths: tuple[str, ...]
     """Each file that it writes, removes or moves, as it is written. Of a patch that isn't understood: each that it may
     mean, so that what is denied stays denied."""
@@ -30,7 +28,6 @@ class PatchFiles(Struct, frozen=True):
 
 
 def find_patched_files(patch: str) -> PatchFiles:
-    """The files of a patch."""
     paths = _read_strictly(patch.removesuffix("\n").split("\n"))
     if paths is not None:
         return PatchFiles(tuple(dict.fromkeys(paths)), True)

@@ -65,13 +65,9 @@ def _find_start(pattern: str) -> str | None:
     parts = pattern.split("/")
     wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
     fixed, rest = parts[:wild], parts[wild:]
-    if any(map(_may_lead_up, rest)):
+    if any(part == ".." or _DOTS.fullmatch(part) for part in rest):
         # What a wildcard stands for may be a link, and then `..` leads anywhere.
         return None
     if pattern.startswith(("/", "~")) or ".." in fixed:
         return "/".join(fixed) or ("/" if pattern.startswith("/") else "")
     return ""
-
-
-def _may_lead_up(part: str) -> bool:
-    return part == ".." or _DOTS.fullmatch(part) is not None

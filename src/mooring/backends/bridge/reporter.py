@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.agents.reporter import TurnReporter
-from mooring.conversation.events import EventStream, tell_questions
+from mooring.conversation.events import EventStream
 from mooring.core.conversation.call import CallId, ToolCall, ToolName
 from mooring.core.conversation.event import EndOfTurn, Todo, TokenUsage
 from mooring.core.conversation.outcome import CallRefusal, Outcome, Part
-from mooring.core.conversation.question import Ask
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import TurnLimits
@@ -24,7 +23,6 @@ class AgentReporter:
 
     def __init__(self, stream: EventStream, backend: str) -> None:
         self.stream = stream
-        self.session = stream.session
         self.backend = backend
         self.on_end: Callable[[], None] = lambda: None
         """Called when a turn ends."""
@@ -45,15 +43,9 @@ class AgentReporter:
         self._started: dict[str, tuple[TurnReporter, ToolCall]] = {}
         self._denied: dict[str, Denied] = {}
 
-    @property
-    def turn(self) -> int:
-        """How many turns there were, with the one under way."""
-        return self.stream.turn
-
     # --- the turn itself ------------------------------------------------------------------------------------------
 
     def begin(self, *, model: str | None = None, agent: str | None = None) -> None:
-        """Begin a turn."""
         self._in_turn = True
         self._reached = self.stopped_by = None
         self._main.begin(model=model, agent=agent)
@@ -117,15 +109,12 @@ class AgentReporter:
     # --- what the model says --------------------------------------------------------------------------------------
 
     def say(self, text: str, *, parent: str | None = None) -> None:
-        """Tell some more of the answer."""
         self._find(parent).say(text)
 
     def think(self, text: str, *, parent: str | None = None) -> None:
-        """Tell some more of what the model thinks."""
         self._find(parent).think(text)
 
     def change_plan(self, steps: tuple[Todo, ...], *, parent: str | None = None) -> None:
-        """Tell which steps the agent means to take."""
         self._find(parent).change_plan(steps)
 
     def use(
@@ -146,16 +135,9 @@ class AgentReporter:
 
     def _find_limit(self) -> EndOfTurn | None:
         """The limit that the turn has reached; `None` if it may go on."""
-        limits, spent = self.limits, self._main.spent
-        if limits.token_budget is not None and spent.usage.total >= limits.token_budget:
-            return "token-budget"
-        if limits.max_cost is not None and spent.cost is None:
-            return "failed"
-        if limits.max_cost is not None and spent.cost is not None and spent.cost >= limits.max_cost:
-            return "max-cost"
-        if limits.max_turns is not None and spent.replies >= limits.max_turns:
-            return "max-turns"
-        return None
+        spent, most = self._main.spent, self.limits.max_turns
+        is_long = most is not None and spent.replies >= most
+        return spent.find_limit(self.limits) or ("max-turns" if is_long else None)
 
     def _stop_if_reached(self) -> None:
         if self._reached == "failed" and self.stopped_by is None:
@@ -215,7 +197,6 @@ class AgentReporter:
         canceled: bool = False,
         parts: tuple[Part, ...] = (),
         structured: Any = None,
-        parent: str | None = None,
     ) -> None:
         """Tell how a call ended. `parts` is for results that are more than `text`; `error` is why it failed.
 
@@ -246,12 +227,6 @@ class AgentReporter:
     def record_denied(self, id: str, denied: Denied) -> None:
         """Note that the gate refused a call: its end is told with the rule that would allow it."""
         self._denied[id] = denied
-
-    # --- what is asked --------------------------------------------------------------------------------------------
-
-    def wrap_ask(self, ask: Ask) -> Ask:
-        """The same `ask`, with every question and answer told."""
-        return tell_questions(self.stream, ask)
 
 
 def _make_refusal(refused: Denied | None, denied: bool, reason: str) -> CallRefusal | None:

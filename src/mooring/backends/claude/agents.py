@@ -11,7 +11,6 @@ from msgspec import Struct
 from mooring.agents.definition import AgentDefinition, ToolSelection, apply_selection
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.bridge.selection import select_tools_of
 
 _ANY: Final = "*"
 _PROVIDER: Final = "anthropic:"
@@ -66,7 +65,7 @@ def select_tools(bridge: AgentBridge, servers: Iterable[str], selection: ToolSel
     denied: list[str] = sorted(selection.denied_own)
     scope = apply_selection(selection)
     for server in servers:
-        tools = select_tools_of(bridge, server, scope)
+        tools = bridge.select_tools(server, scope)
         if tools is None:
             selected.append(write_tool(bridge, server, _ANY))
             continue

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
 from mooring.backends.bridge.native import (
-    LeftOut,
     NativeAddress,
     NativeProgram,
     NativeServer,
-    describe_left_out,
+    read_status,
     write_milliseconds,
 )
 from mooring.backends.bridge.options import BackendOptions
@@ -20,9 +21,8 @@ from mooring.backends.bridge.program import describe_lost_session
 from mooring.backends.claude.agents import find_model
 from mooring.backends.claude.events import TurnResult
 from mooring.backends.claude.program import NAME, build_environment
-from mooring.backends.claude.session import ClaudeSession, ProgramStart, start_session
-from mooring.core.conversation.turn import ServerStatus, ServerStatusWord, TurnInput
-from mooring.display.text import safe
+from mooring.backends.claude.session import ClaudeSession, start_session
+from mooring.core.conversation.turn import ServerStatus, TurnInput
 from mooring.errors import MooringError, ServerDied
 
 STOP_TIMEOUT: Final = 5.0
@@ -50,7 +50,6 @@ class ClaudeBackend:
     # --- a turn ---------------------------------------------------------------------------------------------------
 
     async def turn(self, said: TurnInput) -> None:
-        """See `Backend.turn`."""
         reporter = self._bridge.reporter
         reporter.begin(model=find_model(self._options), agent=self._options.agent)
         result = TurnResult("failed")
@@ -120,8 +119,9 @@ class ClaudeBackend:
         return await self._start_program()
 
     async def _start_program(self) -> ClaudeSession:
-        start = ProgramStart(self._program, await self._write_servers(), self._session_id, self._record_session)
-        return await start_session(self._bridge, self._options, start)
+        options = replace(self._options, resume=self._session_id)
+        servers = await self._write_servers()
+        return await start_session(self._bridge, options, self._program, servers, self._record_session)
 
     def _is_session_lost(self, error: ServerDied) -> bool:
         """Whether the program ended because it has nothing of the session that this conversation began.
@@ -144,7 +144,6 @@ class ClaudeBackend:
             self._options.on_session(id)
 
     async def close(self) -> None:
-        """End the program."""
         self._unfollow()
         for task in self._updates:
             task.cancel()
@@ -165,12 +164,13 @@ class ClaudeBackend:
         wanted = [server for server in servers if server.server not in self._switched_off]
         return {server.name: write_native(server, self._options.cwd, inherited) for server in wanted}
 
-    async def _list_native(self) -> tuple[Sequence[NativeServer], Sequence[LeftOut]]:
+    async def _list_native(self) -> tuple[Sequence[NativeServer], Sequence[ServerStatus]]:
         """The servers that the program can be given, and those that it can't."""
         servers, left_out = await self._bridge.list_native()
-        hindered = {server.server: reason for server in servers if (reason := find_hindrance(server))}
-        fitting = [server for server in servers if server.server not in hindered]
-        return fitting, [*left_out, *(LeftOut(server, reason) for server, reason in hindered.items())]
+        hindered = [server for server in servers if not _can_reach(server)]
+        reason = "Claude Code reaches servers by HTTP alone."
+        fitting = [server for server in servers if server not in hindered]
+        return fitting, [*left_out, *(ServerStatus(server.server, "failed", reason) for server in hindered)]
 
     def _follow_change(self) -> None:
         """Give the program the servers that there are now."""
@@ -185,7 +185,7 @@ class ClaudeBackend:
 
     async def status(self) -> Sequence[ServerStatus]:
         """See `Backend.status`. Through Mooring, what the host says is what counts."""
-        configured = await self._bridge.status()
+        configured = await self._bridge.host_servers.status()
         if not self._is_native:
             return configured
         session = await self._ensure_session()
@@ -194,7 +194,6 @@ class ClaudeBackend:
         return merge_statuses(self._bridge, configured, said, left_out, self._switched_off)
 
     async def switch(self, server: str, on: bool) -> None:
-        """See `Backend.switch`."""
         if not self._is_native:
             await self._bridge.host_servers.switch(server, on)
             return
@@ -205,7 +204,6 @@ class ClaudeBackend:
         await session.wait_for_servers()
 
     async def reconnect(self, server: str) -> None:
-        """See `Backend.reconnect`."""
         if not self._is_native:
             await self._bridge.host_servers.reconnect(server)
             return
@@ -215,13 +213,6 @@ class ClaudeBackend:
 
 _NO_REGISTRATION: Final = "Dynamic Client Registration"
 _VARIABLE: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-_WORDS: Final[dict[str, ServerStatusWord]] = {
-    "connected": "connected",
-    "pending": "pending",
-    "failed": "failed",
-    "needs-auth": "needs-auth",
-    "disabled": "disabled",
-}
 
 
 def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:
@@ -229,13 +220,9 @@ def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:
     return {"type": "http", "url": endpoint.url, "headers": dict(endpoint.headers)}
 
 
-def find_hindrance(server: NativeServer) -> str:
-    """Why Claude Code can't be given a server; empty if it can."""
-    match server.connection:
-        case NativeAddress(url) if not url.startswith(("http://", "https://")):
-            return "Claude Code reaches servers by HTTP alone."
-        case _:
-            return ""
+def _can_reach(server: NativeServer) -> bool:
+    connection = server.connection
+    return isinstance(connection, NativeProgram) or connection.url.startswith(("http://", "https://"))
 
 
 def write_native(server: NativeServer, cwd: str, inherited: Collection[str]) -> dict[str, Any]:
@@ -268,13 +255,11 @@ def merge_statuses(
     bridge: AgentBridge,
     configured: Iterable[ServerStatus],
     said: Sequence[Mapping[str, Any]],
-    left_out: Iterable[LeftOut],
-    switched_off: Collection[str] = (),
+    left_out: Iterable[ServerStatus],
+    switched_off: Collection[str],
 ) -> Sequence[ServerStatus]:
     """Every configured server: as Claude Code sees it if it was given it, else why it was not."""
-    statuses = {status.name: status for status in configured}
-    for each in left_out:
-        statuses[each.server] = describe_left_out(each)
+    statuses = {status.name: status for status in (*configured, *left_out)}
     for entry in said:
         server = bridge.find_server(str(entry.get("name")))
         if server is not None:
@@ -286,9 +271,8 @@ def merge_statuses(
 
 def _read_status(server: str, entry: Mapping[str, Any]) -> ServerStatus:
     # Its `config` repeats all headers in plain text, so nothing else of the entry is looked at.
-    word = _WORDS.get(str(entry.get("status")), "unknown")
-    error = " ".join(str(entry.get("error") or "").split())
-    if word == "failed" and error.startswith(_NO_REGISTRATION):
+    status = read_status(server, entry.get("status"), entry.get("error"))
+    if status.status == "failed" and status.error.startswith(_NO_REGISTRATION):
         # It tried to log in by itself, and the server wants to be told beforehand who logs in.
-        word = "needs-auth"
-    return ServerStatus(server, word, safe(error))
+        return replace(status, status="needs-auth")
+    return status

@@ -1,6 +1,8 @@
 """What Claude Code says, as the events of a turn."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from claude_agent_sdk import (
@@ -17,11 +19,12 @@ from claude_agent_sdk import (
 from msgspec import Struct, ValidationError, convert
 
 from mooring.agents.local.ask_user import TodoItem
-from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
+from mooring.backends.bridge.bridge import AgentBridge
 from mooring.backends.claude.agents import find_tool
 from mooring.core.conversation.event import EndOfTurn, Todo, TokenUsage
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Image, Text
+from mooring.core.protocol.limits import TurnLimits
 from mooring.discovery.values import as_mapping
 
 _SYNTHETIC: Final = "<synthetic>"
@@ -29,11 +32,11 @@ _SYNTHETIC: Final = "<synthetic>"
 _CUT_OFF: Final = "max_output_tokens"
 """The error that it names if replies were still cut off after it had the model go on several times."""
 _INTERRUPTED: Final = ("aborted_streaming", "aborted_tools")
+REPLY_TIMEOUT: Final = 10.0
+"""How many seconds a call waits for the end of the reply that it stands in, which says how many tokens were taken."""
 
 
 class TurnResult(Struct, frozen=True):
-    """How a turn of Claude Code ended."""
-
     reason: EndOfTurn
     text: str = ""
     error: str = ""
@@ -58,25 +61,21 @@ class ClaudeEvents:
         self._bridge = bridge
         self._reporter = bridge.reporter
         self._on_session = on_session
+        self.earlier_cost = earlier_cost
+        """What all turns before the one under way cost."""
+        self._windows: dict[str, int] = {}
+        self.begin_turn()
+
+    def begin_turn(self) -> None:
+        """Forget what was kept of the turn before."""
         self._reply = _Reply()
+        self._reply_ended = asyncio.Event()
         self._told: set[str] = set()
         """The replies of this turn whose text, or whose usage, was told already."""
         self._calls_of_agents: dict[str, str] = {}
         self._last_text: list[str] = []
         self._error = ""
         self._is_cut_off = False
-        self.earlier_cost = earlier_cost
-        """What all turns before the one under way cost."""
-        self._windows: dict[str, int] = {}
-
-    def begin_turn(self) -> None:
-        """Forget what was kept of the turn before."""
-        self._told.clear()
-        self._calls_of_agents.clear()
-        self._last_text = []
-        self._error = ""
-        self._is_cut_off = False
-        self._reply = _Reply()
 
     def take(self, message: Any) -> TurnResult | None:
         """Tell what a message says; the result if it ends the turn."""
@@ -104,12 +103,21 @@ class ClaudeEvents:
         if agent is None or parent is not None:
             self._start_tool(id, name, arguments, parent)
 
+    async def stopped_at_limit(self) -> bool:
+        """Whether the turn has reached a limit with the reply under way.
+
+        Permission is asked for while the reply still streams. Without waiting for its end, a fast tool would have
+        returned, and the model would have been asked again, before the turn could be stopped.
+        """
+        if self._reporter.limits != TurnLimits():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REPLY_TIMEOUT):
+                    await self._reply_ended.wait()
+        return self._reporter.stopped_by is not None
+
     def _start_tool(self, id: str, name: str, arguments: Mapping[str, Any], parent: str | None) -> None:
-        match find_tool(self._bridge, name):
-            case McpTool(server, tool):
-                self._reporter.start_tool(id, name, server, tool, arguments, parent=parent)
-            case OwnTool():
-                self._reporter.start_tool(id, name, None, name, arguments, parent=parent)
+        tool = find_tool(self._bridge, name)
+        self._reporter.start_tool(id, name, tool.server, tool.tool, arguments, parent=parent)
 
     # --- what the model says --------------------------------------------------------------------------------------
 
@@ -120,6 +128,7 @@ class ClaudeEvents:
         match event:
             case {"type": "message_start", "message": {"id": id, "model": model, "usage": usage}}:
                 self._reply = _Reply(id, model, dict(usage))
+                self._reply_ended.clear()
                 self._last_text = []
                 self._told.add(id)
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}}:
@@ -131,6 +140,7 @@ class ClaudeEvents:
                 self._reply.stop = as_mapping(event.get("delta")).get("stop_reason") or ""
             case {"type": "message_stop"}:
                 self._use(self._reply.model, self._reply.usage, goes_on=self._reply.stop == "tool_use")
+                self._reply_ended.set()
             case _:
                 pass
 
@@ -182,18 +192,13 @@ class ClaudeEvents:
             return
         for block in message.content:
             if isinstance(block, ToolResultBlock):
-                self._finish_tool(block, message.parent_tool_use_id)
+                self._finish_tool(block)
 
-    def _finish_tool(self, block: Any, parent: str | None) -> None:
+    def _finish_tool(self, block: Any) -> None:
         parts = read_parts(block.content)
         text = "\n".join(part.text for part in parts if isinstance(part, Text))
         self._reporter.finish_tool(
-            block.tool_use_id,
-            success=not block.is_error,
-            text=text,
-            error=text if block.is_error else "",
-            parts=parts,
-            parent=parent,
+            block.tool_use_id, success=not block.is_error, text=text, error=text if block.is_error else "", parts=parts
         )
 
     # --- everything else ------------------------------------------------------------------------------------------

@@ -1,14 +1,14 @@
 """Claude Code's program: how our guard starts it, and the transport that the Claude Agent SDK talks through."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, TypeAlias
 
 from msgspec import DecodeError, json
 
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.claude.agents import find_model
+from mooring.backends.claude.agents import ClaudeTools, find_model
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.errors import MooringError, ServerDied
 from mooring.process.child import LOST, Child, OutputReader, write_input
@@ -45,15 +45,15 @@ class GuardedProgram:
         env: Mapping[str, str],
         cwd: str,
         *,
-        greeting: Mapping[str, Any] | None = None,
-        answerers: Mapping[str, Answerer] | None = None,
+        greeting: Mapping[str, Any],
+        answerers: Mapping[str, Answerer],
     ) -> None:
         self._guard = guard
         self._argv = tuple(argv)
         self._env = dict(env)
         self._cwd = cwd
-        self._greeting = greeting or {}
-        self._answerers = answerers or {}
+        self._greeting = greeting
+        self._answerers = answerers
         self._child: Child | None = None
         self._is_closing = False
         self._is_broken = False
@@ -102,11 +102,9 @@ class GuardedProgram:
             self._child.close_stdin()
 
     def is_ready(self) -> bool:
-        """Whether it can be written to."""
         return self.is_running
 
     async def close(self) -> None:
-        """End it and all that it started."""
         self._is_closing = True
         for task in self._answering.values():
             task.cancel()
@@ -241,25 +239,11 @@ SWITCHES: Final = {
 }
 """Set whatever the person's environment says."""
 
-UNWANTED_TOOLS: Final = (
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "EnterWorktree",
-    "ExitWorktree",
-    "Monitor",
-    "ScheduleWakeup",
-)
+UNWANTED_TOOLS: Final = ("EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "Monitor", "ScheduleWakeup")
 """Own tools that would change the permission mode or the folder, or act after the turn."""
 
 
-def build_command(
-    program: str,
-    options: BackendOptions,
-    *,
-    resume: str | None,
-    own_tools: Iterable[str] | None = None,
-    denied_tools: Iterable[str] = (),
-) -> list[str]:
+def build_command(program: str, options: BackendOptions, tools: ClaudeTools) -> list[str]:
     """The command line. It has no secrets: servers, agents and instructions are told by messages."""
     argv = [
         program,
@@ -275,16 +259,16 @@ def build_command(
         "--setting-sources=",
         "--strict-mcp-config",
         "--disallowedTools",
-        ",".join([*UNWANTED_TOOLS, *denied_tools]),
+        ",".join([*UNWANTED_TOOLS, *tools.denied]),
     ]
-    if own_tools is not None:
-        argv += ["--tools", ",".join(own_tools)]
+    if tools.own is not None:
+        argv += ["--tools", ",".join(tools.own)]
     model = find_model(options)
     if model is not None:
         argv += ["--model", model]
-    if resume is not None:
+    if options.resume is not None:
         # In one word: otherwise an id that begins with a dash would be another option.
-        argv.append(f"--resume={resume}")
+        argv.append(f"--resume={options.resume}")
     return argv
 
 

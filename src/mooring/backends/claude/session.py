@@ -15,16 +15,17 @@ from claude_agent_sdk import (
     PermissionResultAllow,
     PermissionResultDeny,
 )
-from msgspec import Struct, ValidationError, convert
+from msgspec import ValidationError, convert
 
-from mooring.agents.local.ask_user import ASKER, OTHER, PersonQuestion, make_form, name_field
-from mooring.backends.bridge.bridge import AgentBridge
+from mooring.agents.definition import ToolSelection
+from mooring.agents.local.ask_user import ASKER, FormAnswers, PersonQuestion, explain_no, make_form, read_answers
+from mooring.backends.bridge.bridge import AgentBridge, AgentCall
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.claude.agents import find_tool, select_tools, write_agents
 from mooring.backends.claude.events import ClaudeEvents, TurnResult
 from mooring.backends.claude.program import GuardedProgram, build_command, build_environment
 from mooring.core.conversation.outcome import Part
-from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Visit, Yes
+from mooring.core.conversation.question import Allow, Ask, Form, No, Question, Visit, Yes
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.errors import MooringError, ServerDied
@@ -33,16 +34,6 @@ COST_TIMEOUT: Final = 5.0
 """How many seconds a turn waits for what the turns before it cost; without an answer, its own cost is unknown."""
 SETTLE_TIMEOUT: Final = 30.0
 """How many seconds a turn waits for servers to connect; the tools of one that takes longer come later."""
-
-
-class ProgramStart(Struct, frozen=True):
-    """What a program is started with."""
-
-    path: str
-    servers: Mapping[str, Mapping[str, Any]]
-    """In Claude Code's form, by the names that it knows them by."""
-    resume: str | None
-    on_session: Callable[[str], None]
 
 
 class ClaudeSession:
@@ -76,7 +67,6 @@ class ClaudeSession:
             self._counting = loop.create_task(self._find_earlier_cost(), name="claude cost")
 
     async def close(self) -> None:
-        """End the program and all that it started."""
         for task in (self._setting, self._counting, self._reader):
             if task is not None:
                 task.cancel()
@@ -167,14 +157,23 @@ class ClaudeSession:
         await self._program.request({"subtype": "mcp_reconnect", "serverName": name})
 
 
-async def start_session(bridge: AgentBridge, options: BackendOptions, start: ProgramStart) -> ClaudeSession:
-    """Start the program, and have it connect to its servers. Raises: MooringError."""
+async def start_session(
+    bridge: AgentBridge,
+    options: BackendOptions,
+    path: str,
+    configs: Mapping[str, Mapping[str, Any]],
+    on_session: Callable[[str], None],
+) -> ClaudeSession:
+    """Start the program, and have it connect to its servers; `options` say which session it goes on with.
+
+    `configs` are the servers in Claude Code's form, by the names that it knows them by. Raises: MooringError.
+    """
     # The SDK logs what it raises too, and a logger without any handler writes to the terminal.
     logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
-    events = ClaudeEvents(bridge, start.on_session, earlier_cost=0.0 if start.resume is None else None)
+    events = ClaudeEvents(bridge, on_session, earlier_cost=0.0 if options.resume is None else None)
     requests = PermissionRequests(bridge, events)
-    servers = [server for name in start.servers if (server := bridge.find_server(name)) is not None]
-    program = _make_program(bridge, options, start, servers)
+    servers = [server for name in configs if (server := bridge.find_server(name)) is not None]
+    program = _make_program(bridge, options, path, servers)
     sdk_options = ClaudeAgentOptions(
         can_use_tool=requests.decide,
         hooks=requests.hooks,
@@ -183,22 +182,14 @@ async def start_session(bridge: AgentBridge, options: BackendOptions, start: Pro
     )
     session = ClaudeSession(bridge, program, ClaudeSDKClient(sdk_options, transport=program), events)
     await session.connect()
-    session.set_servers(start.servers)
+    session.set_servers(configs)
     return session
 
 
-def _make_program(
-    bridge: AgentBridge, options: BackendOptions, start: ProgramStart, servers: Sequence[str]
-) -> GuardedProgram:
+def _make_program(bridge: AgentBridge, options: BackendOptions, path: str, servers: Sequence[str]) -> GuardedProgram:
     agent = options.main_agent
-    tools = None if agent is None else select_tools(bridge, servers, agent.tools)
-    argv = build_command(
-        start.path,
-        options,
-        resume=start.resume,
-        own_tools=None if tools is None else tools.own,
-        denied_tools=() if tools is None else tools.denied,
-    )
+    tools = select_tools(bridge, servers, ToolSelection() if agent is None else agent.tools)
+    argv = build_command(path, options, tools)
     return GuardedProgram(
         options.guard,
         argv,
@@ -239,7 +230,6 @@ def _write_part(part: Part) -> dict[str, Any]:
 
 _DAY: Final = 86_400
 _QUESTIONS: Final = "AskUserQuestion"
-_ASK: Final = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
 
 
 class PermissionRequests:
@@ -261,6 +251,8 @@ class PermissionRequests:
     async def decide(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
         """Answer a request for permission: the callback of the SDK."""
         self._events.start_tool_of(context.agent_id, context.tool_use_id, name, arguments)
+        if context.agent_id is None and await self._events.stopped_at_limit():
+            return PermissionResultDeny(message="The turn ended.", interrupt=True)
         try:
             if name == _QUESTIONS:
                 # The question is the call: nobody has to permit that it is asked.
@@ -270,12 +262,12 @@ class PermissionRequests:
             return PermissionResultDeny(message=str(error))
         tool = find_tool(self._bridge, name)
         self._bridge.begin_call(context.tool_use_id)
-        refusal = await self._bridge.find_refusal(tool, arguments, call_id=context.tool_use_id)
+        refusal = await self._bridge.find_refusal(AgentCall(context.tool_use_id, tool, arguments))
         return PermissionResultAllow() if refusal is None else PermissionResultDeny(message=refusal)
 
 
 async def _ask_always(call: Mapping[str, Any], id: str | None, context: Any) -> dict[str, Any]:
-    return dict(_ASK)
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
 
 
 async def answer_questions(ask: Ask, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,32 +281,28 @@ async def answer_questions(ask: Ask, arguments: Mapping[str, Any]) -> dict[str, 
         raise MooringError(f"The questions can't be read: {error}.") from error
     match await ask(make_form(questions, ASKER)):
         case Yes(content):
-            return {**arguments, "answers": read_answers(questions, content)}
-        case No(nobody=True):
-            raise MooringError("There is nobody to ask; decide by yourself, and say what you decided.")
-        case No(reason):
-            raise MooringError(f"The person did not answer{f': {reason}' if reason else '.'}")
+            return {**arguments, "answers": _write_answers(questions, read_answers(questions, content))}
+        case No() as answer:
+            raise MooringError(explain_no(answer))
         case Allow():
             return {**arguments, "answers": {}}
 
 
-def read_answers(questions: Sequence[PersonQuestion], content: Any) -> dict[str, str]:
+def _write_answers(questions: Sequence[PersonQuestion], answers: FormAnswers) -> dict[str, str]:
     """For each question what was chosen; what the person wrote in their own words answers those without a choice."""
-    given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
-    answers: dict[str, str] = {}
-    for number, question in enumerate(questions, 1):
-        chosen = given.get(name_field(question, number))
-        words = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else chosen
-        answer = words or given.get(OTHER)
-        if answer:
-            answers[question.question] = str(answer)
-    return answers
+    chosen = [", ".join(each) or answers.own_words for each in answers.choices]
+    return {question.question: answer for question, answer in zip(questions, chosen, strict=True) if answer}
 
 
 async def answer_elicitation(bridge: AgentBridge, body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Ask the person what a server asks that Claude Code runs itself."""
-    answer = await bridge.ask(_make_question(bridge, body))
-    return _write_answer(answer)
+    match await bridge.ask(_make_question(bridge, body)):
+        case Yes(content):
+            return {"action": "accept", "content": content or {}}
+        case Allow():
+            return {"action": "accept", "content": {}}
+        case No(how=how):
+            return {"action": how}
 
 
 def _make_question(bridge: AgentBridge, body: Mapping[str, Any]) -> Question:
@@ -325,13 +313,3 @@ def _make_question(bridge: AgentBridge, body: Mapping[str, Any]) -> Question:
         return Visit(server, message, str(body.get("url") or ""), str(body.get("elicitation_id") or ""))
     schema = body.get("requested_schema")
     return Form(server, message, schema if isinstance(schema, dict) else {})
-
-
-def _write_answer(answer: Answer) -> Mapping[str, Any]:
-    match answer:
-        case Yes(content):
-            return {"action": "accept", "content": content or {}}
-        case Allow():
-            return {"action": "accept", "content": {}}
-        case No(how=how):
-            return {"action": how}

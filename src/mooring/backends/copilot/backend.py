@@ -6,22 +6,14 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge
-from mooring.backends.bridge.native import describe_left_out
+from mooring.backends.bridge.native import read_status
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import describe_lost_session, explain_end
 from mooring.backends.copilot import sdk
-from mooring.backends.copilot.events import CopilotEvents, SessionIdle, TodosChanged, read_event, read_todos
+from mooring.backends.copilot.events import CopilotEvents, SessionIdle, TodosChanged, read_event
 from mooring.backends.copilot.permission import CopilotPermissions
 from mooring.backends.copilot.program import NAME, CopilotVariables, RunningCopilot, start_program
-from mooring.backends.copilot.session import (
-    BLANKS,
-    SessionHandlers,
-    SessionServers,
-    find_model,
-    list_servers,
-    open_session,
-    read_status,
-)
+from mooring.backends.copilot.session import BLANKS, SessionServers, build_settings, find_model, list_servers
 from mooring.backends.programs import require_program
 from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.turn import ServerStatus, TurnInput
@@ -163,7 +155,7 @@ class CopilotBackend:
     async def _read_plan(self) -> None:
         with suppress(*sdk.list_failures()):
             plan = await self._session.rpc.plan.read_sql_todos()
-            self._events.change_plan(read_todos(plan.rows))
+            self._events.change_plan(plan.rows)
 
     # --- the session ----------------------------------------------------------------------------------------------
 
@@ -190,7 +182,7 @@ class CopilotBackend:
             async with self._explain_failures():
                 self._session = await self._resume_or_create(self._program.client)
                 for name in self._off:
-                    await sdk.disable_server(self._session, name)
+                    await sdk.change_server(self._session, "disable", name)
         except BaseException:
             await self._drop_program()
             raise
@@ -208,9 +200,16 @@ class CopilotBackend:
         return await self._open_on(client, None)
 
     async def _open_on(self, client: Any, resume: str | None) -> Any:
-        permissions = self._permissions
-        handlers = SessionHandlers(self._handle_event, permissions.decide, permissions.prefer_question)
-        return await open_session(client, self._bridge, self._options, self._variables, self._servers, handlers, resume)
+        """A session on a connected client, a new one or one that goes on. Raises: `list_failures`; FileError."""
+        settings = {
+            **build_settings(self._bridge, self._options, self._variables, self._servers),
+            "on_event": self._handle_event,
+            "on_permission_request": self._permissions.decide,
+            "hooks": {"on_pre_tool_use": self._permissions.prefer_question},
+        }
+        if resume is None:
+            return await client.create_session(**settings)
+        return await client.resume_session(resume, **settings)
 
     def _is_session_lost(self, error: Exception) -> bool:
         """Whether the program has nothing of the session that this conversation began.
@@ -236,7 +235,8 @@ class CopilotBackend:
             program = self._program
             if program is not None:
                 # The connection is closed a moment before the exit is known.
-                await asyncio.wait((program.child.exited,), timeout=EXIT_TIMEOUT if _is_gone(error) else 0)
+                is_gone = type(error).__name__ == "ProcessExitedError"
+                await asyncio.wait((program.child.exited,), timeout=EXIT_TIMEOUT if is_gone else 0)
                 if not program.is_running:
                     raise explain_end(NAME, program.child) from error
             raise ModelError(NAME, _explain_error(sdk.describe_failure(error))) from error
@@ -253,7 +253,7 @@ class CopilotBackend:
         self._has_other_servers = False
         before, self._servers = self._servers, await list_servers(self._bridge, self._options.servers)
         for name in before.configs.keys() - self._servers.configs.keys():
-            await sdk.stop_server(session, name)
+            await sdk.change_server(session, "stop_server", name)
         for name, config in self._servers.configs.items():
             if before.configs.get(name) != config and name not in self._off:
                 await sdk.start_server(session, name, config)
@@ -261,24 +261,23 @@ class CopilotBackend:
     async def status(self) -> Sequence[ServerStatus]:
         """See `Backend.status`. In the shared way, Copilot only sees Mooring, so the host's word is what counts."""
         if self._options.servers == "shared":
-            return await self._bridge.status()
+            return await self._bridge.host_servers.status()
         session = await self._ensure_session()
         async with self._explain_failures():
             listed = await session.rpc.mcp.list()
         found = {server.name: server for server in listed.servers}
         statuses = [self._describe(name, found.get(name)) for name in self._servers.configs]
-        statuses += map(describe_left_out, self._servers.left_out)
+        statuses += self._servers.left_out
         named = {status.name for status in statuses}
-        return [*statuses, *(status for status in await self._bridge.status() if status.name not in named)]
+        return [*statuses, *(status for status in await self._bridge.host_servers.status() if status.name not in named)]
 
     def _describe(self, name: str, found: Any) -> ServerStatus:
-        server = self._servers.names[name]
+        server = self._bridge.find_server(name) or name
         if found is None:
             return ServerStatus(server, "unknown")
-        return ServerStatus(server, read_status(found.status.value), safe(found.error or ""))
+        return read_status(server, found.status.value, found.error)
 
     async def switch(self, server: str, on: bool) -> None:
-        """See `Backend.switch`."""
         if self._options.servers == "shared":
             await self._bridge.host_servers.switch(server, on)
             return
@@ -287,20 +286,19 @@ class CopilotBackend:
         async with self._explain_failures():
             if on:
                 self._off.discard(name)
-                await sdk.enable_server(session, name)
+                await sdk.change_server(session, "enable", name)
             else:
                 self._off.add(name)
-                await sdk.disable_server(session, name)
+                await sdk.change_server(session, "disable", name)
 
     async def reconnect(self, server: str) -> None:
-        """See `Backend.reconnect`."""
         if self._options.servers == "shared":
             await self._bridge.host_servers.reconnect(server)
             return
         session = await self._ensure_session()
         name = self._find_given(server)
         async with self._explain_failures():
-            await sdk.restart_server(session, name)
+            await sdk.change_server(session, "restart_server", name)
         for status in await self.status():
             if status.name == server and status.status != "connected":
                 raise ConnectError(server, status.error or f"Copilot says that it is {status.status}")
@@ -312,7 +310,6 @@ class CopilotBackend:
         return name
 
     async def close(self) -> None:
-        """End the program with everything that it started."""
         self._forget()
         self._start.cancel()
         with suppress(asyncio.CancelledError):
@@ -330,10 +327,6 @@ def write_attachments(said: TurnInput) -> list[dict[str, str]]:
     """What else they attached, as the program takes it."""
     media = [part for part in said.attachments if isinstance(part, Image | Audio)]
     return [{"type": "blob", "data": part.data, "mimeType": part.mime_type} for part in media]
-
-
-def _is_gone(error: Exception) -> bool:
-    return type(error).__name__ == "ProcessExitedError"
 
 
 def _explain_error(message: str) -> str:

@@ -1,51 +1,53 @@
 """What Copilot says, as the events of a turn. Everything that a conversation doesn't need is skipped."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
 
-from mooring.backends.bridge.bridge import AgentBridge, McpTool
+from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.core.conversation.event import Todo, TokenUsage
+
+_KIND: Final = "_kind"
+"""Where the type of an event is put while it is read: none has a field of this name."""
+
+
+class _Event(Struct, frozen=True, rename="camel", tag_field=_KIND):
+    """Something that the program tells."""
+
 
 # --- what the model says ----------------------------------------------------------------------------------------------
 
 
-class TextGrew(Struct, frozen=True, rename="camel"):
-    """Some more of a message."""
-
+class TextGrew(_Event, frozen=True, tag="assistant.message_delta"):
     message_id: str
     delta_content: str
 
 
-class ThoughtGrew(Struct, frozen=True, rename="camel"):
-    """Some more of a thought."""
-
+class ThoughtGrew(_Event, frozen=True, tag="assistant.reasoning_delta"):
     reasoning_id: str
     delta_content: str
 
 
 class CopilotCallWanted(Struct, frozen=True, rename="camel"):
-    """A call that the model wants to make."""
-
     tool_call_id: str
     name: str
     arguments: Any = None
 
 
-class MessageComplete(Struct, frozen=True, rename="camel"):
+class MessageComplete(_Event, frozen=True, tag="assistant.message"):
     message_id: str
     content: str
     tool_requests: Sequence[CopilotCallWanted] | None = None
 
 
-class ThoughtComplete(Struct, frozen=True, rename="camel"):
+class ThoughtComplete(_Event, frozen=True, tag="assistant.reasoning"):
     reasoning_id: str
     content: str
 
 
-class TokensSpent(Struct, frozen=True, rename="camel"):
+class TokensSpent(_Event, frozen=True, tag="assistant.usage"):
     """What one reply took. Its cost isn't in dollars: it counts requests of the person's plan."""
 
     model: str
@@ -57,14 +59,14 @@ class TokensSpent(Struct, frozen=True, rename="camel"):
     """Why the reply ended: `stop`, `tool_calls`, `length`."""
 
 
-class WindowMeasured(Struct, frozen=True, rename="camel"):
+class WindowMeasured(_Event, frozen=True, tag="session.usage_info"):
     token_limit: int
 
 
 # --- what tools do ----------------------------------------------------------------------------------------------------
 
 
-class CopilotCallStarted(Struct, frozen=True, rename="camel"):
+class CopilotCallStarted(_Event, frozen=True, tag="tool.execution_start"):
     tool_call_id: str
     tool_name: str
     arguments: Any = None
@@ -82,21 +84,21 @@ class CallError(Struct, frozen=True, rename="camel"):
     code: str | None = None
 
 
-class CopilotCallEnded(Struct, frozen=True, rename="camel"):
+class CopilotCallEnded(_Event, frozen=True, tag="tool.execution_complete"):
     tool_call_id: str
     success: bool
     result: CopilotCallResult | None = None
     error: CallError | None = None
 
 
-class TodosChanged(Struct, frozen=True):
+class TodosChanged(_Event, frozen=True, tag="session.todos_changed"):
     """The agent changed its plan. What it is now has to be asked for."""
 
 
 # --- sub-agents -------------------------------------------------------------------------------------------------------
 
 
-class AgentStarted(Struct, frozen=True, rename="camel"):
+class AgentStarted(_Event, frozen=True, tag="subagent.started"):
     """A sub-agent works for a call from now on."""
 
     tool_call_id: str
@@ -107,36 +109,29 @@ class AgentStarted(Struct, frozen=True, rename="camel"):
 # --- how it goes ------------------------------------------------------------------------------------------------------
 
 
-class ModelFailed(Struct, frozen=True, rename="camel"):
+class ModelFailed(_Event, frozen=True, tag="model.call_failure"):
     """The model could not answer. It may be asked again."""
 
     error_message: str | None = None
     status_code: int | None = None
 
 
-class ReplyRetried(Struct, frozen=True, rename="camel"):
-    """The model is asked again."""
-
+class ReplyRetried(_Event, frozen=True, tag="assistant.turn_retry"):
     reason: str | None = None
 
 
-class CopilotSessionFailed(Struct, frozen=True, rename="camel"):
+class CopilotSessionFailed(_Event, frozen=True, tag="session.error"):
     """The turn can't go on."""
 
     message: str
-    error_type: str = ""
 
 
-class CopilotSessionStarted(Struct, frozen=True, rename="camel"):
-    """A session begins."""
-
+class CopilotSessionStarted(_Event, frozen=True, tag="session.start"):
     copilot_version: str = ""
 
 
-class SessionIdle(Struct, frozen=True, rename="camel"):
+class SessionIdle(_Event, frozen=True, tag="session.idle"):
     """Nothing is left to do."""
-
-    aborted: bool | None = None
 
 
 Said: TypeAlias = (
@@ -157,45 +152,19 @@ Said: TypeAlias = (
     | SessionIdle
 )
 
-_KINDS: Final[Mapping[str, type[Said]]] = {
-    "assistant.message_delta": TextGrew,
-    "assistant.reasoning_delta": ThoughtGrew,
-    "assistant.message": MessageComplete,
-    "assistant.reasoning": ThoughtComplete,
-    "assistant.usage": TokensSpent,
-    "session.usage_info": WindowMeasured,
-    "tool.execution_start": CopilotCallStarted,
-    "tool.execution_complete": CopilotCallEnded,
-    "session.todos_changed": TodosChanged,
-    "subagent.started": AgentStarted,
-    "model.call_failure": ModelFailed,
-    "assistant.turn_retry": ReplyRetried,
-    "session.error": CopilotSessionFailed,
-    "session.start": CopilotSessionStarted,
-    "session.idle": SessionIdle,
-}
+_KINDS: Final = frozenset(kind.__struct_config__.tag for kind in get_args(Said))
 
 
 def read_event(event: Any) -> Said | None:
     """What an event of the library says; `None` for one that is of no use here, or that is not as we know it."""
-    kind = _KINDS.get(event.type.value)
-    if kind is None:
+    kind = event.type.value
+    if kind not in _KINDS:
         return None
     try:
-        return msgspec.convert(event.data.to_dict(), kind)
+        said: Said = msgspec.convert({**event.data.to_dict(), _KIND: kind}, Said)
     except msgspec.ValidationError:
         return None
-
-
-class TodoRow(Struct, frozen=True):
-    """One step of the agent's plan, as a row of its own database."""
-
-    title: str | None = None
-    status: str | None = None
-
-
-def read_todos(rows: Sequence[Any]) -> list[TodoRow]:
-    return [TodoRow(row.title, row.status) for row in rows]
+    return said
 
 
 NAME_MARK: Final = "-"
@@ -221,13 +190,17 @@ class CopilotEvents:
         self._reporter = bridge.reporter
         self._parents: dict[str, str] = {}
         """The call that each sub-agent works for, by the id of the sub-agent."""
+        self._window: int | None = None
+        self.begin_turn()
+
+    def begin_turn(self) -> None:
+        """Forget what was kept of the turn before."""
         self._calls: dict[str, McpTool] = {}
         """The calls of this turn that are of servers' tools, by their ids."""
         self._wanted: dict[str, OwnCall] = {}
         """All calls that the model said it wants to make in this turn, by their ids."""
         self._told: set[str] = set()
         """Messages and thoughts of this turn that came in pieces."""
-        self._window: int | None = None
         self._model_error = ""
         self.text = ""
         """What the agent said last in this turn."""
@@ -236,45 +209,9 @@ class CopilotEvents:
         self.is_cut_off = False
         """The last reply of this turn was cut off at the longest that the model may write."""
 
-    def begin_turn(self) -> None:
-        """Forget what was kept of the turn before."""
-        self._calls.clear()
-        self._wanted.clear()
-        self._told.clear()
-        self._model_error = self.text = self.error = ""
-        self.is_cut_off = False
-
     def take(self, said: Said, agent: str | None) -> None:
         """Tell what an event says. `agent` is the id of the sub-agent that it is about."""
         parent = self._parents.get(agent or "")
-        match said:
-            case TextGrew() | ThoughtGrew() | MessageComplete() | ThoughtComplete():
-                self._read_words(said, parent)
-            case CopilotCallStarted():
-                self._start_call(said, parent)
-            case CopilotCallEnded():
-                self._end_call(said, parent)
-            case AgentStarted():
-                self._start_agent(said, agent)
-            case TokensSpent():
-                self._read_usage(said, parent)
-            case WindowMeasured(limit):
-                self._window = limit if parent is None else self._window
-            case ModelFailed() | ReplyRetried() | CopilotSessionFailed():
-                self._read_failure(said, parent)
-            case CopilotSessionStarted(version):
-                self._bridge.record_version(version)
-            case TodosChanged() | SessionIdle():
-                pass
-
-    def change_plan(self, rows: list[TodoRow]) -> None:
-        """Tell the agent's plan."""
-        steps = [Todo(row.title or "", _STATUSES.get(row.status or "", "pending")) for row in rows]
-        self._reporter.change_plan(tuple(steps))
-
-    # --- what the model says --------------------------------------------------------------------------------------
-
-    def _read_words(self, said: TextGrew | ThoughtGrew | MessageComplete | ThoughtComplete, parent: str | None) -> None:
         match said:
             case TextGrew(id, text):
                 self._told.add(id)
@@ -282,18 +219,49 @@ class CopilotEvents:
             case ThoughtGrew(id, text):
                 self._told.add(id)
                 self._reporter.think(text, parent=parent)
-            case MessageComplete(id, text, wanted):
-                for call in wanted or ():
-                    self._bridge.begin_call(call.tool_call_id)
-                    self._wanted[call.tool_call_id] = OwnCall(call.name, read_arguments(call.arguments))
-                if parent is None and text:
-                    self.text = text
-                # Some providers don't stream: then the whole is all there is.
-                if text and id not in self._told:
-                    self._reporter.say(text, parent=parent)
+            case MessageComplete():
+                self._read_message(said, parent)
             case ThoughtComplete(id, text):
                 if text and id not in self._told:
                     self._reporter.think(text, parent=parent)
+            case CopilotCallStarted():
+                self._start_call(said, parent)
+            case CopilotCallEnded():
+                self._end_call(said)
+            case AgentStarted():
+                self._start_agent(said, agent)
+            case TokensSpent():
+                self._read_usage(said, parent)
+            case WindowMeasured(limit):
+                self._window = limit if parent is None else self._window
+            case ModelFailed():
+                self._model_error = _describe_model_error(said)
+            case ReplyRetried(reason):
+                # It has waited already when it says so.
+                self._reporter.fail(self._model_error or reason or "The model failed.", 0.0, parent=parent)
+            case CopilotSessionFailed(message):
+                self.error = message
+            case CopilotSessionStarted(version):
+                self._bridge.record_version(version)
+            case TodosChanged() | SessionIdle():
+                pass
+
+    def change_plan(self, rows: Sequence[Any]) -> None:
+        """Tell the agent's plan, which are rows of its own database."""
+        steps = [Todo(row.title or "", _STATUSES.get(row.status or "", "pending")) for row in rows]
+        self._reporter.change_plan(tuple(steps))
+
+    # --- what the model says --------------------------------------------------------------------------------------
+
+    def _read_message(self, message: MessageComplete, parent: str | None) -> None:
+        for call in message.tool_requests or ():
+            self._bridge.begin_call(call.tool_call_id)
+            self._wanted[call.tool_call_id] = OwnCall(call.name, read_arguments(call.arguments))
+        if parent is None and message.content:
+            self.text = message.content
+        # Some providers don't stream: then the whole is all there is.
+        if message.content and message.message_id not in self._told:
+            self._reporter.say(message.content, parent=parent)
 
     def _read_usage(self, said: TokensSpent, parent: str | None) -> None:
         if parent is None:
@@ -306,11 +274,10 @@ class CopilotEvents:
         arguments = read_arguments(call.arguments)
         id, name = call.tool_call_id, call.tool_name
         found = self._find_server_tool(call)
-        if found is None:
-            self._reporter.start_tool(id, name, None, name, arguments, parent=parent)
-            return
-        self._calls[id] = found
-        self._reporter.start_tool(id, name, found.server, found.tool, arguments, parent=parent)
+        if found is not None:
+            self._calls[id] = found
+        tool = found or OwnTool(name)
+        self._reporter.start_tool(id, name, tool.server, tool.tool, arguments, parent=parent)
 
     def _find_server_tool(self, call: CopilotCallStarted) -> McpTool | None:
         if call.mcp_server_name is None or call.mcp_tool_name is None:
@@ -325,7 +292,7 @@ class CopilotEvents:
         """What the model wrote for a call, if that has been told."""
         return self._wanted.get(id or "")
 
-    def _end_call(self, call: CopilotCallEnded, parent: str | None) -> None:
+    def _end_call(self, call: CopilotCallEnded) -> None:
         error = call.error
         text = "" if call.result is None else call.result.content
         self._reporter.finish_tool(
@@ -335,25 +302,12 @@ class CopilotEvents:
             error="" if error is None else error.message,
             denied=error is not None and error.code == _DENIED,
             structured=None if call.result is None else call.result.structured_content,
-            parent=parent,
         )
 
     def _start_agent(self, started: AgentStarted, agent: str | None) -> None:
         if agent is not None:
             self._parents[agent] = started.tool_call_id
         self._reporter.begin_agent(started.tool_call_id, model=started.model, agent=started.agent_name or None)
-
-    # --- what fails -----------------------------------------------------------------------------------------------
-
-    def _read_failure(self, said: ModelFailed | ReplyRetried | CopilotSessionFailed, parent: str | None) -> None:
-        match said:
-            case ModelFailed():
-                self._model_error = _describe_model_error(said)
-            case ReplyRetried(reason):
-                # It has waited already when it says so.
-                self._reporter.fail(self._model_error or reason or "The model failed.", 0.0, parent=parent)
-            case CopilotSessionFailed(message):
-                self.error = message
 
 
 def read_arguments(arguments: Any) -> Mapping[str, Any]:

@@ -4,29 +4,19 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec import Struct
-
-from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
+from mooring.backends.bridge.bridge import AgentBridge, AgentCall, OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.copilot.events import NAME_MARK, CopilotEvents, OwnCall, read_arguments
-from mooring.backends.copilot.sdk import allow_once, answer_nothing, reject
+from mooring.backends.copilot.sdk import answer, answer_nothing
 
-_KINDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
-    "shell": ("bash", frozenset({"bash"})),
-    "read": ("view", frozenset({"view", "grep", "rg", "glob"})),
-    "write": ("edit", frozenset({"create", "edit", "apply_patch"})),
-    "url": ("web_fetch", frozenset({"web_fetch"})),
+_KINDS: Final[Mapping[str, tuple[str, frozenset[str], str]]] = {
+    "shell": ("bash", frozenset({"bash"}), "full_command_text"),
+    "read": ("view", frozenset({"view", "grep", "rg", "glob"}), "path"),
+    "write": ("edit", frozenset({"create", "edit", "apply_patch"}), "file_name"),
+    "url": ("web_fetch", frozenset({"web_fetch"}), "url"),
 }
-"""For each kind of request: the tool that it is judged as if its call isn't known, and the tools that make it."""
-
-
-class AskedCall(Struct, frozen=True):
-    """What a request is about."""
-
-    tool: McpTool | OwnTool
-    arguments: Mapping[str, Any] | None
-    """`None` if they aren't known."""
-    report: ActReport | None = None
+"""For each kind of request: the tool that it is judged as if its call isn't known, the tools that make it, and its
+field with what it is about, as the model wrote that in the call."""
 
 
 class CopilotPermissions:
@@ -70,8 +60,8 @@ class CopilotPermissions:
         """The library's decision about one of its requests."""
         if not self._is_open:
             return answer_nothing()
-        asked = self._read_request(request, invocation)
-        deciding = asyncio.get_running_loop().create_task(self._find_refusal(asked, request.tool_call_id or ""))
+        call = self._read_request(request, invocation)
+        deciding = asyncio.get_running_loop().create_task(self._bridge.find_refusal(call))
         self._deciding.add(deciding)
         deciding.add_done_callback(self._deciding.discard)
         try:
@@ -79,18 +69,16 @@ class CopilotPermissions:
         except asyncio.CancelledError:
             # Only by the end of the turn: the library never cancels what it asks.
             return answer_nothing()
-        return allow_once() if refusal is None else reject(refusal)
-
-    async def _find_refusal(self, asked: AskedCall, call_id: str) -> str | None:
-        return await self._bridge.find_refusal(asked.tool, asked.arguments, call_id=call_id, report=asked.report)
+        return answer(refusal)
 
     # --- what is asked for ----------------------------------------------------------------------------------------
 
-    def _read_request(self, request: Any, invocation: Mapping[str, Any]) -> AskedCall:
+    def _read_request(self, request: Any, invocation: Mapping[str, Any]) -> AgentCall:
         """What a request is about: what the program says that it will do, and what the model wrote, if that is known.
 
         Of a sub-agent's calls, the program may say what they are only after it has asked whether they may be made.
         """
+        id = request.tool_call_id or ""
         match request.kind:
             case "mcp":
                 return self._read_server_call(request, invocation)
@@ -99,32 +87,33 @@ class CopilotPermissions:
                 name = request.tool_name
                 told = self._events.find_call(request.tool_call_id)
                 tool = told or self._bridge.split_tool(name, NAME_MARK) or OwnTool(name)
-                return AskedCall(tool, read_arguments(request.tool_args))
+                return AgentCall(id, tool, read_arguments(request.tool_args))
             case "shell" | "read" | "write" | "url":
                 return self._read_own_call(request)
             case "custom-tool":
-                return AskedCall(OwnTool(request.tool_name), read_arguments(request.args))
+                return AgentCall(id, OwnTool(request.tool_name), read_arguments(request.args))
             case kind:
-                return AskedCall(OwnTool(str(kind)), request.to_dict())
+                return AgentCall(id, OwnTool(str(kind)), request.to_dict())
 
-    def _read_server_call(self, request: Any, invocation: Mapping[str, Any]) -> AskedCall:
+    def _read_server_call(self, request: Any, invocation: Mapping[str, Any]) -> AgentCall:
         # The request has the name that the model uses; what the program would show to people has the tool's own.
         shown = invocation.get("prompt_request")
         written = getattr(shown, "tool_name", None) or request.tool_name.removeprefix(f"{request.server_name}-")
         tool = self._bridge.read_tool(request.server_name, written) or OwnTool(request.tool_name)
-        return AskedCall(tool, read_arguments(request.args))
+        return AgentCall(request.tool_call_id or "", tool, read_arguments(request.args))
 
-    def _read_own_call(self, request: Any) -> AskedCall:
-        fallback, makers = _KINDS[request.kind]
+    def _read_own_call(self, request: Any) -> AgentCall:
+        id = request.tool_call_id or ""
+        fallback, makers, subject = _KINDS[request.kind]
         report = _read_report(request)
         wanted = self._events.find_wanted(request.tool_call_id)
         if wanted is None:
-            wanted = self._find_delegated(makers, _read_subject(request))
+            wanted = self._find_delegated(makers, str(getattr(request, subject) or ""))
         if wanted is None or wanted.name not in makers:
-            return AskedCall(OwnTool(fallback), None, report)
+            return AgentCall(id, OwnTool(fallback), None, report)
         if wanted in self._delegated:
             self._delegated.remove(wanted)
-        return AskedCall(OwnTool(wanted.name), wanted.arguments, report)
+        return AgentCall(id, OwnTool(wanted.name), wanted.arguments, report)
 
     def _find_delegated(self, makers: frozenset[str], subject: str) -> OwnCall | None:
         """What a sub-agent's model wrote for a call whose id isn't known yet; `None` if it can't be told."""
@@ -138,20 +127,6 @@ class CopilotPermissions:
         if any(call != first for call in others):
             return None
         return first
-
-
-def _read_subject(request: Any) -> str:
-    """What a request is about, as the model wrote it in the call."""
-    match request.kind:
-        case "shell":
-            subject = request.full_command_text
-        case "read":
-            subject = request.path
-        case "write":
-            subject = request.file_name
-        case _:
-            subject = request.url
-    return str(subject or "")
 
 
 def _read_report(request: Any) -> ActReport:

@@ -5,7 +5,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from secrets import token_urlsafe
 from typing import Any, Final
 
@@ -24,18 +24,10 @@ LOGIN_VARIABLES: Final[tuple[str, ...]] = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "
 """The person's login, in the order in which Copilot looks for it."""
 
 _PROVIDER: Final = "COPILOT_PROVIDER_"
-_KINDS_OF_TEXT: Final = {
-    "TYPE": "type",
-    "BASE_URL": "base_url",
-    "API_KEY": "api_key",
-    "API_KEY_COMMAND": "api_key_command",
-    "BEARER_TOKEN": "bearer_token",
-    "WIRE_API": "wire_api",
-    "TRANSPORT": "transport",
-    "MODEL_ID": "model_id",
-    "WIRE_MODEL": "wire_model",
-}
-_KINDS_OF_NUMBER: Final = {"MAX_PROMPT_TOKENS": "max_prompt_tokens", "MAX_OUTPUT_TOKENS": "max_output_tokens"}
+_TEXTS: Final = (
+    "type", "base_url", "api_key", "api_key_command", "bearer_token", "wire_api", "transport", "model_id", "wire_model",
+)  # fmt: skip
+_NUMBERS: Final = ("max_prompt_tokens", "max_output_tokens")
 
 _UNWANTED: Final = (
     # Allows every call without asking, and trusts the folder, whose servers and hooks it would start.
@@ -61,7 +53,6 @@ class CopilotVariables:
 
     @property
     def home(self) -> str:
-        """The folder of Copilot's own configuration."""
         return self.env.get("COPILOT_HOME") or os.path.join(self.env.get("HOME", ""), ".copilot")
 
     @property
@@ -86,8 +77,8 @@ class CopilotVariables:
         """
         if not self.has_provider:
             return None
-        provider: dict[str, Any] = {"type": "openai", **self._read(_KINDS_OF_TEXT)}
-        provider |= {name: int(text) for name, text in self._read(_KINDS_OF_NUMBER).items() if text.isdecimal()}
+        provider: dict[str, Any] = {"type": "openai", **self._read(_TEXTS)}
+        provider |= {name: int(text) for name, text in self._read(_NUMBERS).items() if text.isdecimal()}
         version = self.env.get(f"{_PROVIDER}AZURE_API_VERSION")
         if version:
             provider["azure"] = {"api_version": version}
@@ -96,8 +87,8 @@ class CopilotVariables:
             provider["headers"] = _read_headers(headers)
         return provider
 
-    def _read(self, names: Mapping[str, str]) -> dict[str, str]:
-        found = {name: self.env.get(f"{_PROVIDER}{variable}", "") for variable, name in names.items()}
+    def _read(self, names: Iterable[str]) -> dict[str, str]:
+        found = {name: self.env.get(f"{_PROVIDER}{name.upper()}", "") for name in names}
         return {name: text for name, text in found.items() if text}
 
 

@@ -3,11 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 
 async def load_sdk() -> None:
-    """Load the library, which is installed."""
     # In a thread: it takes more than a second of CPU, in which nothing else would go on.
     await asyncio.to_thread(_import_sdk)
 
@@ -44,17 +43,11 @@ def describe_failure(error: Exception) -> str:
 # --- answers to permission requests -----------------------------------------------------------------------------------
 
 
-def allow_once() -> Any:
-    from copilot.rpc import PermissionDecisionApproveOnce
+def answer(refusal: str | None) -> Any:
+    """Allow a call once, or refuse it with words for the model."""
+    from copilot.rpc import PermissionDecisionApproveOnce, PermissionDecisionReject
 
-    return PermissionDecisionApproveOnce()
-
-
-def reject(words: str) -> Any:
-    """`words` are for the model."""
-    from copilot.rpc import PermissionDecisionReject
-
-    return PermissionDecisionReject(feedback=words)
+    return PermissionDecisionApproveOnce() if refusal is None else PermissionDecisionReject(feedback=refusal)
 
 
 def answer_nothing() -> Any:
@@ -67,16 +60,21 @@ def answer_nothing() -> Any:
 # --- servers of a session ---------------------------------------------------------------------------------------------
 
 
-async def enable_server(session: Any, name: str) -> None:
-    from copilot.rpc import MCPEnableRequest
+_REQUESTS: Final = {
+    "enable": "MCPEnableRequest",
+    "disable": "MCPDisableRequest",
+    "restart_server": "MCPRestartServerRequest",
+    "stop_server": "MCPStopServerRequest",
+}
+"""The request of each method that takes a server's name and nothing else."""
 
-    await session.rpc.mcp.enable(MCPEnableRequest(server_name=name))
 
+async def change_server(session: Any, method: str, name: str) -> None:
+    """Call one of these methods for a server of a session."""
+    from copilot import rpc
 
-async def disable_server(session: Any, name: str) -> None:
-    from copilot.rpc import MCPDisableRequest
-
-    await session.rpc.mcp.disable(MCPDisableRequest(server_name=name))
+    request = getattr(rpc, _REQUESTS[method])
+    await getattr(session.rpc.mcp, method)(request(server_name=name))
 
 
 async def start_server(session: Any, name: str, config: Mapping[str, Any]) -> None:
@@ -85,15 +83,3 @@ async def start_server(session: Any, name: str, config: Mapping[str, Any]) -> No
 
     written = MCPSerializableServerConfig.from_dict(dict(config))
     await session.rpc.mcp.start_server(MCPStartServerRequest(server_name=name, config=written))
-
-
-async def restart_server(session: Any, name: str) -> None:
-    from copilot.rpc import MCPRestartServerRequest
-
-    await session.rpc.mcp.restart_server(MCPRestartServerRequest(server_name=name))
-
-
-async def stop_server(session: Any, name: str) -> None:
-    from copilot.rpc import MCPStopServerRequest
-
-    await session.rpc.mcp.stop_server(MCPStopServerRequest(server_name=name))

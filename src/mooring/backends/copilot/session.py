@@ -1,9 +1,9 @@
 """A session of Copilot's program, with our servers and agents, and everything off that would act behind our back."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isinf
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -11,27 +11,16 @@ from mooring import files
 from mooring.agents.definition import AgentDefinition, ToolSelection, apply_selection
 from mooring.agents.files.tool_words import FAMILIES
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
-from mooring.backends.bridge.native import LeftOut, NativeAddress, NativeProgram, NativeServer, write_milliseconds
+from mooring.backends.bridge.native import NativeAddress, NativeProgram, NativeServer, write_milliseconds
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.bridge.selection import select_tools_of
 from mooring.backends.copilot.program import CopilotVariables
 from mooring.core.conversation.backend_name import ServersWay
-from mooring.core.conversation.turn import ServerStatusWord
+from mooring.core.conversation.turn import ServerStatus
 from mooring.core.definitions.paths import here
 from mooring.errors import FileError
 
 _DAY: Final = 24 * 60 * 60.0
 """In seconds. A person may take their time with a question, and the program counts that as part of a call."""
-
-_WORDS: Final[Mapping[str, ServerStatusWord]] = {
-    "connected": "connected",
-    "pending": "pending",
-    "failed": "failed",
-    "needs-auth": "needs-auth",
-    "disabled": "disabled",
-    "stopped": "disabled",
-    "not_configured": "disabled",
-}
 
 BLANKS: Final = {"MOORING_DOLLAR": "$", "MOORING_NOTHING": ""}
 """Variables for the program's environment. It fills in `$NAME` wherever it finds one in a server's definition, and
@@ -44,9 +33,7 @@ class SessionServers(Struct, frozen=True):
 
     configs: Mapping[str, Mapping[str, Any]] = {}
     """As a session takes them. They hold secrets."""
-    names: Mapping[str, str] = {}
-    """The name in the configuration of each."""
-    left_out: Sequence[LeftOut] = ()
+    left_out: Sequence[ServerStatus] = ()
     """Those that it can't have."""
 
     def __repr__(self) -> str:
@@ -56,12 +43,9 @@ class SessionServers(Struct, frozen=True):
 async def list_servers(bridge: AgentBridge, way: ServersWay) -> SessionServers:
     """The servers that a session is to have now."""
     if way == "shared":
-        endpoints = bridge.list_endpoints()
-        configs = {endpoint.name: write_endpoint(endpoint) for endpoint in endpoints}
-        return SessionServers(configs, {endpoint.name: endpoint.server for endpoint in endpoints})
+        return SessionServers({endpoint.name: write_endpoint(endpoint) for endpoint in bridge.list_endpoints()})
     native, left_out = await bridge.list_native()
-    configs = {server.name: write_native(server) for server in native}
-    return SessionServers(configs, {server.name: server.server for server in native}, left_out)
+    return SessionServers({server.name: write_native(server) for server in native}, left_out)
 
 
 def write_endpoint(endpoint: AgentEndpoint) -> dict[str, Any]:
@@ -110,13 +94,6 @@ def _keep_value(text: str) -> str:
     return f"${{MOORING_NOTHING}}{text}" if _NAME.fullmatch(text) else _keep_dollars(text)
 
 
-def read_status(word: str) -> ServerStatusWord:
-    return _WORDS.get(word, "unknown")
-
-
-OnEvent: TypeAlias = Callable[[Any], None]
-OnPermission: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
-
 GITHUB_SERVER: Final = "github-mcp-server"
 """A server that the program brings with it, for those who are logged in to GitHub."""
 LONGEST_INSTRUCTIONS: Final = 1024 * 1024
@@ -133,39 +110,11 @@ SWITCHES: Final = {
 """What every session is opened with."""
 
 
-class SessionHandlers(Struct, frozen=True):
-    """Who is told what happens in a session, and who decides."""
-
-    on_event: OnEvent
-    on_permission: OnPermission
-    before_tool: Callable[[Any, Any], Any]
-
-
-async def open_session(
-    client: Any,
-    bridge: AgentBridge,
-    options: BackendOptions,
-    variables: CopilotVariables,
-    servers: SessionServers,
-    handlers: SessionHandlers,
-    resume: str | None,
-) -> Any:
-    """A session on a connected client, a new one or one that goes on. Raises: `list_failures`; FileError."""
-    settings = {
-        **build_settings(bridge, options, variables, servers),
-        "on_event": handlers.on_event,
-        "on_permission_request": handlers.on_permission,
-        "hooks": {"on_pre_tool_use": handlers.before_tool},
-    }
-    if resume is None:
-        return await client.create_session(**settings)
-    return await client.resume_session(resume, **settings)
-
-
 def build_settings(
     bridge: AgentBridge, options: BackendOptions, variables: CopilotVariables, servers: SessionServers
 ) -> dict[str, Any]:
     """What a session is opened with. Raises: FileError."""
+    names = [server for name in servers.configs if (server := bridge.find_server(name)) is not None]
     settings: dict[str, Any] = {
         **SWITCHES,
         "client_name": "mooring",
@@ -175,7 +124,7 @@ def build_settings(
         "provider": variables.make_provider(),
         "mcp_servers": dict(servers.configs),
         "system_message": _write_instructions(options, variables),
-        "custom_agents": write_agents(bridge, tuple(servers.names.values()), options.agents) or None,
+        "custom_agents": [_write_agent(bridge, names, agent) for agent in options.agents] or None,
         "agent": options.agent,
         "streaming": True,
     }
@@ -229,14 +178,8 @@ OWN_TOOLS: Final[Mapping[str, frozenset[str]]] = {
 """Copilot's own tools, and what definitions call them."""
 
 
-def write_agents(
-    bridge: AgentBridge, servers: Sequence[str], agents: Sequence[AgentDefinition]
-) -> list[dict[str, Any]]:
-    """The agents that a session of Copilot knows. `servers` are those that it is given."""
-    return [_write_agent(bridge, servers, agent) for agent in agents]
-
-
 def _write_agent(bridge: AgentBridge, servers: Sequence[str], agent: AgentDefinition) -> dict[str, Any]:
+    """An agent as a session of Copilot knows it. `servers` are those that it is given."""
     written: dict[str, Any] = {
         "name": agent.name,
         "description": agent.description or agent.name,
@@ -273,7 +216,7 @@ def select_tools(bridge: AgentBridge, servers: Sequence[str], selection: ToolSel
     selected = [tool for tool, names in OWN_TOOLS.items() if any(map(selection.has_own, names))]
     scope = apply_selection(selection)
     for server in servers:
-        tools = select_tools_of(bridge, server, scope)
+        tools = bridge.select_tools(server, scope)
         name = bridge.name_server(server)
         selected += [f"{name}/{tool}" for tool in (("*",) if tools is None else tools)]
     return selected

@@ -1,5 +1,1 @@
 """OpenCode as a backend: in goes what the person says, out come turn events, by way of the server that it brings."""
-
-from mooring.backends.opencode.backend import OpenCodeBackend, open_opencode
-
-__all__ = ["OpenCodeBackend", "open_opencode"]

@@ -5,10 +5,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from os.path import join
 from typing import Any, Final
 
-from msgspec import Struct
-
-from mooring.agents.local.ask_user import OTHER, AnswerOption, PersonQuestion, make_form, name_field
-from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
+from mooring.agents.local.ask_user import AnswerOption, PersonQuestion, make_form, read_answers
+from mooring.backends.bridge.bridge import AgentBridge, AgentCall, McpTool, OwnTool
 from mooring.backends.bridge.own_tools import ActReport
 from mooring.backends.opencode.api import OpenCodeApi
 from mooring.backends.opencode.reading import (
@@ -29,13 +27,6 @@ from mooring.core.conversation.question import Yes
 from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
 from mooring.errors import FileError, ModelError
-
-
-class _Refused(Struct, frozen=True):
-    """A request that is to be refused, with the words for the model."""
-
-    request: str
-    words: str
 
 
 class TurnAnswers:
@@ -59,7 +50,8 @@ class TurnAnswers:
         self._reading = reading
         self._answering: set[asyncio.Task[None]] = set()
         self._undecided: dict[str, PermissionWanted] = {}
-        self._refused: list[tuple[str, _Refused]] = []
+        self._refused: list[tuple[PermissionWanted, str]] = []
+        """The requests that are to be refused, each with the words for the model."""
         self._asked: set[str] = set()
         """The calls that OpenCode has asked about in any way."""
         self._begun: set[str] = set()
@@ -107,7 +99,7 @@ class TurnAnswers:
         refusal = await self._decide(wanted)
         is_open = self._undecided.pop(wanted.id, None) is not None
         if refusal is not None:
-            self._refused.append((wanted.session, _Refused(wanted.id, refusal)))
+            self._refused.append((wanted, refusal))
         elif is_open:
             await self._reply(wanted.id, {"reply": "once"})
         await self._send_refusals(wanted.session)
@@ -115,16 +107,19 @@ class TurnAnswers:
     async def _decide(self, wanted: PermissionWanted) -> str | None:
         """Why a call may not be made, in words for the model; `None` if it may."""
         if wanted.tool is None:
-            tool = OwnTool(wanted.permission)
-            return await self._bridge.find_refusal(tool, wanted.metadata, call_id=wanted.id)
+            return await self._decide_alone(wanted)
         call = await self._reading.wait_for_call(wanted.tool)
         self._asked.add(call.id)
         if not is_expected(wanted, call):
             # Whatever it is, it isn't what the call says.
-            return await self._bridge.find_refusal(OwnTool(wanted.permission), wanted.metadata, call_id=wanted.id)
+            return await self._decide_alone(wanted)
         if not is_aside(wanted):
             self._begin_call(call.id)
         return await self._decide_call(call, wanted)
+
+    async def _decide_alone(self, wanted: PermissionWanted) -> str | None:
+        """Judge a request by its own words, without a call that it belongs to."""
+        return await self._bridge.find_refusal(AgentCall(wanted.id, OwnTool(wanted.permission), wanted.metadata))
 
     def _begin_call(self, id: str) -> None:
         """Note that a call wants its own permission, as it does once. OpenCode takes two with one id for the same."""
@@ -151,11 +146,11 @@ class TurnAnswers:
 
     async def _decide_call(self, call: ReadCall, wanted: PermissionWanted) -> str | None:
         if isinstance(call.tool, McpTool):
-            return await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id)
+            return await self._bridge.find_refusal(AgentCall(call.id, call.tool, call.arguments))
         if self._servers.is_served(call.tool):
             return None
         report = read_report(wanted, call, self._worktree)
-        refusal = await self._bridge.find_refusal(call.tool, call.arguments, call_id=call.id, report=report)
+        refusal = await self._bridge.find_refusal(AgentCall(call.id, call.tool, call.arguments, report))
         if self._shell is not None and call.name == "bash":
             return _settle_run(self._shell, call, refusal)
         return refusal
@@ -167,10 +162,10 @@ class TurnAnswers:
         """
         if any(wanted.session == session for wanted in self._undecided.values()):
             return
-        ready = [refused for owner, refused in self._refused if owner == session]
-        self._refused = [each for each in self._refused if each[0] != session]
-        for refused in ready:
-            await self._reply(refused.request, {"reply": "reject", "message": refused.words})
+        ready = [each for each in self._refused if each[0].session == session]
+        self._refused = [each for each in self._refused if each not in ready]
+        for refused, words in ready:
+            await self._reply(refused.id, {"reply": "reject", "message": words})
 
     async def _reply(self, request: str, body: Mapping[str, Any]) -> None:
         try:
@@ -185,8 +180,7 @@ class TurnAnswers:
         answer = await self._bridge.ask(make_form(questions))
         try:
             if isinstance(answer, Yes):
-                choices = _read_choices(questions, answer.content)
-                await self._api.post(f"/question/{wanted.id}/reply", {"answers": choices})
+                await self._api.post(f"/question/{wanted.id}/reply", {"answers": _list_choices(questions, answer)})
             else:
                 await self._api.post(f"/question/{wanted.id}/reject")
         except ModelError:
@@ -211,19 +205,12 @@ def _read_question(said: AgentQuestion) -> PersonQuestion:
     return PersonQuestion(said.question, options, said.header, said.multiple)
 
 
-def _read_choices(questions: list[PersonQuestion], content: Any) -> list[list[str]]:
+def _list_choices(questions: list[PersonQuestion], answer: Yes) -> list[list[str]]:
     """What was chosen for each question, with what the person said in their own words for the last of them."""
-    given: Mapping[str, Any] = content if isinstance(content, Mapping) else {OTHER: content}
-    choices = [_list_choices(given.get(name_field(question, number))) for number, question in enumerate(questions, 1)]
-    if choices and given.get(OTHER):
-        choices[-1].append(str(given[OTHER]))
-    return choices
-
-
-def _list_choices(chosen: Any) -> list[str]:
-    if chosen is None or chosen == "":
-        return []
-    return [str(each) for each in chosen] if isinstance(chosen, list | tuple) else [str(chosen)]
+    answers = read_answers(questions, answer.content)
+    if answers.choices and answers.own_words:
+        answers.choices[-1].append(answers.own_words)
+    return answers.choices
 
 
 _ASIDES: Final = frozenset({"external_directory", "doom_loop"})

@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from mooring.backends.bridge.bridge import AgentBridge
-from mooring.backends.bridge.native import describe_left_out
 from mooring.backends.bridge.options import BackendOptions
-from mooring.backends.opencode.agents import split_model
+from mooring.backends.opencode.agents import MAIN_AGENT, split_model
 from mooring.backends.opencode.answers import TurnAnswers
-from mooring.backends.opencode.config import check_plugins, find_main_agent, find_model
+from mooring.backends.opencode.api import NAME
+from mooring.backends.opencode.config import check_plugins, find_model
 from mooring.backends.opencode.launch import RunningAgent, launch_agent
 from mooring.backends.opencode.own_config import read_own_names
-from mooring.backends.opencode.program import NAME
 from mooring.backends.opencode.reading import AgentEvent, TurnParser, check_model
 from mooring.backends.programs import require_program
 from mooring.core.conversation.event import EndOfTurn
@@ -52,7 +52,6 @@ class OpenCodeBackend:
     name = "opencode"
 
     def __init__(self, bridge: AgentBridge, options: BackendOptions, path: str) -> None:
-        """`path` is OpenCode's program."""
         self._bridge = bridge
         self._options = options
         self._path = path
@@ -109,7 +108,6 @@ class OpenCodeBackend:
             await running.close()
 
     async def close(self) -> None:
-        """End OpenCode's program, and everything that it started."""
         self._end_listening()
         tasks = {task for task in (self._starting, *self._updates) if task is not None}
         for task in tasks:
@@ -125,7 +123,6 @@ class OpenCodeBackend:
     # --- a turn -------------------------------------------------------------------------------------------------------
 
     async def turn(self, said: TurnInput) -> None:
-        """See `Backend.turn`."""
         reporter = self._bridge.reporter
         reporter.begin(model=find_model(self._options), agent=self._options.agent)
         reason: EndOfTurn = "failed"
@@ -203,7 +200,8 @@ class OpenCodeBackend:
             raise ModelError(NAME, reading.failure) if reading.failure else error from None
         # What it told on the way may still be on the way.
         if reading.has_begun:
-            await _wait_at_most(reading.ended, EVENTS_TIMEOUT)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(reading.ended.wait(), EVENTS_TIMEOUT)
 
     async def _cancel(self, running: RunningAgent, session: str, prompting: asyncio.Task[Any]) -> None:
         """Have OpenCode end a turn; if it doesn't, end OpenCode."""
@@ -242,8 +240,9 @@ class OpenCodeBackend:
         self._is_session_found = True
 
     def _write_prompt(self, said: TurnInput) -> dict[str, Any]:
+        agent = self._options.main_agent
         prompt: dict[str, Any] = {
-            "agent": find_main_agent(self._options),
+            "agent": MAIN_AGENT if agent is None else agent.name,
             "parts": [{"type": "text", "text": said.text}, *map(_write_attachment, said.attachments)],
         }
         if self._options.instructions:
@@ -256,24 +255,21 @@ class OpenCodeBackend:
     # --- servers ------------------------------------------------------------------------------------------------------
 
     async def status(self) -> Sequence[ServerStatus]:
-        """See `Backend.status`."""
         if self._options.servers == "shared":
-            return await self._bridge.status()
+            return await self._bridge.host_servers.status()
         if self._running is None or not self._running.is_running:
             servers, left_out = await self._bridge.list_native()
             pending = [ServerStatus(server.server, "pending") for server in servers]
-            return [*pending, *map(describe_left_out, left_out)]
+            return [*pending, *left_out]
         return await self._running.servers.status()
 
     async def switch(self, server: str, on: bool) -> None:
-        """See `Backend.switch`."""
         if self._options.servers == "shared":
             await self._bridge.host_servers.switch(server, on)
         else:
             await (await self._ensure_running()).servers.switch(server, on)
 
     async def reconnect(self, server: str) -> None:
-        """See `Backend.reconnect`."""
         if self._options.servers == "shared":
             await self._bridge.host_servers.reconnect(server)
         else:
@@ -289,18 +285,8 @@ class OpenCodeBackend:
 
 
 async def _update(running: RunningAgent) -> None:
-    try:
+    with suppress(ModelError):  # the next turn finds out why
         await running.servers.update()
-    except ModelError:
-        return  # the next turn finds out why
-
-
-async def _wait_at_most(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return
 
 
 def _write_attachment(part: Part) -> dict[str, Any]:

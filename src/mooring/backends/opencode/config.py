@@ -47,8 +47,7 @@ def write_env(
     config = write_config(options, own, known)
     if shell is not None:
         config["shell"] = shell.path
-    content = encode_content(config)
-    return {**env, **SWITCHES, CONTENT: content}
+    return {**env, **SWITCHES, CONTENT: encode_content(config)}
 
 
 def encode_content(config: Mapping[str, Any]) -> str:
@@ -62,7 +61,7 @@ def encode_content(config: Mapping[str, Any]) -> str:
 
 def write_config(options: BackendOptions, own: OwnNames, known: KnownTools) -> dict[str, Any]:
     """What OpenCode merges over everything that the person configured."""
-    config: dict[str, Any] = {
+    return {
         **read_given(options.env),
         "permission": ASK_ALWAYS,
         "agent": _write_agents(options, own.agents, known),
@@ -74,7 +73,6 @@ def write_config(options: BackendOptions, own: OwnNames, known: KnownTools) -> d
         # A refused call ends that call, not the turn.
         "experimental": {"continue_loop_on_deny": True},
     }
-    return config
 
 
 def _write_agents(options: BackendOptions, own: Iterable[str], known: KnownTools) -> dict[str, Any]:
@@ -87,12 +85,6 @@ def _write_agents(options: BackendOptions, own: Iterable[str], known: KnownTools
     for definition in options.agents:
         agents[definition.name] = write_agent(definition, known, is_main=definition.name == options.agent)
     return agents
-
-
-def find_main_agent(options: BackendOptions) -> str:
-    """The agent that the person talks to, as OpenCode names it."""
-    agent = options.main_agent
-    return MAIN_AGENT if agent is None else agent.name
 
 
 def find_model(options: BackendOptions) -> str | None:

@@ -8,10 +8,9 @@ from typing import Any, Final
 from mooring.backends.bridge.bridge import AgentBridge, McpTool, OwnTool
 from mooring.backends.bridge.options import BackendOptions
 from mooring.backends.bridge.program import explain_end
-from mooring.backends.opencode.api import OpenCodeApi, open_api
+from mooring.backends.opencode.api import NAME, OpenCodeApi, RunningProgram, open_api, start_program
 from mooring.backends.opencode.config import write_env
 from mooring.backends.opencode.own_config import OwnNames, find_names
-from mooring.backends.opencode.program import NAME, RunningProgram, start_program
 from mooring.backends.opencode.reading import AgentEvent, ModelWindows, read_event, read_models
 from mooring.backends.opencode.servers import OpenCodeServers, list_known_tools
 from mooring.backends.opencode.shell import PermittedShell, make_shell
@@ -23,8 +22,6 @@ BUILT_IN: Final = frozenset({"build", "plan", "general", "explore", "compaction"
 STARTS: Final = 4
 """How often it is started before it is given up: of two that are the first ever, one can't make the database."""
 
-TakeEvent = Callable[[AgentEvent], None]
-
 
 class RunningAgent:
     """A running OpenCode with everything that belongs to it. `launch_agent` makes one."""
@@ -35,7 +32,7 @@ class RunningAgent:
         self.program = program
         self.api = api
         self.servers = servers
-        self.on_event: TakeEvent = _ignore
+        self.on_event: Callable[[AgentEvent], None] = lambda event: None
         """Receives every event."""
         self.models: ModelWindows = {}
         """What it can ask."""
@@ -60,11 +57,9 @@ class RunningAgent:
         return self._following
 
     def find_tool(self, written: str) -> McpTool | OwnTool:
-        """The tool that it means by a name."""
         return self.servers.find_tool(written)
 
     def explain_loss(self) -> ModelError:
-        """Why nothing more is heard of it."""
         if self.program.is_running:
             return ModelError(NAME, "its events ended.")
         return explain_end(NAME, self.program.child)
@@ -91,7 +86,6 @@ class RunningAgent:
                     self.on_event(event)
 
     async def close(self) -> None:
-        """End the program, and everything that it started."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait({self._following})
@@ -154,13 +148,6 @@ def find_foreign(config: Mapping[str, Any], options: BackendOptions) -> OwnNames
     """The servers and agents in OpenCode's whole configuration that are on and not ours."""
     found = find_names(config)
     ours = BUILT_IN | {definition.name for definition in options.agents}
-    return OwnNames(found.servers, found.agents - ours - _find_disabled(config))
-
-
-def _find_disabled(config: object) -> frozenset[str]:
-    agents = as_mapping(as_mapping(config).get("agent"))
-    return frozenset(name for name, agent in agents.items() if as_mapping(agent).get("disable") is True)
-
-
-def _ignore(event: AgentEvent) -> None:
-    return
+    agents = as_mapping(config.get("agent"))
+    disabled = {name for name, agent in agents.items() if as_mapping(agent).get("disable") is True}
+    return OwnNames(found.servers, found.agents - ours - disabled)

@@ -155,12 +155,9 @@ class AgentQuestion(Struct, frozen=True):
     header: str = ""
     options: Sequence[OpenCodeChoice] = ()
     multiple: bool = False
-    custom: bool = True
 
 
 class QuestionsWanted(Struct, frozen=True):
-    """The model wants to know something of the person."""
-
     id: str
     session: str = field(name="sessionID")
     questions: Sequence[AgentQuestion]
@@ -287,7 +284,7 @@ class TurnParser:
         self._session = session
         self._replies: dict[str, OpenCodeMessage] = {}
         self._texts: dict[str, _TextPart] = {}
-        self._calls: dict[tuple[str, str], asyncio.Future[ReadCall]] = {}
+        self._calls: dict[CallName, asyncio.Future[ReadCall]] = {}
         self._last_reply = ""
         self._said: list[str] = []
         self.has_begun = False
@@ -310,7 +307,7 @@ class TurnParser:
 
     async def wait_for_call(self, name: CallName) -> ReadCall:
         """The call of that name. A permission may be wanted before it is said what for."""
-        return await asyncio.shield(self._find_call(name.message, name.call))
+        return await asyncio.shield(self._find_call(name))
 
     def take(self, event: AgentEvent) -> None:
         """Tell what an event says."""
@@ -430,40 +427,32 @@ class TurnParser:
             self._finish(part, state.output, state.attachments or ())
         elif state.status == "error":
             is_canceled = state.metadata.get("interrupted") is True
-            self._reporter.finish_tool(
-                part.id,
-                success=False,
-                error=state.error,
-                canceled=is_canceled,
-                parent=self._parents[part.session],
-            )
+            self._reporter.finish_tool(part.id, success=False, error=state.error, canceled=is_canceled)
 
     def _start_call(self, part: Part, arguments: Any) -> None:
-        known = self._find_call(part.message, part.call)
+        known = self._find_call(CallName(part.message, part.call))
         if known.done():
             return
         tool = self._catalog.find_tool(part.tool)
         given = arguments if isinstance(arguments, dict) else {}
         known.set_result(ReadCall(part.id, part.session, part.tool, tool, given))
-        server, name = (tool.server, tool.tool) if isinstance(tool, McpTool) else (None, tool.name)
-        self._reporter.start_tool(part.id, part.tool, server, name, given, parent=self._parents[part.session])
+        parent = self._parents[part.session]
+        self._reporter.start_tool(part.id, part.tool, tool.server, tool.tool, given, parent=parent)
 
     def _finish(self, part: Part, output: str, attachments: Any) -> None:
-        parent = self._parents[part.session]
         shell = self._catalog.shell
         if part.tool == "bash" and shell is not None and shell.is_refused(part.id, output):
-            self._reporter.finish_tool(part.id, success=False, error=output.strip(), denied=True, parent=parent)
+            self._reporter.finish_tool(part.id, success=False, error=output.strip(), denied=True)
             return
         images = [_read_image(each) for each in attachments]
         found = [image for image in images if image is not None]
         parts: tuple[ResultPart, ...] = (Text(output), *found) if found else ()
-        self._reporter.finish_tool(part.id, success=True, text=output, parts=parts, parent=parent)
+        self._reporter.finish_tool(part.id, success=True, text=output, parts=parts)
 
-    def _find_call(self, message: str, call: str) -> asyncio.Future[ReadCall]:
-        key = (message, call)
-        if key not in self._calls:
-            self._calls[key] = asyncio.get_running_loop().create_future()
-        return self._calls[key]
+    def _find_call(self, name: CallName) -> asyncio.Future[ReadCall]:
+        if name not in self._calls:
+            self._calls[name] = asyncio.get_running_loop().create_future()
+        return self._calls[name]
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -474,9 +463,7 @@ class TurnParser:
         if state.type == "retry":
             seconds = max(0.0, state.next / 1000 - time.time())
             self._reporter.fail(state.message, seconds, parent=self._parents[event.session])
-        if event.session != self._session:
-            return
-        if state.type == "idle":
+        if state.type == "idle" and event.session == self._session:
             self.ended.set()
 
 
@@ -484,10 +471,7 @@ def count_tokens(tokens: Tokens) -> TokenUsage:
     """What a reply took, counted as we do: with the cache among the input and the reasoning among the output."""
     read, written = round(tokens.cache.read), round(tokens.cache.write)
     return TokenUsage(
-        round(tokens.input) + read + written,
-        round(tokens.output) + round(tokens.reasoning),
-        read,
-        written,
+        round(tokens.input) + read + written, round(tokens.output) + round(tokens.reasoning), read, written
     )
 
 

@@ -7,11 +7,10 @@ from urllib.parse import quote
 
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint, McpTool, OwnTool
 from mooring.backends.bridge.native import (
-    LeftOut,
     NativeAddress,
     NativeProgram,
     NativeServer,
-    describe_left_out,
+    read_status,
     write_milliseconds,
 )
 from mooring.backends.bridge.options import BackendOptions
@@ -19,7 +18,7 @@ from mooring.backends.opencode.agents import KnownTools
 from mooring.backends.opencode.api import OpenCodeApi
 from mooring.backends.opencode.own_config import CONTENT
 from mooring.core.conversation.backend_name import ServersWay
-from mooring.core.conversation.turn import ServerStatus, ServerStatusWord
+from mooring.core.conversation.turn import ServerStatus
 from mooring.core.text.secret import is_secret
 from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
@@ -31,14 +30,6 @@ GIVING_TIMEOUT: Final = 45.0
 """Seconds that a turn waits for OpenCode to connect to a server. A slower one joins when it is there."""
 RESOURCE_TOOLS: Final = frozenset({"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"})
 
-_STATUS: Final[Mapping[str, ServerStatusWord]] = {
-    "connected": "connected",
-    "disabled": "disabled",
-    "failed": "failed",
-    "needs_auth": "needs-auth",
-    "needs_client_registration": "needs-auth",
-}
-
 
 class OpenCodeServers:
     """The servers that one running OpenCode was given."""
@@ -49,7 +40,7 @@ class OpenCodeServers:
         self._withheld = list_withheld(options.env)
         self._api = api
         self._given: dict[str, Mapping[str, Any]] = {}
-        self._left_out: Sequence[LeftOut] = ()
+        self._left_out: Sequence[ServerStatus] = ()
         self._giving = asyncio.Lock()
 
     async def update(self) -> None:
@@ -91,11 +82,11 @@ class OpenCodeServers:
         """The status of each server as OpenCode says it. Raises: ModelError."""
         found = as_mapping(await self._api.get("/mcp"))
         known = [self._describe(name, as_mapping(found.get(name))) for name in self._given]
-        return [*known, *map(describe_left_out, self._left_out)]
+        return [*known, *self._left_out]
 
     def _describe(self, name: str, said: Mapping[str, Any]) -> ServerStatus:
         server = self._bridge.find_server(name) or name
-        return ServerStatus(server, _STATUS.get(str(said.get("status")), "unknown"), safe(str(said.get("error") or "")))
+        return read_status(server, said.get("status"), said.get("error"))
 
     async def switch(self, server: str, on: bool) -> None:
         """Connect or disconnect a server. Raises: ConfigError; ModelError."""
@@ -132,7 +123,7 @@ class OpenCodeServers:
 
     def is_served(self, tool: OwnTool) -> bool:
         """Whether Mooring checks a tool of OpenCode where it gets there: it reads resources through our servers."""
-        return self._way == "shared" and tool.name in RESOURCE_TOOLS
+        return self._way == "shared" and tool.tool in RESOURCE_TOOLS
 
 
 async def list_known_tools(bridge: AgentBridge, way: ServersWay) -> KnownTools:

@@ -68,7 +68,6 @@ class PermittedShell:
         self._permitted.clear()
 
     def close(self) -> None:
-        """Remove it."""
         shutil.rmtree(os.path.dirname(self._folder), ignore_errors=True)
 
 

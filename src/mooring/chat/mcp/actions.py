@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -14,31 +15,52 @@ from mooring.chat.command import CommandFace, find_server
 from mooring.chat.mcp.verbs import list_texts, spell_for_chat
 from mooring.core.conversation.question import RemoveServer, Yes
 from mooring.core.conversation.status import Disabled
+from mooring.core.definitions.paths import Workspace
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, safe, short_path
 from mooring.errors import ConfigError, ServerError
+from mooring.inventory.load import Inventory, load
 from mooring.servers.log import read as read_log
+from mooring.verbs.config.known import add_known
+from mooring.verbs.config.list import Row, list_servers
 from mooring.verbs.config.locate import locate_entry
-from mooring.verbs.config.remove import describe_removal, remove_located
+from mooring.verbs.config.remove import describe_removal, offer_to_forget, remove_located
 from mooring.verbs.use.advice import advise_on_failure
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.evidence import describe_failed_connection, describe_withheld, list_output
-from mooring.verbs.use.login import LoginUnused, describe_login, describe_logout, explain_logout
+from mooring.verbs.use.login import describe_login, describe_logout, explain_logout
 from mooring.verbs.use.login import login as log_in
 from mooring.verbs.use.login import logout as log_out
 from mooring.verbs.use.test import TrialStep, show_step
 from mooring.verbs.use.test import test as try_server
 
 if TYPE_CHECKING:
-    from mooring.inventory.load import Inventory
     from mooring.verbs.doctor.trial import TriedServer
 
 
 async def list_all(chat: CommandFace, _: str) -> None:
-    """Every server and its status."""
+    await _say_servers(chat, await _view_as_agent(chat))
+
+
+async def _say_servers(chat: CommandFace, view: servers.AgentView) -> None:
+    if not chat.session.status:
+        chat.say(servers.NONE)
+        return
+    known = await asyncio.to_thread(_find_known, chat.session.workspace)
+    chat.say_heading("MCP Servers")
+    chat.say("", *servers.list_servers(chat.session.host, view, known))
+
+
+def _find_known(workspace: Workspace) -> Mapping[str, Row]:
+    """What the shell's list says of each server."""
+    inventory = load(workspace)
+    listing = add_known(list_servers(inventory), inventory, workspace.where)
+    return {row.name: row for row in listing.servers}
+
+
+async def _view_as_agent(chat: CommandFace) -> servers.AgentView:
     session = chat.session
-    told = await session.list_agent_status()
-    chat.say(*servers.list_servers(session.host, servers.AgentView(session.responder.backend.name, told)))
+    return servers.AgentView(session.responder.backend.name, await session.list_agent_status())
 
 
 async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
@@ -46,15 +68,12 @@ async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
     session = chat.session
     log = await asyncio.to_thread(read_log, session.workspace.where, server, servers.LOG)
     recent = [entry for entry in log if entry.time >= since]
-    told = await session.list_agent_status()
-    view = servers.AgentView(session.responder.backend.name, told)
-    chat.say(*servers.describe_server(session.host, server, recent, view))
+    chat.say(*servers.describe_server(session.host, server, recent, await _view_as_agent(chat)))
 
 
 async def get(chat: CommandFace, words: str) -> None:
     """One server's definition in full. Raises: ConfigError."""
     # Loaded here: few chats ask for it.
-    from mooring.inventory.load import load
     from mooring.verbs.config.definition import show_details
     from mooring.verbs.config.get import get_details
 
@@ -66,14 +85,14 @@ async def get(chat: CommandFace, words: str) -> None:
     # The status is the one in this chat, where a server may be on that its file turns off.
     disabled_by = details.disabled_by if isinstance(status, Disabled) else None
     details = replace(details, server=replace(details.server, status=status.word), disabled_by=disabled_by)
-    chat.say(*list_texts(show_details(details, workspace.where.home)))
+    chat.say(*list_texts(show_details(details, workspace.where.home), chat.width))
 
 
 async def connect(chat: CommandFace, server: str) -> None:
     """Connect a server and say how many tools it has. Raises: MooringError if it may not be started."""
     session = chat.session
     if session.responder.has_native_servers:
-        view = servers.AgentView(session.responder.backend.name, await session.list_agent_status())
+        view = await _view_as_agent(chat)
         chat.say(f"{safe(server)}{view.describe(server)}")
         return
     if await wait_for_server(chat, server, session.connect(server)):
@@ -113,24 +132,16 @@ async def reload(chat: CommandFace, name: str) -> None:
     if not name:
         chat.show_progress("reading the configuration, connecting servers …")
         await session.reload_all()
-        chat.say("The configuration was read again.", *servers.list_servers(session.host))
+        chat.say("The configuration was read again.")
+        await _say_servers(chat, servers.NO_AGENT)
         return
     server = session.host.server(find_server(chat, name)).name
     if await wait_for_server(chat, server, session.reload(server)):
         await show_server(chat, server)
 
 
-async def enable(chat: CommandFace, name: str, scope: WriteScope | None, save: bool) -> None:
-    """Turn a server on and connect it. Raises: MooringError."""
-    await _switch(chat, name, scope, save, True)
-
-
-async def disable(chat: CommandFace, name: str, scope: WriteScope | None, save: bool) -> None:
-    """Turn a server off. Raises: MooringError."""
-    await _switch(chat, name, scope, save, False)
-
-
-async def _switch(chat: CommandFace, name: str, scope: WriteScope | None, save: bool, on: bool) -> None:
+async def _switch(chat: CommandFace, name: str, scope: WriteScope | None, save: bool, *, on: bool) -> None:
+    """Turn a server on and connect it, or turn it off. Raises: MooringError."""
     server = find_server(chat, name)
     if save:
         is_on = await _save(chat, server, scope, on)
@@ -139,6 +150,10 @@ async def _switch(chat: CommandFace, name: str, scope: WriteScope | None, save: 
     if is_on:
         # Connected at once, so that its tools are there for the next line.
         await connect(chat, server)
+
+
+enable = partial(_switch, on=True)
+disable = partial(_switch, on=False)
 
 
 async def _switch_for_session(chat: CommandFace, server: str, scope: WriteScope | None, on: bool) -> bool:
@@ -155,7 +170,7 @@ async def _save(chat: CommandFace, server: str, scope: WriteScope | None, on: bo
     from mooring.verbs.config.switch import show_switch  # few chats save a switch
 
     result = await chat.session.save_switch(server, on, scope)
-    chat.say(*list_texts(show_switch(result, on, chat.session.workspace.where.home)))
+    chat.say(*list_texts(show_switch(result, on, chat.session.workspace.where.home), chat.width))
     return result.enabled and result.approved
 
 
@@ -166,7 +181,7 @@ async def test(chat: CommandFace, name: str) -> None:
     where = session.workspace.where
 
     def show(step: TrialStep) -> None:
-        chat.say(*list_texts([show_step(step)]))
+        chat.say(*list_texts([show_step(step)], chat.width))
         # What is said clears the progress, and the next step may take a while.
         if step.step != "close":
             chat.show_progress(f"testing {safe(server)} …")
@@ -187,11 +202,10 @@ async def login(chat: CommandFace, name: str, scopes: Sequence[str]) -> None:
     host = chat.session.host
     chat.show_progress(f"asking {safe(server)} where to log in …")
     words = " ".join(scopes).split()
-    outcome = await log_in(host, Deadline(None), server, scopes=words, browser=has_browser(os.environ))
-    report = outcome.report if isinstance(outcome, LoginUnused) else outcome
+    report, failure = await log_in(host, Deadline(None), server, scopes=words, browser=has_browser(os.environ))
     chat.say(describe_login(report), *(safe(note) for note in report.notes))
-    if isinstance(outcome, LoginUnused):
-        explain_failure(chat, server, outcome.error)
+    if failure is not None:
+        explain_failure(chat, server, failure)
 
 
 async def logout(chat: CommandFace, name: str) -> None:
@@ -237,12 +251,12 @@ async def reject(chat: CommandFace, name: str) -> None:
 async def pins(chat: CommandFace, name: str) -> None:
     """Show which tools are as they were approved, and ask about the others. Raises: MooringError."""
     # Loaded here: few chats look at pins.
-    from mooring.verbs.config.pins import INSTRUCTIONS, describe_pin, list_pinned
+    from mooring.verbs.config.pins import INSTRUCTIONS, NONE_PINNED, describe_pin, list_pinned
 
     host, where = chat.session.host, chat.session.workspace.where
     rows = list_pinned(host, where, find_server(chat, name) if name else None)
     if not rows:
-        chat.say("No tools are pinned yet: that happens with a server's first allowed call.")
+        chat.say(NONE_PINNED)
     for row in rows:
         chat.say(f"{safe(row.server)}: {describe_pin(row)}")
         if row.problem:
@@ -265,12 +279,13 @@ async def remove(chat: CommandFace, name: str, tool: str | None, scope: WriteSco
         return
     removal = await session.change_files(asyncio.to_thread(remove_located, request, entry))
     chat.say(*describe_removal(removal, request.where.home))
+    async for sentence in offer_to_forget(chat.ask, request, removal):
+        chat.say(sentence)
 
 
 async def doctor(chat: CommandFace, name: str) -> None:
     """Examine everything without starting anything, or try the server of that name. Raises: MooringError."""
-    from mooring.inventory.load import load  # few chats examine anything
-    from mooring.process.table import list_processes
+    from mooring.process.table import list_processes  # few chats examine anything
     from mooring.verbs.doctor.diagnose import diagnose
     from mooring.verbs.doctor.report import list_lines
 
@@ -283,10 +298,10 @@ async def doctor(chat: CommandFace, name: str) -> None:
     report = await asyncio.to_thread(
         diagnose, inventory, workspace.where, names=names or None, processes=processes, tried=tried
     )
-    chat.say(*list_texts(list_lines(report, workspace.where.home, is_named=bool(names))))
+    chat.say(*list_texts(list_lines(report, workspace.where.home, is_named=bool(names)), chat.width))
 
 
-async def _try_servers(chat: CommandFace, inventory: "Inventory", names: Sequence[str]) -> "Mapping[str, TriedServer]":
+async def _try_servers(chat: CommandFace, inventory: Inventory, names: Sequence[str]) -> "Mapping[str, TriedServer]":
     from mooring.inventory.admit import admit
     from mooring.verbs.doctor.trial import list_triable, try_servers
 

@@ -3,14 +3,14 @@
 import asyncio
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from importlib import import_module
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
 
 from mooring.chat.command import CommandFace, find_server, say_usages
 from mooring.core.text.suggestions import nearest
-from mooring.display.text import columns
-from mooring.errors import ConfigError, UnknownServer
+from mooring.display.tables import wrap_columns
+from mooring.errors import UnknownServer
 from mooring.verbs.mcp_rows import ROWS
 from mooring.verbs.verb import (
     Flag,
@@ -24,10 +24,9 @@ from mooring.verbs.verb import (
     find_options,
     list_names,
     load_action,
+    load_function,
     spell_value,
 )
-
-VerbFunction: TypeAlias = Callable[..., Awaitable[None]]
 
 ACTIONS: Mapping[str, str] = {
     "list": "actions:list_all",
@@ -61,9 +60,12 @@ IN_SHELL = tuple(row.name for row in ROWS if not row.in_chat)
 async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
     """Do what a verb does with the words behind it. Raises: MooringError."""
     if verb.name not in ACTIONS:
-        await _run_shared(chat, verb, text)
+        # It does the same in every face, for a server.
+        work = load_action(verb)
+        result: VerbResult = await asyncio.to_thread(work, chat.session.workspace, find_server(chat, text))
+        chat.say(*list_texts(result.lines, chat.width))
         return
-    action = _load(ACTIONS[verb.name])
+    action = load_function("mooring.chat.mcp", ACTIONS[verb.name])
     # A verb without options takes all of the line for the name of a server; one that takes a command, as a command.
     takes_command = any(argument.raw for argument in find_arguments(verb))
     if find_options(verb, "chat") and not takes_command:
@@ -72,37 +74,24 @@ async def run_verb(chat: CommandFace, verb: Verb, text: str) -> None:
         await action(chat, text)
 
 
-def _load(place: str) -> VerbFunction:
-    module, _, function = place.partition(":")
-    action: VerbFunction = getattr(import_module(f"mooring.chat.mcp.{module}"), function)
-    return action
-
-
-async def _run_shared(chat: CommandFace, verb: Verb, text: str) -> None:
-    """Do what a verb does in every face, for a server."""
-    action = load_action(verb)
-    result: VerbResult = await asyncio.to_thread(action, chat.session.workspace, find_server(chat, text))
-    chat.say(*list_texts(result.lines))
-
-
-def list_texts(lines: Iterable[Shown]) -> Iterator[str]:
+def list_texts(lines: Iterable[Shown], cells: int | None) -> Iterator[str]:
     """What a verb came to as the lines of a chat, where nothing has a color of its own."""
     for line in lines:
         if isinstance(line, ShownTable):
-            yield from columns(line.rows)
+            yield from chain.from_iterable(wrap_columns(line.rows, cells))
         else:
             yield spell_for_chat(f"{line.text}{line.more}")
 
 
 def _parse(verb: Verb, text: str) -> dict[str, Any]:
-    from getopt import GetoptError  # few chats type an option
-
-    from mooring.verbs.parse import parse_words
+    from mooring.verbs.parse import UsageError, WrongValue, parse_words  # few chats type an option
 
     try:
         return parse_words(verb, _split(text))
-    except GetoptError as error:
-        raise ConfigError(f"{error.msg[0].upper()}{error.msg[1:]}. /mcp help lists the options.") from None
+    except WrongValue:
+        raise
+    except UsageError as error:
+        raise error if error.hint else UsageError(str(error), "/mcp help lists the options.") from None
 
 
 def _split(text: str) -> list[str]:
@@ -136,10 +125,11 @@ def _spell_option(option: Option | Flag) -> str:
 
 
 def spell_for_chat(text: str) -> str:
-    """The same text, with each command of `mooring mcp` that is a verb here as it is typed here."""
+    """The same text, with each command of `mooring mcp` that is a verb here as it is typed here; so with `-m`."""
     # Not behind `env -u HTTPS_PROXY`: the chat keeps the environment that it was started with.
     behind = r"(?<!_PROXY )(?<!_proxy )"
-    return re.sub(rf"{behind}\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-])(?! --json))", "/mcp ", text)
+    text = re.sub(rf"{behind}\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-])(?! --json))", "/mcp ", text)
+    return re.sub(r"(?<![\w-])-m (?=[\w-]+:\w)", "/model ", text)
 
 
 def list_completions(servers: Iterable[str]) -> Iterator[str]:
@@ -177,7 +167,7 @@ async def _show_server_or_usage(chat: CommandFace, rest: str) -> None:
     except UnknownServer as error:
         chat.warn(USAGE, _guess(rest, error))
         return
-    await _load("actions:show_server")(chat, server)
+    await load_function("mooring.chat.mcp", "actions:show_server")(chat, server)
 
 
 def _guess(rest: str, error: UnknownServer) -> str:

@@ -2,25 +2,30 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
-from mooring import _end_at_once as end_at_once
 from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
-from mooring.chat.plain.completion import LineCompleter
+from mooring.chat.plain.call_view import CallView
+from mooring.chat.plain.completion import complete_line
 from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Terminal
 from mooring.chat.plain.turn_view import TurnView, describe_exchange
+from mooring.chat.plain.waiting_line import WaitingLine
+from mooring.chat.question_queue import QuestionQueue
 from mooring.chat.servers import describe_status
 from mooring.chat.session import ChatSession
+from mooring.chat.shell import run_shell_command
+from mooring.chat.turn_progress import FOR_MODEL, TurnProgress
 from mooring.core.conversation.call import ToolDefinition
-from mooring.core.conversation.event import ConversationEvent, ToolFinished, ToolProgress, ToolStarted, WatchChanged
+from mooring.core.conversation.event import ConversationEvent, ThinkingPiece, ToolFinished, ToolProgress, WatchChanged
 from mooring.core.conversation.outcome import Outcome
-from mooring.core.conversation.question import Ask
 from mooring.core.conversation.status import NeedsAuth, NeedsInput, Unapproved
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.conversation.verdict import CommandPermissions
@@ -28,10 +33,7 @@ from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.display.lines import (
     describe_outcome,
-    describe_tool_progress,
     describe_watch,
-    find_renderer,
-    include_invocation,
     name_tool,
 )
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
@@ -44,17 +46,26 @@ from mooring.display.text import (
     quote_argument,
     safe,
     shorten_description,
+    shorten_paths,
 )
+from mooring.display.times import format_local
 from mooring.errors import HeldBack, MooringError, NotApproved, ServerDisabled, UnknownTool
 from mooring.process.programs import Guard
 from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.use.opening import find_idle_denies
 
 PROMPT = "> "
+MORE_PROMPT = "… "
+MORE_FOLLOWS = "\\"
+"""At its end, a line goes on in the next."""
 SHORTEST_TITLE = 30
 """How many cells a conversation's title may have, however narrow the terminal is."""
-LONGEST_ARGUMENT = 400
-"""How many characters of an argument are repeated with its result."""
+
+
+def _goes_on(line: str) -> bool:
+    """Whether another line belongs to this one; two backslashes at its end, or that of a paste, are no sign of it."""
+    ends = len(line) - len(line.rstrip(MORE_FOLLOWS))
+    return ends % 2 == 1 and "\n" not in line
 
 
 class _TypedInstead(Exception):
@@ -64,8 +75,9 @@ class _TypedInstead(Exception):
 class InterruptibleWork:
     """Something that the first Ctrl+C ends. If it has not ended when another comes, that one ends the program."""
 
-    def __init__(self, task: "asyncio.Future[Any]") -> None:
+    def __init__(self, task: "asyncio.Future[Any]", end_program: Callable[[], object]) -> None:
         self._task = task
+        self._end_program = end_program
         self._is_ending = False
 
     def end(self) -> None:
@@ -74,7 +86,7 @@ class InterruptibleWork:
 
     def interrupt(self) -> None:
         if self._is_ending:
-            end_at_once()
+            self._end_program()
         self.end()
 
 
@@ -88,23 +100,28 @@ class Chat:
         guard: Guard | None = None,
         options: ConversationOptions | None = None,
     ) -> None:
-        self._terminal = Terminal()
-        self._questions = Questions(self._terminal, project=workspace.project, on_dismissed=self._end_turn)
-        self._turn_view = TurnView(self._terminal, self._show_finished)
+        self._terminal = terminal = Terminal()
+        self.say = terminal.say
+        self.show_progress = terminal.show_progress
+        self._questions = QuestionQueue()
+        self.ask = Questions(
+            terminal,
+            project=workspace.project,
+            on_dismissed=self._end_turn,
+            queue=self._questions,
+            home=workspace.where.home,
+        )
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
         self.session = ChatSession(workspace, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
+        self._call_view = CallView(terminal, self.session.calls, lambda: self.session.conversation.pairs)
+        self._turn_view = TurnView(terminal, self._call_view.show)
         self._in_turn = False
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""
-        self._in_background: set[str] = set()
-        self._arguments: dict[str, Mapping[str, Any]] = {}
-        """What the calls under way were made with."""
+        self._progress = TurnProgress(lambda: self.session.conversation.pairs)
+        self._waiting_line = WaitingLine(terminal, self._describe_waiting)
         self._leaving = False
         self._is_opened = False
-
-    @property
-    def ask(self) -> Ask:
-        return self._questions
 
     def run(self) -> None:
         """Converse until the person leaves. Raises: ConfigError."""
@@ -119,7 +136,8 @@ class Chat:
                 await self._name_resume_command()
 
     async def _run_conversation(self) -> None:
-        async with self.session.open():
+        async with AsyncExitStack() as stack:
+            await self._open(stack)
             self._is_opened = True
             # Servers may ask questions while they start. Holding the dialog makes these wait until the greeting has
             # said which servers there are.
@@ -127,16 +145,29 @@ class Chat:
                 await self._run_until_interrupted(self.session.begin_servers())
                 self.session.start()
                 await self._greet()
-            await self._resume()
+            # Go on with the turn that the session was cut off in: a call that waited for an answer is asked about.
+            if self.session.is_interrupted:
+                await self._attempt(self._run_turn(self.session.resume_turn))
+            self._terminal.history = await self.session.read_input_history()
             await self._converse()
             # All that is left is to close the servers, and some take their time.
-            self._terminal.on_interrupt = end_at_once
+            self._terminal.on_interrupt = self._terminal.end_at_once
+
+    async def _open(self, stack: AsyncExitStack) -> None:
+        """Open the conversation until the stack is left; the libraries of a model take seconds to load."""
+        self._progress.begin("starting")
+        self._terminal.on_interrupt = self._terminal.end_at_once
+        try:
+            with self._waiting_line.drawn():
+                await stack.enter_async_context(self.session.open())
+        finally:
+            self._terminal.on_interrupt = None
 
     async def _name_resume_command(self) -> None:
         """Say how to go on with this conversation later."""
-        id = await self.session.find_stored() if self._is_opened else None
-        if id is not None:
-            self.notice(f"To continue this conversation: mooring chat --resume {id}")
+        stored = await self.session.conversations.find_stored() if self._is_opened else None
+        if stored is not None:
+            self.notice(f"To continue this conversation: mooring chat --resume {stored.id}")
 
     # --- the conversation -----------------------------------------------------------------------------------------
 
@@ -159,7 +190,7 @@ class Chat:
         if continued is None:
             return
         session, last = continued.session, continued.last
-        facts = f"({count_noun(session.turns, 'turn')}, {session.used.astimezone():%Y-%m-%d %H:%M})"
+        facts = f"({count_noun(session.turns, 'turn')}, {format_local(session.used)})"
         title = cut_end(safe(session.title), max(SHORTEST_TITLE, self.width - len(facts) - 15))
         self.notice(f'Continuing "{title}" {facts}')
         handover = self.session.describe_handover()
@@ -205,23 +236,6 @@ class Chat:
             if problem.level == "error":
                 self.notice(problem_line(problem, self.session.workspace.where.home))
 
-    async def _resume(self) -> None:
-        """Go on with the turn that the session was cut off in: a call that waited for an answer is asked about."""
-        self._in_turn = True
-        try:
-            await self._run_until_interrupted(self._resume_turn())
-        except (Interrupted, Ended):
-            self.notice("Canceled.")
-        except MooringError as error:
-            self.warn(_describe_error(error))
-        finally:
-            self._in_turn = False
-
-    async def _resume_turn(self) -> None:
-        if self.session.is_interrupted:
-            await self._wait_for_servers()
-            await self.session.resume_turn()
-
     async def _converse(self) -> None:
         was_interrupted = False
         while not self._leaving:
@@ -236,46 +250,74 @@ class Chat:
                 self.notice("Ctrl+C again leaves; so do Ctrl+D and /quit.")
                 continue
             was_interrupted = False
+            await self.session.add_to_history(line)
             await self._answer(line.strip())
 
     async def _read_prompt(self) -> str:
         await self.session.find_commands()
         async with self._terminal.dialog:
             lines = commands.list_completions(self.session)
-            completer = LineCompleter(lines, list(self.session.list_known_resources()), self.session.workspace)
-            return await self._terminal.read_line(PROMPT, complete=completer.complete, keep=True)
+            resources = list(self.session.list_known_resources())
+            complete = partial(complete_line, self.session.workspace, lines, resources)
+            pieces = [await self._terminal.read_line(PROMPT, complete=complete, keep=True)]
+            while _goes_on(pieces[-1]):
+                pieces[-1] = pieces[-1].removesuffix(MORE_FOLLOWS)
+                pieces.append(await self._terminal.read_line(MORE_PROMPT, keep=True))
+            return "\n".join(pieces)
 
     async def _answer(self, line: str) -> None:
-        """Do what a line says; whatever goes wrong is shown as a sentence."""
+        """Do what a line says."""
+        if line in commands.LEAVING:
+            line = "/quit"
         while line:
-            work = commands.run(self, line) if line.startswith("/") else self._turn(line)
+            # What has several lines was pasted, or written for whoever answers.
+            work = self._turn(line) if "\n" in line else self._do(line)
             line = ""
             try:
-                await self._run_until_interrupted(work)
+                await self._attempt(work)
             except _TypedInstead as instead:
                 line = str(instead)
-            except (Interrupted, Ended):
-                self.notice("Canceled.")
-            except MooringError as error:
-                self.warn(_describe_error(error))
+
+    def _do(self, line: str) -> Awaitable[None]:
+        match line[0]:
+            case "/":
+                return commands.run(self, line)
+            case "!":
+                return run_shell_command(self, line[1:].strip())
+            case _:
+                return self._turn(line)
+
+    async def _attempt(self, work: Awaitable[Any]) -> None:
+        """Do something until Ctrl+C ends it; whatever goes wrong is shown as a sentence."""
+        try:
+            await self._run_until_interrupted(work)
+        except (Interrupted, Ended):
+            self.notice("Canceled.")
+        except MooringError as error:
+            self.warn(shorten_paths(_describe_error(error), self.session.workspace.where.home))
 
     async def _run_until_interrupted(self, work: Awaitable[Any]) -> None:
         """Do something that Ctrl+C ends, and nothing else with it."""
         # A task of its own can be cancelled without the chat around it.
         task = asyncio.ensure_future(work)
-        self._work = InterruptibleWork(task)
+        self._work = InterruptibleWork(task, self._terminal.end_at_once)
         self._terminal.on_interrupt = self._work.interrupt
         try:
-            await asyncio.wait({task})
+            self._progress.begin("")
+            with self._waiting_line.drawn():
+                await asyncio.wait({task})
         finally:
             self._work = self._terminal.on_interrupt = None
-            self._terminal.clear_progress()
         if task.cancelled():
             self.notice("Stopped.")
         else:
             task.result()
 
     async def _turn(self, request: str) -> None:
+        if self.session.responder.model is not None and self.session.names_tool(request):
+            # Only the name of a tool: nobody wants to pay for a model to read that.
+            await commands.run(self, f"/call {request}")
+            return
         server, dot, _ = request.partition(".")
         is_manual = self.session.responder.model is None
         names_tool = is_manual and dot and " " not in request and server in self.session.status
@@ -288,10 +330,15 @@ class Chat:
     async def send(self, said: TurnInput) -> None:
         await self._run_turn(lambda: self.session.send(said))
 
+    async def give_task(self, agent: str, task: str) -> None:
+        await self._run_turn(lambda: self.session.give_task(agent, task))
+
     async def _run_turn(self, begin: Callable[[], Awaitable[None]]) -> None:
         self._in_turn = True
         try:
             await self._wait_for_servers()
+            self._progress.begin("" if self.session.responder.model is None else FOR_MODEL)
+            self._waiting_line.draw()
             await begin()
         finally:
             self._in_turn = False
@@ -300,7 +347,7 @@ class Chat:
         """Wait for servers that are new; Ctrl+C ends this alone, and the turn begins without them."""
         waiting = asyncio.ensure_future(self.session.wait_for_servers())
         outer = self._terminal.on_interrupt
-        self._terminal.on_interrupt = InterruptibleWork(waiting).interrupt
+        self._terminal.on_interrupt = InterruptibleWork(waiting, self._terminal.end_at_once).interrupt
         try:
             await asyncio.wait({waiting})
         finally:
@@ -316,6 +363,12 @@ class Chat:
         """End the turn under way: whoever dismisses a question in it wants nothing more of it."""
         if self._in_turn and self._work is not None:
             self._work.end()
+
+    async def show_conversation(self) -> None:
+        self.notice(self._describe_responder())
+        self._show_continued()
+        if self.session.is_interrupted:
+            await self._run_turn(self.session.resume_turn)
 
     def leave(self) -> None:
         self._leaving = True
@@ -350,25 +403,19 @@ class Chat:
         return await self.fill_form(name_tool(tool.name, pairs), server, tool.schema, given)
 
     async def fill_form(
-        self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None = None
+        self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None
     ) -> dict[str, Any]:
         """The values of a form, asked for one by one. Raises: Interrupted, Ended."""
         async with self._terminal.dialog:
-            self.say(self._terminal.style(safe(title), "bold"))
-            return await FormDialog(self._terminal, owner, title, schema).fill(given)
+            with self._questions.hold():
+                self.say(self._terminal.style(safe(title), "bold"))
+                return await FormDialog(self._terminal, owner, title, schema).fill(given)
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
     @property
     def width(self) -> int:
         return self._terminal.width
-
-    def say(self, *lines: str) -> None:
-        for line in lines:
-            self._terminal.say(line)
-
-    def show_progress(self, text: str) -> None:
-        self._terminal.show_progress(text)
 
     def show_waiting(self, servers: Sequence[str]) -> None:
         if not servers:
@@ -378,75 +425,45 @@ class Chat:
             self._terminal.show_progress(f"waiting for the first start of {names} … · Ctrl+C goes on without")
 
     def notice(self, text: str) -> None:
-        self._terminal.say(self._terminal.style(text, "dim"))
+        self._questions.when_answered(partial(self._terminal.notice, text))
+
+    def say_heading(self, text: str) -> None:
+        self.say(self._terminal.style(text, "bold"))
 
     def warn(self, *lines: str) -> None:
-        self.say(*(self._terminal.style(safe(line), "yellow") for line in lines))
+        self._terminal.warn(*map(safe, lines))
 
     def show_event(self, event: ConversationEvent) -> None:
-        """Show what happens in the conversation."""
+        self._questions.when_answered(partial(self._show_event, event))
+
+    def _show_event(self, event: ConversationEvent) -> None:
+        self._progress.note(event)
+        self._call_view.make_room(event)
         match event:
-            case ToolStarted(parent=None):
-                self._arguments[event.id] = event.arguments
+            case ToolProgress(parent=None, background=False):
+                self._show_progress()
+            case ThinkingPiece(parent=None):
                 self._turn_view.show(event)
-            case ToolProgress(parent=None):
-                self._show_progress_of_call(event)
+                self._waiting_line.draw()
             case WatchChanged(parent=None):
                 self.say(describe_watch(event))
             case ToolFinished(parent=None, turn=0):
                 # What a command calls while it makes a turn is for that turn.
-                if not self._in_turn or event.id in self._in_background:
-                    self._show_finished(event, "")
+                if not self._in_turn or self._call_view.is_in_background(event):
+                    self._call_view.show(event, "")
             case _:
                 self._turn_view.show(event)
 
-    def _show_progress_of_call(self, event: ToolProgress) -> None:
-        if event.background or self._terminal.is_reading:  # a question about another call is open
-            return
-        line = describe_tool_progress(event, self._arguments.get(event.id, {}), self.session.conversation.pairs)
-        self._terminal.show_progress(f"{line} · Ctrl+C ends it")
+    def _show_progress(self) -> None:
+        if self._terminal.is_live:
+            self._waiting_line.draw()
+        else:  # each step takes a line of its own
+            self.say(self._progress.describe("", self.width))
 
-    def _show_finished(self, event: ToolFinished, lead: str) -> None:
-        self._arguments.pop(event.id, None)
-        self._in_background.discard(event.id)
-        if event.canceled:
-            return  # whoever stopped it says so
-        if lead:
-            if event.outcome.continues is None:
-                self._show_sub_call(event, lead)
-        elif event.outcome.continues is not None:
-            self._in_background.add(event.id)
-            name = name_tool(event.name, self.session.conversation.pairs)
-            self.notice(f"{name} goes on in the background; its result will be shown.")
-        else:
-            self._show_call(event)
-
-    def _show_sub_call(self, event: ToolFinished, lead: str) -> None:
-        """One line for a sub-agent's call: all of the result is for the sub-agent alone."""
-        if event.outcome.for_person:
-            self.warn(f"{lead}{event.outcome.for_person}")
-            return
-        known = include_invocation(self.session.conversation.pairs, event)
-        renderer = find_renderer(event.name, known)
-        title = renderer.render({}, event.outcome).title
-        styled = self._terminal.style(title, "red" if event.outcome.is_error else "green")
-        self.say(f"{lead}{renderer.icon} {name_tool(event.name, known)} · {styled}")
-
-    def _show_call(self, event: ToolFinished) -> None:
-        outcome = event.outcome
-        if outcome.for_person:
-            self.warn(outcome.for_person)  # it was not called: nothing came back
-            return
-        known = include_invocation(self.session.conversation.pairs, event)
-        renderer = find_renderer(event.name, known)
-        # Only now that the call is over: the person who allowed it saw all of what it was called with.
-        arguments = {key: _shorten(value) for key, value in event.arguments.items()}
-        panel = renderer.render(arguments, outcome)
-        self.say("", self._terminal.style(f"{renderer.icon} {name_tool(event.name, known)}", "bold"))
-        self.say(self._terminal.style(panel.title, "red" if outcome.is_error else "green"), *panel.lines)
-        for note in outcome.notes:
-            self.notice(safe(note))
-        self._name_file(outcome)
+    def _describe_waiting(self) -> str:
+        if self._turn_view.is_in_line:
+            return ""
+        return self._progress.describe(self._call_view.describe_quiet(), self.width - 1)
 
     def show_outcome(self, outcome: Outcome) -> None:
         """Show what was read."""
@@ -470,9 +487,3 @@ def _describe_error(error: MooringError) -> str:
     if isinstance(error, HeldBack):
         return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
     return spell_for_chat(str(error))
-
-
-def _shorten(value: Any) -> Any:
-    if not isinstance(value, str) or len(value) <= LONGEST_ARGUMENT:
-        return value
-    return f"{value[:LONGEST_ARGUMENT]}… ({len(value):,} characters)"

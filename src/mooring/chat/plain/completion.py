@@ -9,24 +9,18 @@ from mooring.verbs.agent.named_files import list_paths
 _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
 
 
-class LineCompleter:
-    """Completes what is typed at the prompt of a chat."""
+def complete_line(workspace: Workspace, lines: Sequence[str], resources: Sequence[str], typed: str) -> list[str]:
+    """The whole lines that the typed one can become. Looks at the disk if the last word begins with `@`.
 
-    def __init__(self, lines: Sequence[str], resources: Sequence[str], workspace: Workspace) -> None:
-        """`resources` are as a person names them: `@server:uri`."""
-        self._lines = lines
-        self._resources = resources
-        self._workspace = workspace
-
-    def complete(self, typed: str) -> list[str]:
-        """The whole lines that the typed one can become. Looks at the disk if the last word begins with `@`."""
-        mention = _LAST_MENTION.search(typed)
-        if mention is None:
-            return complete_next_word(self._lines, typed)
-        before, word = typed[: mention.start()], mention.group()
-        paths = [f"@{path}" for path in list_paths(self._workspace, word[1:])]
-        named = [each for each in self._resources if each.startswith(word)]
-        return sorted(f"{before}{each}" for each in (*named, *paths))
+    `resources` are as a person names them: `@server:uri`.
+    """
+    mention = _LAST_MENTION.search(typed)
+    if mention is None:
+        return complete_next_word(lines, typed)
+    before, word = typed[: mention.start()], mention.group()
+    paths = [f"@{path}" for path in list_paths(workspace, word[1:])]
+    named = [each for each in resources if each.startswith(word)]
+    return sorted(f"{before}{each}" for each in (*named, *paths))
 
 
 def complete_next_word(lines: Iterable[str], typed: str) -> list[str]:

@@ -10,17 +10,15 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Literal, TextIO, TypeAlias
+from typing import TextIO, TypeAlias
 
 from msgspec import Struct
 
-from mooring.display.text import wrap_words
+from mooring.display.text import Style, Verbatim, paint, wrap_words
 
-Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 Completions: TypeAlias = Sequence[str] | Callable[[str], list[str]]
 """Whole lines that Tab can complete to, or what finds them for a line that was begun."""
 
-_CODES: Mapping[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _MOST = 65536
 """Bytes of an answer that are read; a terminal gives whole lines."""
 
@@ -41,6 +39,7 @@ class LineRequest(Struct, frozen=True):
     complete: Completions
     keep: bool
     fresh: bool
+    keys: str = ""
 
 
 class DialogTerminal:
@@ -67,40 +66,48 @@ class DialogTerminal:
         complete: Completions = (),
         keep: bool = False,
         fresh: bool = False,
+        keys: str = "",
     ) -> str:
         """What a person types; `keep` puts it into the history, `complete` is what Tab offers.
 
-        With `fresh`, what was typed before is forgotten: it was not meant as the answer to a question.
+        With `fresh`, what was typed before answers nothing: it was not meant for this question. A chat keeps it for its
+        next line, a command forgets it. With `keys`, a chat reads one of them without Enter; it is empty after Enter or
+        Esc.
 
         Raises: Interrupted, Ended.
         """
         self._begin_line()
         # The editor of lines draws its prompt again and again, and would break a long one anywhere.
         *above, last = self._wrap(prompt).split("\n")
-        for line in above:
-            self.say(line)
-        return await self._read(LineRequest(last, secret, complete, keep, fresh))
+        self.say(*above)
+        return await self._read(LineRequest(last, secret, complete, keep, fresh, keys))
 
     def _begin_line(self) -> None:
         """Make room for a prompt. Raises: Interrupted if there is to be none."""
-        return
 
     @abstractmethod
     async def _read(self, request: LineRequest) -> str: ...
 
-    def say(self, text: str = "") -> None:
-        """Show some lines."""
-        self._write(self._wrap(text) + "\n")
+    def say(self, *texts: str) -> None:
+        for text in texts:
+            self._write(self._wrap(text) + "\n")
+
+    def notice(self, text: str) -> None:
+        """Show something that matters less than what is around it."""
+        self.say(self.style(text, "dim"))
+
+    def warn(self, *texts: str) -> None:
+        """Show what is wrong."""
+        self.say(*(self.style(text, "yellow") for text in texts))
 
     def style(self, text: str, *styles: Style) -> str:
         """The text in a color or weight, if the terminal has them."""
-        if not self._color or not text:
-            return text
-        codes = ";".join(str(_CODES[style]) for style in styles)
-        return f"\x1b[{codes}m{text}\x1b[0m"
+        return paint(text, *styles) if self._color else text
 
     def _wrap(self, text: str) -> str:
         """The text with its lines broken between words; where the width is unknown, the terminal breaks them."""
+        if isinstance(text, Verbatim):
+            return text
         cells = self._measure_width()
         return "\n".join(part for line in text.split("\n") for part in wrap_words(line, cells))
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from mooring.chat.field import FormField, build_field_form, build_form, make_whole_field, read_fields
-from mooring.chat.plain.dialog import DialogTerminal
+from mooring.chat.plain.dialog import DialogTerminal, Interrupted
 from mooring.display.text import safe
 from mooring.errors import BadArguments
 from mooring.tools.arguments.plain import loads
@@ -30,6 +30,8 @@ class FormDialog:
         self._schema = schema
         self._form = build_form(name, schema)
         self._values: dict[str, Any] = {}
+        self._typed: dict[str, str] = {}
+        """What the values were typed as."""
         self._fields = [self._drop_bad_default(field) for field in read_fields(schema)]
 
     async def fill(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -44,6 +46,8 @@ class FormDialog:
         optional = [field for field in fields if not field.required]
         if len(optional) > 1:
             self._hint(f"Enter takes a default or skips, {REST} does so for the rest; JSON works too.")
+        if len(fields) > 1:
+            self._hint("Ctrl+C goes one field back, Ctrl+D leaves.")
         await self._ask_all(fields)
         # Values that are fine one by one may not fit together: then what is wrong is asked for again.
         while (wrong := self._find_misfit()) is not None:
@@ -66,17 +70,34 @@ class FormDialog:
         return await self.fill(self._values if fits else None)
 
     async def _ask_all(self, fields: list[FormField]) -> None:
-        for position, field in enumerate(fields):
+        """Ask for one after another. Ctrl+C goes back to the one before; in the first it leaves the form."""
+        position = 0
+        while position < len(fields):
+            field = self._offer_typed(fields[position])
             for line in field.lines:
                 self._hint(f"{self._mark} {line}" if self._mark.strip() else line)
-            match await self._ask(field):
+            try:
+                settled = await self._ask(field)
+            except Interrupted:
+                if position == 0:
+                    raise
+                position -= 1
+                continue
+            match settled:
                 case "all":
                     return
                 case "rest":
-                    self._fill_defaults(fields[position:])
+                    self._fill_defaults([self._offer_typed(left) for left in fields[position:]])
                     return
                 case "one":
-                    pass
+                    position += 1
+
+    def _offer_typed(self, field: FormField) -> FormField:
+        """The field with what was typed into it before, so that Enter keeps it."""
+        if field.name not in self._typed or field.name not in self._values:
+            return field
+        shown = "what you typed" if field.secret else self._typed[field.name]
+        return replace(field, default=shown, default_value=self._values[field.name])
 
     async def _ask(self, field: FormField) -> Literal["one", "rest", "all"]:
         """Ask until the answer fits or the field is skipped; says how much of the form that settled."""
@@ -92,8 +113,10 @@ class FormDialog:
                 self._fill_defaults([field])
                 return "one"
             if not text:
-                self._insist(field)
+                empty = ' (an empty text is "")' if "string" in field.types else ""
+                self._hint(f"{safe(field.name)} is required{empty}; Ctrl+D leaves.")
             elif self._fill(field, field.value(text)):
+                self._typed[field.name] = text
                 return "one"
 
     def _fill_defaults(self, fields: list[FormField]) -> None:
@@ -106,7 +129,7 @@ class FormDialog:
         """Keep the value of a field if it fits."""
         fault = self._find_fault(field, value)
         if fault:
-            self._complain(fault)
+            self._terminal.warn(f"  {safe(fault)}")
             return False
         self._values[field.name] = value
         return True
@@ -142,13 +165,13 @@ class FormDialog:
         for field in self._fields:
             fault = field.find_fault(self._values.get(field.name))
             if fault:
-                self._complain(fault)
+                self._terminal.warn(f"  {safe(fault)}")
                 del self._values[field.name]
                 return field.name
         try:
             self._form.check(self._owner, self._values)
         except BadArguments as error:
-            self._complain(error.reason)
+            self._terminal.warn(f"  {safe(error.reason)}")
             # A path into a field, such as `when.day` or `files[0]`.
             name = error.parameter.partition(".")[0].partition("[")[0]
             self._values.pop(name, None)
@@ -160,12 +183,5 @@ class FormDialog:
         self._values.clear()
         return make_whole_field()
 
-    def _insist(self, field: FormField) -> None:
-        empty = ' (an empty text is "")' if "string" in field.types else ""
-        self._hint(f"{safe(field.name)} is required{empty}; Ctrl+C leaves.")
-
-    def _complain(self, fault: str) -> None:
-        self._terminal.say(self._terminal.style(f"  {safe(fault)}", "yellow"))
-
     def _hint(self, text: str) -> None:
-        self._terminal.say(self._terminal.style(f"  {text}", "dim"))
+        self._terminal.notice(f"  {text}")

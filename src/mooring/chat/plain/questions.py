@@ -1,13 +1,17 @@
 """Questions put to the person at the terminal, and their answers."""
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.chat.field import parse_position
 from mooring.chat.plain.dialog import DialogTerminal, Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
+from mooring.chat.question_queue import QuestionPlace, QuestionQueue
 from mooring.core.conversation.question import (
     Allow,
     Answer,
@@ -17,8 +21,10 @@ from mooring.core.conversation.question import (
     ChangedIssuer,
     ChangedTools,
     ChangeFile,
+    ChooseAnswerer,
     ContinueTurn,
     Form,
+    KeepAnswerer,
     KeepServer,
     Login,
     MissingValue,
@@ -29,14 +35,20 @@ from mooring.core.conversation.question import (
     RepeatedCall,
     Sampling,
     ServerDetail,
+    UndoTurn,
     Visit,
     WriteServer,
     Yes,
 )
 from mooring.display.lines import describe_question
-from mooring.display.text import count_noun, exact_text, mark_server, safe
+from mooring.display.text import count_noun, exact_text, mark_server, safe, shorten_paths
 
-_SCOPES: Mapping[AnswerScope, str] = {"once": "[y]es once", "session": "[s]ession", "always": "[a]lways"}
+_SCOPES: Mapping[AnswerScope, str] = {
+    "once": "[y]es once",
+    "session": "[s]ession",
+    "reads": "[r]eads",
+    "always": "[a]lways",
+}
 _SCOPE_WORDS: Mapping[str, AnswerScope] = {
     "o": "once",
     "once": "once",
@@ -44,10 +56,13 @@ _SCOPE_WORDS: Mapping[str, AnswerScope] = {
     "yes": "once",
     "s": "session",
     "session": "session",
+    "r": "reads",
+    "reads": "reads",
     "a": "always",
     "always": "always",
 }
 _AGREES = ("y", "yes")
+_FENCES = ("```", "~~~")
 _DECLINES = ("n", "no")
 _EVERYWHERE = ("e", "everywhere", "u", "user")
 _IN_PROJECT = ("p", "project")
@@ -59,7 +74,7 @@ class Questions:
 
     `on_dismissed` is told when a question was dismissed: in a chat that ends the turn. With `project`, "always" may be
     about the project alone. Without `session`, as for a single command, there is nothing that an answer could last for
-    but the one call and always.
+    but the one call and always. Paths below `home` are shown as `~/…`.
     """
 
     def __init__(
@@ -69,42 +84,52 @@ class Questions:
         project: bool = True,
         session: bool = True,
         on_dismissed: Callable[[], None] = lambda: None,
+        queue: QuestionQueue | None = None,
+        home: str = "",
     ) -> None:
         self._terminal = terminal
         self._on_dismissed = on_dismissed
         self._project = project
         self._session = session
-        self._asking = 0
+        self._queue = queue or QuestionQueue()
+        self._home = home
 
     async def __call__(self, question: Question) -> Answer:
-        self._asking += 1
-        try:
+        with self._queue.join():
             return await self._ask_in_turn(question)
-        finally:
-            self._asking -= 1
 
     async def _ask_in_turn(self, question: Question) -> Answer:
-        if self._terminal.is_reading and self._asking == 1:
+        if self._terminal.is_reading and self._queue.is_single:
             # The question waits until the line is done: nobody's half-typed words should answer it. Behind another
             # question it needs no announcement, since it follows by itself.
             asker = safe(question.server or "Mooring")
-            self._say(self._terminal.style(f"{asker} asks something: press Enter to see it.", "yellow"))
+            self._terminal.warn(f"{asker} asks something: press Enter to see it.")
         async with self._terminal.dialog:
-            # A wizard asks many small things in a row, which read better without gaps.
-            if not isinstance(question, ServerDetail) or question.notes:
-                self._say("")
-            try:
-                return await self._answer(question)
-            except (Interrupted, Ended):
-                self._on_dismissed()
-                return No(how="cancel")
+            # What is asked at the same moment is counted, too.
+            await asyncio.sleep(0)
+            with self._queue.open() as place:
+                return await self._ask_at(place, question)
+
+    async def _ask_at(self, place: QuestionPlace, question: Question) -> Answer:
+        # A wizard asks many small things in a row, which read better without gaps.
+        if not isinstance(question, ServerDetail) or question.notes:
+            self._terminal.say("")
+        if place.total > 1:
+            self._terminal.notice(f"Question {place.number} of {place.total}")
+        try:
+            return await self._answer(question)
+        except (Interrupted, Ended):
+            self._on_dismissed()
+            return No(how="cancel")
 
     async def _answer(self, question: Question) -> Answer:
         # Sampling shows the messages in its own way: as a conversation, not as JSON.
         # What a wizard asks for next is the prompt itself.
+        if isinstance(question, Permission):
+            question = replace(question, origin=shorten_paths(question.origin, self._home))
         if not isinstance(question, Sampling | ServerDetail):
             first, *rest = describe_question(question)
-            self._say(self._terminal.style(first, "bold"), *rest)
+            self._terminal.say(self._terminal.style(first, "bold"), *rest)
         match question:
             case Permission():
                 return await self._ask_permission(question)
@@ -115,7 +140,9 @@ class Questions:
             case Form():
                 return await self._ask_form(question)
             case Visit():
-                return await self._ask_visit()
+                # The server chose the address; whether to open it is up to the person.
+                self._terminal.say("It is not opened for you: copy it, if you trust who asks.")
+                return Yes() if await self._confirm("Enter when you have, n to decline: ") else No()
             case Sampling():
                 return await self._ask_sampling(question)
             case MissingValue():
@@ -140,10 +167,23 @@ class Questions:
                 return await self._ask_approval("Remove it?")
             case ChangeFile():
                 return await self._ask_unless_declined("Write it?")
+            case UndoTurn():
+                return await self._ask_approval("Undo it?")
             case Login():
                 return await self._wait_for_login(question)
             case ChangedIssuer():
                 return await self._ask_approval("Log in there?")
+            case ChooseAnswerer(options=options):
+                return await self._ask_who_answers([name for name, _ in options])
+            case KeepAnswerer():
+                return await self._ask_approval("Keep it?")
+
+    async def _ask_who_answers(self, names: Sequence[str]) -> Answer:
+        keys = "".join(map(str, range(1, len(names) + 1)))
+        prompt = f"Who answers? {'1' if len(names) == 1 else f'1 to {len(names)}'}; Enter or Esc goes on without: "
+        key = await self._terminal.read_line(prompt, fresh=True, keys=keys)
+        # Where a line is read instead of a key, it may be anything.
+        return Yes(names[keys.index(key)]) if len(key) == 1 and key in keys else No()
 
     async def _wait_for_login(self, question: Login) -> Answer:
         """Open the page and wait; whoever waits for the browser ends this when it has come back."""
@@ -154,8 +194,8 @@ class Questions:
             return Yes()
         may_open = question.browser and has_browser(os.environ)
         is_open = may_open and open_page(question.url, os.environ)
-        self._say("Your browser shows this page." if is_open else "Open this page in a browser.")
-        self._say("If the browser is on another machine, paste the address that it ends at here.")
+        self._terminal.say("Your browser shows this page." if is_open else "Open this page in a browser.")
+        self._terminal.say("If the browser is on another machine, paste the address that it ends at here.")
         while not (pasted := await self._read("Waiting for the login; Ctrl+C cancels: ")):
             pass
         return Yes(pasted)
@@ -195,7 +235,7 @@ class Questions:
         # A longer answer than the question offers is no answer.
         if scope is not None and scope in scopes:
             return await self._allow(scope, question.project_only)
-        self._say("One of these letters, please.")
+        self._terminal.say("One of these letters, please.")
         return None
 
     async def _refuse(self, typed: str) -> No | None:
@@ -220,7 +260,7 @@ class Questions:
                 return Allow("always", "user")
             if typed in _IN_PROJECT:
                 return Allow("always", "project-local")
-            self._say("Type e or p; Ctrl+C goes back.")
+            self._terminal.say("Type e or p; Ctrl+C goes back.")
 
     async def _read_or_go_back(self, prompt: str) -> str | None:
         """What is typed; `None` after Ctrl+C, which goes back to the question."""
@@ -243,20 +283,15 @@ class Questions:
                 return Yes(await form.fill())
             if form.takes_one_text:
                 return Yes(await form.fill_with(typed))
-            self._say("Press Enter to fill in the form, or n to decline.")
-
-    async def _ask_visit(self) -> Answer:
-        # The server chose the address; whether to open it is up to the person.
-        self._say("It is not opened for you: copy it, if you trust who asks.")
-        return Yes() if await self._confirm("Enter when you have, n to decline: ") else No()
+            self._terminal.say("Press Enter to fill in the form, or n to decline.")
 
     async def _ask_sampling(self, question: Sampling) -> Answer:
-        self._say(f"{safe(question.server)} wants a model to write something. You are the model here:")
+        self._terminal.say(f"{safe(question.server)} wants a model to write something. You are the model here:")
         mark = mark_server(question.server)
         # A text of several lines is one piece: each of its lines is the server's.
         lines = (line for piece in _list_messages(question.request) for line in piece.split("\n"))
-        self._say(*(f"{mark} {line}" for line in lines))
-        self._say("Your answer; a \\ at the end of a line goes on with the next, Enter alone refuses.")
+        self._terminal.say(*(f"{mark} {line}" for line in lines))
+        self._terminal.say("Your answer; a \\ at the end of a line goes on with the next, Enter alone refuses.")
         text = await self._read_paragraph()
         if not text:
             return No("The person wrote nothing.")
@@ -275,7 +310,7 @@ class Questions:
         text = await self._read(prompt, secret=question.secret)
         if not text and question.default is None:
             # Asked once more, since Enter may have been meant for something else; a second Enter is a no.
-            self._say("A value is needed; Ctrl+C leaves.")
+            self._terminal.say("A value is needed; Ctrl+C leaves.")
             text = await self._read(prompt, secret=question.secret)
         if text:
             return Yes(_pick_option(question.options, text))
@@ -285,15 +320,15 @@ class Questions:
 
     async def _ask_detail(self, question: ServerDetail) -> Answer:
         label, *lines = describe_question(question)
-        self._say(*lines)
+        self._terminal.say(*lines)
         text = await self._read(f"{label}{safe(_describe_empty(question))}: ", secret=question.secret)
         if question.block:
             text = await self._read_block(text)
         return Yes(_pick_option(question.options, text) or question.default or "")
 
     async def _read_block(self, text: str) -> str:
-        """The text with the lines that follow it, until every brace is closed."""
-        while text.count("{") > text.count("}"):
+        """The text with the lines that follow it, until every brace and every fence is closed."""
+        while _is_open(text):
             text = f"{text}\n{await self._terminal.read_line('')}"
         return text
 
@@ -305,9 +340,11 @@ class Questions:
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         return (await self._terminal.read_line(prompt, secret=secret, fresh=True)).strip()
 
-    def _say(self, *lines: str) -> None:
-        for line in lines:
-            self._terminal.say(line)
+
+def _is_open(text: str) -> bool:
+    """Whether a pasted text needs more lines: inside a fence of Markdown, braces say nothing."""
+    fences = [line for line in text.split("\n") if line.lstrip().startswith(_FENCES)]
+    return len(fences) % 2 == 1 if fences else text.count("{") > text.count("}")
 
 
 def _describe_default(question: MissingValue) -> str:

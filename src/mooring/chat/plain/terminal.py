@@ -14,24 +14,19 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any
 
-from mooring import _end_at_once as end_at_once
-from mooring.chat.plain.completion import complete_next_word
-from mooring.chat.plain.dialog import (
-    Completions,
-    DialogTerminal,
-    Ended,
-    Interrupted,
-    LineRequest,
-    discard_typed_ahead,
-)
+from mooring import _end_at_once as end_program
+from mooring.chat.plain.dialog import DialogTerminal, Ended, Interrupted, LineRequest
+from mooring.chat.plain.line_editor import EDIT, Keyboard, find_line_editor, find_secret_editor
+from mooring.chat.plain.one_key import type_key
 from mooring.display.text import cut_end
+from mooring.errors import ConfigError
 from mooring.verbs.use.deadline import StopAwareLoop
 
 _WAKE = getattr(signal, "SIGUSR1", None)
@@ -68,11 +63,17 @@ class _OpenLine:
 class Terminal(DialogTerminal):
     """One terminal. `run` belongs to the main thread, all else to the event loop that it runs."""
 
-    def __init__(self, env: Mapping[str, str] = os.environ) -> None:
-        super().__init__(sys.stdout, env)
+    def __init__(self) -> None:
+        super().__init__(sys.stdout, os.environ)
         self.on_interrupt: Callable[[], object] | None = None
         """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
-        self._readline = _load_readline()
+        self._keyboard = Keyboard(marks_pastes=self.is_live)
+        self._to_type = ""
+        """What the next line of the conversation begins with: what was typed before a question, or in an editor."""
+        self.history: list[str] = []
+        """Lines that the editor of lines shall know before the next one is read."""
+        self._early_lines: deque[str] = deque()
+        """Lines that were typed before the chat was there."""
         self._requests: SimpleQueue[_OpenLine | None] = SimpleQueue()
         # `_open` is the line that was asked for and not answered yet. `_reading` is the same line from when the main
         # thread begins to read it until it stops: the event loop sets the first, the main thread the second.
@@ -99,12 +100,20 @@ class Terminal(DialogTerminal):
             # Bytes that are not UTF-8 should not end the chat.
             sys.stdin.reconfigure(errors="replace")
         self._main_thread = threading.get_ident()
+        self._keyboard.take()
+        # Until now the terminal made a line break of Enter, which is Ctrl+J from now on.
+        *early, self._to_type = self._keyboard.read_waiting().split("\n")
+        self._early_lines.extend(early)
+        self._editor, self._secret_editor = find_line_editor(self._keyboard), find_secret_editor(self._keyboard)
         loop_thread = threading.Thread(target=self._run_loop, args=(work,), name="mooring-chat")
-        with self._handle_signals():
-            loop_thread.start()
-            while (line := self._requests.get()) is not None:
-                self._answer(line)
-            loop_thread.join()
+        try:
+            with self._handle_signals():
+                loop_thread.start()
+                while (line := self._requests.get()) is not None:
+                    self._answer(line)
+                loop_thread.join()
+        finally:
+            self._keyboard.give_back()
         if self._failure is not None:
             raise self._failure
 
@@ -142,23 +151,37 @@ class Terminal(DialogTerminal):
             self._requests.put(None)
 
     def _answer(self, line: _OpenLine) -> None:
-        self._set_completions(line)
         result = self._read_or_fail(line)
+        while isinstance(result, str) and EDIT in result and line.request.keep:
+            result = self._edit(result.replace(EDIT, "")) or self._read_or_fail(line)
         if not isinstance(result, str) or line.withdrawn:
             print()  # noqa: T201 - the cursor is still behind the prompt
-        elif line.request.keep:
-            self._remember(result)
+        elif line.request.keep and result.strip():
+            self._editor.add_history(result)
         line.resolve(result)
 
-    def _remember(self, typed: str) -> None:
-        if self._readline is not None and typed.strip():
-            self._readline.add_history(typed)
+    def _edit(self, text: str) -> Ended | None:
+        """Have the person go on with a text in their own editor; what they leave is in the line that is read next."""
+        from mooring.process.editor import open_editor  # few lines are edited
+
+        self._to_type = text
+        self._keyboard.give_back()
+        try:
+            with open_editor(os.environ, "message.md") as edit:
+                self._to_type = edit(text).rstrip("\n")
+        except ConfigError as error:
+            self._write_at_once(f"{self.style(str(error), 'yellow')}\n")
+        except KeyboardInterrupt:  # an order to end
+            return Ended()
+        finally:
+            self._keyboard.take()
+        return None
 
     def _read_or_fail(self, line: _OpenLine) -> str | Interrupted | Ended:
         try:
             # In this order: whoever withdraws it later sees that it is being read, and wakes this thread.
             self._reading = line
-            typed = "" if line.withdrawn else _type_line(line.request)
+            typed = "" if line.withdrawn else self._type_line(line.request)
             self._reading = None  # inside the `try`, since a signal may come until this is done
             return typed
         except (KeyboardInterrupt, SystemError):  # the latter is what `input` makes of a signal at its very end
@@ -168,18 +191,24 @@ class Terminal(DialogTerminal):
         finally:
             self._reading = None
 
-    def _set_completions(self, line: _OpenLine) -> None:
-        if self._readline is None:
-            return
-        fits: list[str] = []
-
-        def complete(text: str, number: int) -> str | None:
-            # The editor of lines asks for one after another; all of them are found the first time.
-            if number == 0:
-                fits[:] = _find_completions(line.request.complete, text)
-            return fits[number] if number < len(fits) else None
-
-        self._readline.set_completer(complete)
+    def _type_line(self, request: LineRequest) -> str:
+        self._keyboard.take()  # a shell that stopped the chat for a while leaves the terminal in its own way
+        if request.fresh:
+            # It was not meant for the question that comes now, but is not lost either.
+            self._to_type += self._keyboard.read_waiting()
+        typed = ""
+        if request.keep and self._early_lines:
+            line = self._early_lines.popleft()
+            self._write_at_once(f"{request.prompt}{line}\n")
+            return line
+        if request.keep:
+            typed, self._to_type = self._to_type.strip("\n"), ""
+            while self.history:
+                self._editor.add_history(self.history.pop(0))
+        if request.keys and self._keyboard.is_kept:
+            return type_key(request.prompt, request.keys)
+        editor = self._secret_editor if request.secret else self._editor
+        return editor.read(request.prompt, typed, request.complete)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         # Ctrl+C only takes a note, and `_WAKE` ends the line: if both are pending, Python runs their handlers one after
@@ -210,9 +239,7 @@ class Terminal(DialogTerminal):
 
     def _show_late_output(self, line: _OpenLine) -> None:
         """Show what came while a line was being typed, above it."""
-        typed = ""
-        if self._readline is not None and not line.request.secret:
-            typed = self._readline.get_line_buffer()
+        typed = "" if line.request.secret else self._editor.buffer
         start = _CLEAR_LINE if self.is_live else "\n"
         while self._late_output:
             self._write_at_once(f"{start}{self._wrap(self._late_output.popleft())}\n{line.request.prompt}{typed}")
@@ -250,18 +277,17 @@ class Terminal(DialogTerminal):
 
     @property
     def is_reading(self) -> bool:
-        """Whether somebody may be typing just now."""
         return self._open is not None
 
-    def say(self, text: str = "") -> None:
+    def say(self, *texts: str) -> None:
         """Show some lines, above the one that is being typed."""
         if self._open is not None and _WAKE is not None:
             # The main thread shows it, since it also has to draw the prompt and the half-typed line again.
-            self._late_output.append(text)
+            self._late_output.extend(texts)
             self._nudge()
             return
         self.clear_progress()
-        super().say(text)
+        super().say(*texts)
 
     def show_progress(self, text: str) -> None:
         """Show how far something has come: one line that changes, or one line after another."""
@@ -283,6 +309,11 @@ class Terminal(DialogTerminal):
         """How many cells a line has now."""
         return self._measure_width() or _USUAL_WIDTH
 
+    def end_at_once(self) -> None:
+        """End the program, with the terminal as it was before."""
+        self._keyboard.give_back()
+        end_program()
+
     # --- interruptions, in the event loop -------------------------------------------------------------------------
 
     def _interrupt(self) -> None:
@@ -293,7 +324,7 @@ class Terminal(DialogTerminal):
             self._interrupted = self._interrupted_in_loop = self._open
             self._nudge()
         elif self._interrupted_early:
-            end_at_once()  # the first one is still waiting for somebody to take it
+            self.end_at_once()  # the first one is still waiting for somebody to take it
         else:
             self._interrupted_early = True
 
@@ -330,32 +361,3 @@ class Terminal(DialogTerminal):
             signal.pthread_kill(self._main_thread, _WAKE)
         elif self._interrupted is not None:
             self._on_wake(self._interrupted)
-
-
-def _type_line(request: LineRequest) -> str:
-    if request.fresh:
-        discard_typed_ahead()
-    if request.secret:
-        from getpass import getpass  # few chats ask for a secret
-
-        return getpass(request.prompt)
-    return input(request.prompt)
-
-
-def _load_readline() -> ModuleType | None:
-    """History and completion, if this Python has them."""
-    try:
-        import readline
-    except ImportError:
-        return None
-    readline.set_auto_history(False)  # what is typed into a form may be private
-    # A completion is a whole line, such as `/mcp reload demo`.
-    readline.set_completer_delims("\n")
-    # macOS has libedit in place of GNU readline, and it binds keys in another way.
-    libedit = "libedit" in (readline.__doc__ or "")
-    readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
-    return readline
-
-
-def _find_completions(offered: Completions, typed: str) -> list[str]:
-    return offered(typed) if callable(offered) else complete_next_word(offered, typed)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mooring.chat.plain.terminal import Terminal
+from mooring.chat.thinking import FoldedThinking
 from mooring.core.conversation.event import (
     ConversationEvent,
     HistoryCompacted,
@@ -13,7 +14,6 @@ from mooring.core.conversation.event import (
     QuestionAsked,
     TextPiece,
     ThinkingPiece,
-    Todo,
     TokensUsed,
     ToolFinished,
     ToolProgress,
@@ -24,7 +24,8 @@ from mooring.core.conversation.event import (
     WatchChanged,
 )
 from mooring.display.lines import describe_end, describe_taken_name
-from mooring.display.text import count_noun, safe, safe_text
+from mooring.display.markdown import MarkdownLines
+from mooring.display.text import count_noun, end_sentence, safe, safe_text
 
 if TYPE_CHECKING:
     from mooring.agents.sessions.replay import LastExchange
@@ -46,10 +47,20 @@ class TurnView:
         self._sub_agents = SubAgentLeads()
         self._line = ""
         """The beginning of a line whose end has not come yet."""
+        self._reply = MarkdownLines()
+        self._thinking = FoldedThinking()
+
+    @property
+    def is_in_line(self) -> bool:
+        """Whether the beginning of a line stands there, and its end has not come yet."""
+        return bool(self._line)
 
     def show(self, event: ConversationEvent) -> None:
-        """Show what happened."""
         self._sub_agents.note(event)
+        thought = self._thinking.note(event)
+        if thought:
+            self._end_line()
+            self._terminal.notice(thought)
         if event.parent is not None:
             self._show_sub_agent(event, event.parent)
             return
@@ -57,11 +68,10 @@ class TurnView:
             case TextPiece(text=text):
                 self._add(text)
                 return
-            case ThinkingPiece():
-                self._show_progress("thinking …")
-                return
-            case TurnStarted() | QuestionAnswered() | ToolProgress() | WatchChanged():
+            case QuestionAnswered() | ToolProgress() | WatchChanged() | ThinkingPiece():
                 pass
+            case TurnStarted():
+                self._reply = MarkdownLines()
             case TokensUsed() | ToolStarted() | QuestionAsked():
                 # What was said so far is said, whether or not it ended with a line.
                 self._end_line()
@@ -70,15 +80,17 @@ class TurnView:
                 self._show_call(event, "")
             case PlanChanged(steps=steps):
                 self._end_line()
-                self._terminal.say("\n".join(map(_describe_step, steps)))
+                self._terminal.say(*(f"{_MARKS[step.status]} {safe(step.content)}" for step in steps))
             case NameTaken(taken=taken):
                 self._end_line()
-                self._warn(describe_taken_name(taken))
+                self._terminal.warn(describe_taken_name(taken))
             case HistoryCompacted():
                 self._end_line()
-                self._notice("The conversation filled the model's window; its beginning is now a summary.")
+                self._terminal.notice("The conversation filled the model's window; its beginning is now a summary.")
             case TurnFailed():
-                self._show_failure(event)
+                self._end_line()
+                self._reply = MarkdownLines()
+                self._terminal.warn(_describe_failure(event))
             case TurnDone():
                 self._end_line()
                 self._show_end(event)
@@ -88,20 +100,20 @@ class TurnView:
         lead = self._sub_agents.find_lead(call)
         match event:
             case TurnStarted():
-                self._notice(f"{lead}started{self._sub_agents.describe_task(call)}")
+                self._terminal.notice(f"{lead}started{self._sub_agents.describe_task(call)}")
             case NameTaken(taken=taken):
-                self._warn(f"{lead}{describe_taken_name(taken)}")
+                self._terminal.warn(f"{lead}{describe_taken_name(taken)}")
             case ToolFinished():
                 self._show_call(event, lead)
             case TurnFailed():
-                self._notice(f"{lead}{_describe_failure(event)}")
+                self._terminal.notice(f"{lead}{_describe_failure(event)}")
             case _:
                 pass
 
     def _add(self, text: str) -> None:
         *lines, self._line = f"{self._line}{text}".split("\n")
         for line in lines:
-            self._terminal.say(safe_text(line))
+            self._terminal.say(self._reply.read(line))
         if self._line:
             self._show_progress(safe(self._line[-self._terminal.width :]))
 
@@ -112,26 +124,16 @@ class TurnView:
 
     def _end_line(self) -> None:
         if self._line:
-            self._terminal.say(safe_text(self._line))
+            self._terminal.say(self._reply.read(self._line))
             self._line = ""
-
-    def _show_failure(self, event: TurnFailed) -> None:
-        self._end_line()
-        self._warn(_describe_failure(event))
 
     def _show_end(self, event: TurnDone) -> None:
         words = describe_end(event)
         # Whoever interrupted it knows, and is told that it has stopped.
         if words and event.reason != "interrupted":
-            self._warn(words)
-        if event.replies:
-            self._notice(describe_spending(event))
-
-    def _warn(self, text: str) -> None:
-        self._terminal.say(self._terminal.style(text, "yellow"))
-
-    def _notice(self, text: str) -> None:
-        self._terminal.say(self._terminal.style(text, "dim"))
+            self._terminal.warn(words)
+        if event.replies or event.usage.total:
+            self._terminal.notice(describe_spending(event))
 
 
 def describe_exchange(last: "LastExchange", id: str) -> list[str]:
@@ -143,11 +145,19 @@ def describe_exchange(last: "LastExchange", id: str) -> list[str]:
     hidden = len(reply) - MOST_REPLY
     if hidden > 0:
         lines.append(f"… {count_noun(hidden, 'line')} more: mooring sessions {id}")
-    return [*lines, *map(_cut_line, reply[-MOST_REPLY:])] if last.reply else lines
+    if not last.reply:
+        return lines
+    read = MarkdownLines()
+    shown_reply = [read.read(_shorten(line)) for line in reply]
+    return [*lines, *shown_reply[-MOST_REPLY:]]
 
 
 def _cut_line(line: str) -> str:
-    return safe_text(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE].rstrip()} …")
+    return safe_text(_shorten(line))
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE].rstrip()} …"
 
 
 class SubAgentLeads:
@@ -173,12 +183,10 @@ class SubAgentLeads:
 
     def find_lead(self, call: str) -> str:
         """The beginning of a line about the sub-agent that works for a call."""
-        return f"{MARGIN * self._find_depth(call)}{safe(self._names.get(call, ''))} · "
-
-    def _find_depth(self, call: str) -> int:
-        """How many agents are above: two at most."""
         started = self._calls.get(call)
-        return 2 if started is not None and started.parent is not None else 1
+        # How many agents are above: two at most.
+        depth = 2 if started is not None and started.parent is not None else 1
+        return f"{MARGIN * depth}{safe(self._names.get(call, ''))} · "
 
     def describe_task(self, call: str) -> str:
         """What the sub-agent was started for, if whoever started it said so."""
@@ -198,8 +206,4 @@ def describe_spending(event: TurnDone) -> str:
 
 def _describe_failure(event: TurnFailed) -> str:
     words = safe(event.error)
-    return words if event.retry_in is None else f"{words} Trying again in {event.retry_in:.0f} s."
-
-
-def _describe_step(step: Todo) -> str:
-    return f"{_MARKS[step.status]} {safe(step.content)}"
+    return words if event.retry_in is None else f"{end_sentence(words)} Trying again in {event.retry_in:.0f} s."

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-import click
 from msgspec import Struct
 
 from mooring.cli.base import DENIED, OK, Globals, is_on_terminal, print_json, say
@@ -19,6 +18,8 @@ from mooring.inventory.approval_rows import ask_about_rules, describe_approval, 
 from mooring.inventory.load import Inventory
 from mooring.permissions.trust import Verdict
 from mooring.verbs.config.reset import load_servers
+from mooring.verbs.config.rules import refuse_below_mooring
+from mooring.verbs.parse import UsageError
 
 Mode: TypeAlias = Literal["decided", "ask", "nobody"]
 
@@ -32,14 +33,18 @@ def run_approve(
     with_rules: bool,
     agent: str | None,
 ) -> int:
-    """Let a project's server be started."""
     if digest is not None and len(names) != 1:
-        raise click.UsageError("--digest goes with the name of one server.")
+        raise UsageError("--digest goes with the name of one server.")
     inventory = load_servers(options.workspace(), agent)
     asked = _list_questions(options, inventory, names, everything)
     if digest is not None:
         check_digest(asked[0], digest)
-    mode = _choose_mode(yes or digest is not None)
+    # The question is on stderr: where that is a file, nobody would see it.
+    mode: Mode = "ask" if is_on_terminal() and sys.stderr.isatty() else "nobody"
+    if yes or digest is not None:
+        mode = "decided"
+    if mode != "nobody":
+        refuse_below_mooring("mooring mcp approve")
     approver = Approver(options, inventory, mode, agent, with_rules)
     approver.settle(asked)
     _report(options, "approved", approver.agreed, asked if mode == "nobody" else (), approver.rules)
@@ -47,7 +52,6 @@ def run_approve(
 
 
 def run_reject(options: Globals, names: tuple[str, ...], everything: bool, agent: str | None) -> None:
-    """Refuse a project's server until it changes."""
     inventory = load_servers(options.workspace(), agent)
     asked = _list_questions(options, inventory, names, everything)
     # With nothing to decide, no record is written.
@@ -59,19 +63,11 @@ def _list_questions(
     options: Globals, inventory: Inventory, names: tuple[str, ...], everything: bool
 ) -> tuple[ApprovalQuestion, ...]:
     if bool(names) == everything:
-        raise click.UsageError("Name the servers to decide about, or give --all.")
+        raise UsageError("Name the servers to decide about, or give --all.")
     asked = list_questions(inventory, names, options.workspace().where)
     if not asked and not options.json:
         say("Nothing waits for approval here.", err=True)
     return asked
-
-
-def _choose_mode(decided: bool) -> Mode:
-    """With `--yes` or `--digest` the person has decided; else they are asked, if there is anybody to ask."""
-    if decided:
-        return "decided"
-    # The question is on stderr: where that is a file, nobody would see it.
-    return "ask" if is_on_terminal() and sys.stderr.isatty() else "nobody"
 
 
 class SettledRules(Struct, frozen=True):
@@ -118,7 +114,7 @@ class Approver:
         if self._ask is not None:
             return isinstance(run_until_interrupted(self._ask(shown)), Yes)
         first, *rest = describe_question(shown)
-        say(first, err=True, bold=True)
+        say(first, "title", err=True)
         for line in rest:
             say(line, err=True)
         if self._mode == "decided":

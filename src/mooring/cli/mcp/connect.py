@@ -4,42 +4,33 @@ import os
 from time import perf_counter
 from typing import Any
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.auth.browser import has_browser, open_page
 from mooring.cli.adhoc import label_server, make_configured_setup, make_setup, require_words, run_with_host
-from mooring.cli.base import OK, UNHEALTHY, Globals, HintedUsageError, print_columns, print_json, print_lines, say, tell
+from mooring.cli.base import OK, UNHEALTHY, Globals, print_columns, print_json, print_lines, say, tell
 from mooring.cli.failure import describe_failure, exit_code, explain, print_failure, print_failure_data
 from mooring.cli.ticker import Ticker
 from mooring.cli.warn import warn
 from mooring.core.conversation.question import Answer, ChangedTools, Login, No, Question, Yes
 from mooring.display.lines import describe_question
 from mooring.display.text import advise_on_held_back, count_noun, describe_held_back, quote_argument, safe
-from mooring.errors import ConfigError, MooringError, ServerError, TimedOut
+from mooring.errors import ConfigError, ServerError, TimedOut
 from mooring.host.host import Host
-from mooring.verbs.config.pins import PinnedServer, approve_tools, describe_pin, list_pinned
+from mooring.verbs.config.pins import NONE_PINNED, PinnedServer, approve_tools, describe_pin, list_pinned
+from mooring.verbs.config.rules import refuse_below_mooring
+from mooring.verbs.parse import UsageError
 from mooring.verbs.use.advice import advise_on_failure, lacks_token
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.evidence import describe_failed_connection
-from mooring.verbs.use.login import (
-    LoginReport,
-    LoginUnused,
-    describe_login,
-    describe_logout,
-    explain_logout,
-    login,
-    logout,
-)
-from mooring.verbs.use.opening import ServerTarget as AdhocTarget
-from mooring.verbs.use.opening import Setup, make_adhoc_config
+from mooring.verbs.use.login import LoginReport, describe_login, describe_logout, explain_logout, login, logout
+from mooring.verbs.use.opening import Setup, make_http_config
 from mooring.verbs.use.reload import ServerChange, reload
 from mooring.verbs.use.test import Found, TrialStep, show_step, test
 
 
 def run_test(options: Globals, words: tuple[str, ...], **server: Any) -> int:
-    """Connect to a server step by step and show what fails."""
     setup = make_setup(options, server)
     name, *more = require_words(setup, words)
     if more:
@@ -62,6 +53,8 @@ def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
     began = perf_counter()
     where = setup.workspace.where
     steps: list[TrialStep] = []
+    found: Found | None = None
+    code, reason = OK, None
 
     def show(step: TrialStep) -> None:
         ticker.clear()
@@ -74,15 +67,13 @@ def try_server(options: Globals, setup: Setup, name: str, label: str) -> Trial:
     try:
         with Ticker(options, label) as ticker:
             found = run_with_host(
-                setup,
-                lambda host, deadline: test(host, name, show, deadline, where=where, began=began),
-                named=name,
+                setup, lambda host, deadline: test(host, name, show, deadline, where=where, began=began), named=name
             )
+        warn(options, failed={}, held={name: found.held} if found.held else {})
     except ServerError as error:
+        code, reason = exit_code(error), str(error)
         _explain_failure(options, setup, name, error)
-        return Trial(exit_code(error), _make_trial_data(name, steps, None, error))
-    warn(options, failed={}, held={name: found.held} if found.held else {})
-    return Trial(OK, _make_trial_data(name, steps, found, None))
+    return Trial(code, {"name": name, "ok": reason is None, "error": reason, "steps": steps, "server": found})
 
 
 def try_configured(options: Globals, name: str) -> Trial:
@@ -96,12 +87,6 @@ def _explain_failure(options: Globals, setup: Setup, name: str, error: ServerErr
     advice = _advise_adhoc(error) if setup.adhoc_name else _advise(options, setup, name, error)
     if advice:
         tell(advice)
-
-
-def _make_trial_data(
-    name: str, steps: list[TrialStep], found: Found | None, error: MooringError | None
-) -> dict[str, Any]:
-    return {"name": name, "ok": error is None, "error": error and str(error), "steps": steps, "server": found}
 
 
 def _advise(options: Globals, setup: Setup, name: str, error: ServerError) -> str:
@@ -123,7 +108,6 @@ def _advise_adhoc(error: ServerError) -> str:
 
 
 def run_reload(options: Globals, name: str | None, timeout: float | None) -> int:
-    """Connect again and show which tools are new, gone or changed."""
     setup = make_configured_setup(options, timeout)
     with Ticker(options, name or "the servers"):
         report = run_with_host(setup, lambda host, deadline: reload(host, deadline, name), named=name)
@@ -164,30 +148,27 @@ def run_login(
     no_browser: bool,
     timeout: float | None,
 ) -> int:
-    """Log in to a server in your browser."""
     setup = _make_setup(options, name, url, timeout)
     server = name or setup.adhoc_name
     browser = not no_browser and has_browser(os.environ)
     words = [scope for text in scopes for scope in text.split()]
     setup = replace(setup, ask=_Asker(setup, options))
     with Ticker(options, server):
-        outcome = run_with_host(
+        report, error = run_with_host(
             setup, lambda host, deadline: login(host, deadline, server, scopes=words, browser=browser), named=server
         )
-    report = outcome.report if isinstance(outcome, LoginUnused) else outcome
     _print_login(options, report)
-    if not isinstance(outcome, LoginUnused):
+    if error is None:
         return OK
-    failure = describe_failure(outcome.error)
+    failure = describe_failure(error)
     if options.json:
         print_failure_data(failure)
     else:
         print_failure(failure)
-    return exit_code(outcome.error)
+    return exit_code(error)
 
 
 def run_logout(options: Globals, name: str | None, url: str | None) -> None:
-    """Revoke the login of a server, and remove it."""
     setup = _make_setup(options, name, url, None)
     server = name or setup.adhoc_name
     report = run_with_host(setup, lambda host, _: logout(host, server), named=server)
@@ -202,9 +183,9 @@ def run_logout(options: Globals, name: str | None, url: str | None) -> None:
 def _make_setup(options: Globals, name: str | None, url: str | None, timeout: float | None) -> Setup:
     """What to open a host on: the configured servers, or the one at an address. Raises: ConfigError."""
     if bool(name) == bool(url):
-        raise HintedUsageError("Name one server, or give its address with --url;", "see: mooring mcp list")
+        raise UsageError("Name one server, or give its address with --url;", "see: mooring mcp list")
     setup = make_configured_setup(options, timeout)
-    return setup if url is None else replace(setup, adhoc=make_adhoc_config(AdhocTarget(url=url)))
+    return setup if url is None else replace(setup, adhoc=make_http_config(url, {}))
 
 
 class _Asker:
@@ -239,11 +220,12 @@ def _print_login(options: Globals, report: LoginReport) -> None:
 
 
 def run_pins(options: Globals, server: str | None, agreed: bool, off: bool | None, refresh: bool) -> None:
-    """Which tools are held back because they are not what was approved."""
     if server is None and (agreed or off is not None):
-        raise click.UsageError("Name the server that you mean; `mooring mcp pins` shows them all.")
+        raise UsageError("Name the server that you mean; `mooring mcp pins` shows them all.")
     if agreed and off is not None:
-        raise click.UsageError("Choose one of --approve, --off and --on.")
+        raise UsageError("Choose one of --approve, --off and --on.")
+    if agreed or off is not None:
+        refuse_below_mooring("mooring mcp pins")
     where = options.workspace().where
 
     async def work(host: Host, _: Deadline) -> tuple[PinnedServer, ...]:
@@ -276,22 +258,19 @@ def run_pins(options: Globals, server: str | None, agreed: bool, off: bool | Non
 
 def _print_rows(rows: tuple[PinnedServer, ...], err: bool = False) -> None:
     if not rows:
-        say("No tools are pinned yet: that happens with a server's first allowed call.", err=True)
+        say(NONE_PINNED, err=True)
     for row in rows:
         _print_row(row, err)
 
 
 def _print_row(row: PinnedServer, err: bool) -> None:
-    say(f"{safe(row.server)}: {_describe_state(row)}", err=err)
+    repin = " (--on pins its tools again)" if row.off else ""
+    say(f"{safe(row.server)}: {describe_pin(row)}{repin}", err=err)
     if row.problem:
-        say(f"  {row.problem}", err=err, fg="yellow")
+        say(f"  {row.problem}", "doubtful", err=err)
     if not row.held:
         return
     for line in describe_question(ChangedTools(row.server, row.held))[1:]:
         say(line, err=err)
     what = "models be told this" if all(tool.kind == "instructions" for tool in row.held) else "them be called"
     say(f"  To let {what}: mooring mcp pins --approve {quote_argument(row.server)}", err=err)
-
-
-def _describe_state(row: PinnedServer) -> str:
-    return f"{describe_pin(row)} (--on pins its tools again)" if row.off else describe_pin(row)

@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mooring.cli.base import OK, UNHEALTHY, Globals, print_json, print_lines, say
+from mooring.cli.base import OK, UNHEALTHY, Globals, print_json, print_lines, say, tell
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.core.definitions.paths import Paths
 from mooring.display.text import safe, short_path
 from mooring.process.table import list_processes
 from mooring.verbs.doctor.diagnose import diagnose
 from mooring.verbs.doctor.report import Repair, Report, list_lines
 
 if TYPE_CHECKING:  # what connects to servers is loaded only if they are tried
-    from mooring.auth.store import StoreInfo
     from mooring.inventory.load import Inventory
     from mooring.verbs.doctor.trial import TriedServer
 
@@ -21,7 +19,6 @@ VERSION = 1
 
 
 def run(options: Globals, names: tuple[str, ...], check: bool, fix: bool, dry_run: bool, timeout: float | None) -> int:
-    """What to fix, each with the command that fixes it."""
     where = options.workspace().where
     inventory = options.inventory()
     chosen = tuple(dict.fromkeys(inventory.find(name).name for name in names)) or None
@@ -31,12 +28,20 @@ def run(options: Globals, names: tuple[str, ...], check: bool, fix: bool, dry_ru
     repairs = _repair(options, inventory, tried, only_show=dry_run) if fix or dry_run else ()
     if any(repair.done for repair in repairs):
         inventory = options.inventory()
-    store = _find_store(where) if options.json or options.verbose else None
+    store = None
+    if options.json or options.verbose:
+        from mooring.verbs.config.secrets import describe_store
+
+        store = run_until_interrupted(describe_store(where))
     report = diagnose(inventory, where, names=chosen, processes=processes, tried=tried, store=store)
     if options.json:
         print_json(_make_data(report, repairs))
     else:
-        _print_report(options, report, repairs, is_named=chosen is not None)
+        for repair in repairs:
+            _print_repair(repair, where.home)
+        if (fix or dry_run) and not repairs:
+            tell("Nothing here can be fixed automatically." if report.findings else "There is nothing to fix.")
+        print_lines(options, list_lines(report, where.home, is_named=chosen is not None, verbose=options.verbose))
     return OK if report.healthy else UNHEALTHY
 
 
@@ -69,13 +74,6 @@ def _try(
         )
 
 
-def _find_store(where: Paths) -> "StoreInfo":
-
-    from mooring.verbs.config.secrets import describe_store
-
-    return run_until_interrupted(describe_store(where))
-
-
 def _repair(
     options: Globals, inventory: "Inventory", tried: "Mapping[str, TriedServer]", *, only_show: bool
 ) -> tuple[Repair, ...]:
@@ -99,17 +97,10 @@ def _make_data(report: Report, repairs: Sequence[Repair]) -> dict[str, Any]:
     }
 
 
-def _print_report(options: Globals, report: Report, repairs: Sequence[Repair], *, is_named: bool) -> None:
-    home = options.workspace().where.home
-    for repair in repairs:
-        _print_repair(repair, home)
-    print_lines(options, list_lines(report, home, is_named=is_named, verbose=options.verbose))
-
-
 def _print_repair(repair: Repair, home: str) -> None:
     place = short_path(repair.path, home)
     if repair.error is not None:
-        say(f"! {place}: could not be fixed: {safe(repair.error)}", fg="red")
+        say(f"! {place}: could not be fixed: {safe(repair.error)}", "bad")
     else:
         done = "Fixed" if repair.done else "Would fix"
         say(f"{done} {place}: {safe(repair.what)}")

@@ -1,12 +1,12 @@
 """`mooring mcp list`: prints every server; what `mooring` prints without a command and a terminal."""
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
 
 from mooring.cli.base import OK, UNHEALTHY, Globals, find_width, print_json, say
-from mooring.core.definitions.problem import Problem
+from mooring.display.status import NOTHING as NO_VALUE
+from mooring.display.status import STATUS_MARKS, STATUS_WORDS, name_transport
+from mooring.display.tables import wrap_columns
 from mooring.display.text import (
-    columns,
     cut,
     describe_origin,
     name_server,
@@ -14,17 +14,25 @@ from mooring.display.text import (
     quote_argument,
     safe,
     short_path,
-    width,
 )
 from mooring.verbs.config.known import add_known
-from mooring.verbs.config.list import Row, ServerListing, list_servers
+from mooring.verbs.config.list import Row, ServerListing, list_servers, make_problem_data
+from mooring.verbs.verb import LineStyle
 
-_COLORS = {"connected": "green", "idle": "green", "pending": "cyan", "unapproved": "yellow", "failed": "red",
-           "needs-auth": "yellow", "needs-input": "yellow", "idle, incomplete": "yellow"}  # fmt: skip
-_MARKS = {"connected": "●", "idle": "●", "pending": "◌", "unapproved": "?", "failed": "✗", "needs-auth": "?",
-          "needs-input": "?", "shadowed": "·", "idle, incomplete": "!"}  # fmt: skip
-_WORDS = {"needs-auth": "needs login", "needs-input": "needs input"}
-"""What a status is called in the table, where that is not its word in the data."""
+_STYLES: Mapping[str, LineStyle] = {
+    "connected": "good",
+    "idle": "good",
+    "pending": "waiting",
+    "unapproved": "doubtful",
+    "failed": "bad",
+    "needs-auth": "doubtful",
+    "needs-input": "doubtful",
+    "idle, incomplete": "doubtful",
+    "disabled": "dim",
+    "shadowed": "dim",
+}
+_OTHER_MARKS: Mapping[str, str] = {"shadowed": "·", "idle, incomplete": "!"}
+"""Of what is no status of a server, but of its row."""
 
 LONGEST_NAME = 40
 """In a terminal, longer names lose their middles."""
@@ -35,10 +43,8 @@ NOTHING = """No MCP servers are configured here.
 
 
 def run(options: Globals, everything: bool, check: bool, timeout: float | None) -> int:
-    """Every server, where it comes from, and what is wrong."""
     if check:
-        listing = list_servers(options.inventory(), all=everything)
-        return _show_checked(options, listing, timeout)
+        return _show_checked(options, list_servers(options.inventory(), all=everything), timeout)
     show_listing(options, everything)
     return OK
 
@@ -89,12 +95,6 @@ def make_data(listing: ServerListing) -> dict[str, object]:
     return {"version": listing.version, "servers": listing.servers, "problems": problems}
 
 
-def make_problem_data(problem: Problem) -> dict[str, object]:
-    """A problem in the shape that other programs rely on."""
-    keys = ("path", "server", "line", "message", "hint")
-    return {key: getattr(problem, key) or None for key in keys}
-
-
 def _print_rows(listing: ServerListing, home: str) -> None:
     if not listing.servers:
         say(NOTHING)
@@ -103,47 +103,24 @@ def _print_rows(listing: ServerListing, home: str) -> None:
     rows = [header, *(_make_cells(row, home) for row in listing.servers)]
     # A program gets names and paths whole, and no width to guess.
     cells = find_width()
-    below = [""] * len(rows)
     if cells is not None:
-        rows, below = _fit(rows, cells)
-    first, *rest = columns(rows)
-    say(first, dim=True)
-    for row, line, origin in zip(listing.servers, rest, below[1:], strict=True):
-        status = _find_style(row)
-        shown = f"{line}\n   {origin}" if origin else line
-        say(shown, fg=_COLORS.get(status), dim=status in ("disabled", "shadowed"))
-
-
-_Rows: TypeAlias = list[tuple[str, ...]]
-
-_LEAST_ORIGIN = 16
-"""Cells that say something about where a server comes from; with fewer it goes below its row."""
-
-
-def _fit(rows: _Rows, cells: int) -> tuple[_Rows, list[str]]:
-    """The rows in the width of the terminal, and what goes below each of them.
-
-    Long names, and then the last cells, lose their middles; where hardly any room is left, the last cells go below.
-    """
-    rows = [(mark, cut(name, min(LONGEST_NAME, cells // 3)), *rest) for mark, name, *rest in rows]
-    # Aligned once to find out how much the cells before the last one take.
-    lines = columns(rows)
-    taken = max(width(line) - width(row[-1]) for row, line in zip(rows, lines, strict=True))
-    if cells - taken < _LEAST_ORIGIN:
-        return [row[:-1] for row in rows], [row[-1] for row in rows]
-    return [(*row[:-1], cut(row[-1], cells - taken)) for row in rows], [""] * len(rows)
+        rows = [(mark, cut(name, min(LONGEST_NAME, cells // 3)), *rest) for mark, name, *rest in rows]
+    first, *rest = wrap_columns(rows, cells)
+    say("\n".join(first), "dim")
+    for row, lines in zip(listing.servers, rest, strict=True):
+        say("\n".join(lines), _STYLES.get(_find_look(row), "plain"))
 
 
 def _make_cells(row: Row, home: str) -> tuple[str, ...]:
     status = _find_status(row)
-    origin = describe_origin(row.source.tool, row.source.scope, row.source.path, home)
-    tools = "–" if row.tools is None else str(row.tools)
-    mark = _MARKS.get(_find_style(row), "○")
-    return mark, safe(row.name), _describe_status(row, status), row.transport or "–", tools, origin
+    origin = describe_origin(row.source.tool, row.source.shown_scope, row.source.path, home)
+    tools = NO_VALUE if row.tools is None else str(row.tools)
+    mark = _OTHER_MARKS.get(_find_look(row), STATUS_MARKS[row.status])
+    return mark, safe(row.name), _describe_status(row, status), name_transport(row.transport), tools, origin
 
 
 def _describe_status(row: Row, status: str) -> str:
-    word = _WORDS.get(status, status)
+    word = status if status == "shadowed" else STATUS_WORDS[row.status]
     if status != "needs-input" or not row.inputs:
         return word
     return f"{word} ({cut(safe(', '.join(row.inputs)), LONGEST_NAME)})"
@@ -155,7 +132,7 @@ def _find_status(row: Row) -> str:
     return "shadowed" if is_shadowed else row.status
 
 
-def _find_style(row: Row) -> str:
+def _find_look(row: Row) -> str:
     """The status that decides the mark and the color: a server that lacks something is not simply idle."""
     status = _find_status(row)
     return "idle, incomplete" if status == "idle" and row.error else status

@@ -4,9 +4,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-import click
+from msgspec import to_builtins
 
 from mooring import files
 from mooring.auth.store import StoredSecret
@@ -16,17 +16,15 @@ from mooring.cli.base import (
     UNHEALTHY,
     USAGE,
     Globals,
-    HintedUsageError,
+    echo,
     is_on_terminal,
     print_json,
     print_lines,
     say,
     tell,
 )
-from mooring.cli.editor import EditorSession
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.mcp.connect import Trial, try_configured
-from mooring.cli.mcp.list import make_problem_data
 from mooring.cli.question import CommandAsker, find_asker
 from mooring.core.conversation.question import KeepServer, No, ServerDetail, Yes
 from mooring.core.definitions.paths import Paths
@@ -34,11 +32,14 @@ from mooring.core.protocol.units import MIB
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope
 from mooring.display.text import quote_argument, safe, safe_text, short_path
-from mooring.errors import ConfigError, FileError, MooringError
+from mooring.errors import ConfigError, FileError, MooringError, ParseError
+from mooring.process.editor import open_editor
+from mooring.syntax.parse import decode_text
 from mooring.tools.arguments.plain import loads
 from mooring.verbs.config.add import Addition, add, describe_addition, undo
-from mooring.verbs.config.copy_servers import Copied, CopyOptions, SkipKind, SkippedServer, describe_copied
-from mooring.verbs.config.describe import ServerDescription, describe_entry, describe_swallowed_options
+from mooring.verbs.config.clearance import SkipKind
+from mooring.verbs.config.copy_servers import Copied, CopyOptions, describe_copied
+from mooring.verbs.config.describe import ServerDescription, describe_swallowed_options
 from mooring.verbs.config.edit import (
     Edit,
     EntryText,
@@ -50,45 +51,54 @@ from mooring.verbs.config.edit import (
     write_entry_text,
 )
 from mooring.verbs.config.fields import FieldChanges
-from mooring.verbs.config.import_servers import STDIN, ImportSource, export_servers, import_servers, list_tools
+from mooring.verbs.config.import_servers import export_servers, import_pasted, import_servers, list_tools
+from mooring.verbs.config.list import make_problem_data
+from mooring.verbs.config.pasted import STDIN, PastedServers, read_pasted
 from mooring.verbs.config.references import suggest_references
-from mooring.verbs.config.secrets import describe_stored, remove_secret
-from mooring.verbs.config.wizard import NewServer, ask_for_server, offer_references
+from mooring.verbs.config.remove import Removal, describe_removal, offer_to_forget, remove
+from mooring.verbs.config.secrets import describe_stored
+from mooring.verbs.config.wizard import NewServer, find_new_server, find_pasted_server, offer_references
+from mooring.verbs.parse import UsageError
 from mooring.verbs.verb import show_notes
 
-_EXAMPLE = "mooring mcp add docs https://example.com/mcp"
+T = TypeVar("T")
+
+_STDIN = "The standard input"
 _NOTHING_ADDED = "Nothing was added."
 
 
 def run_add(options: Globals, **typed: Any) -> int:
-    """Add a server to your configuration, or to another tool's, and try it."""
     described = ServerDescription(**typed)
-    new = _find_server(options, described)
+    ask = _find_asker(options)
+    if ask is None and described.is_bare and not described.name:
+        raise UsageError("Say which server to add.", "For example: mooring mcp add docs https://example.com/mcp")
+    if described.name == STDIN and described.is_bare:
+        finding = find_pasted_server(ask, options.workspace(), _read_stdin(), _STDIN, described)
+    else:
+        finding = find_new_server(ask, options.workspace(), described)
+    new = _run_dialog(finding)
     for note in describe_swallowed_options(described):
         tell(note)
+    if isinstance(new, PastedServers):
+        return _add_pasted(options, new, described, ask)
     return _add(options, new, described.no_test)
 
 
-def _find_server(options: Globals, described: ServerDescription) -> NewServer | None:
-    """The server that was typed, or that a person at a terminal describes now; `None` if they leave it."""
-    ask = _find_asker(options) if described.is_bare else None
-    if ask is not None:
-        return _run_dialog(ask_for_server(ask, options.workspace(), described))
-    if described.is_bare and not described.name:
-        raise HintedUsageError("Say which server to add.", f"For example: {_EXAMPLE}")
-    typed = NewServer(described.name, describe_entry(described), described.scope, described.tool)
-    return _offer_references(options, typed)
+def _add_pasted(options: Globals, pasted: PastedServers, described: ServerDescription, ask: CommandAsker | None) -> int:
+    """Copy several servers into the file, and try each."""
+    chosen = CopyOptions(pasted.scope or described.scope)
+    copied = run_until_interrupted(import_pasted(options.workspace(), pasted, (), chosen, ask, described.tool))
+    if not options.json:
+        _report_copied(options, copied, chosen)
+    tried = () if described.no_test else copied.written
+    trials = {name: try_configured(options, name) for name in tried}
+    if options.json:
+        print_json({**_make_data(copied, chosen), "tests": {name: trial.data for name, trial in trials.items()}})
+    code = DENIED if copied.declined else _choose_code(copied, None)
+    return max(code, *(trial.code for trial in trials.values()), OK)
 
 
-def _offer_references(options: Globals, new: NewServer) -> NewServer | None:
-    """Ask a person at a terminal what becomes of the secrets in an entry; otherwise, they stay as they are."""
-    ask = _find_asker(options)
-    if ask is None:
-        return new
-    return _run_dialog(offer_references(ask, options.workspace(), new))
-
-
-def _run_dialog(dialog: Coroutine[Any, Any, NewServer | None]) -> NewServer | None:
+def _run_dialog(dialog: Coroutine[Any, Any, T]) -> T:
     try:
         return run_until_interrupted(dialog)
     except KeyboardInterrupt:
@@ -101,7 +111,6 @@ def _find_asker(options: Globals) -> CommandAsker | None:
 
 
 def run_add_json(options: Globals, name: str, text: str, scope: Any, tool: str, no_test: bool) -> int:
-    """Add a server that is described in JSON."""
     try:
         raw = loads(text)
     except ValueError:
@@ -110,7 +119,8 @@ def run_add_json(options: Globals, name: str, text: str, scope: Any, tool: str, 
         raise ConfigError("Invalid server config: it should be a JSON object.")
     if "mcpServers" in raw:
         raise ConfigError("Invalid server config: it is a whole file. To add its servers: mooring mcp import --from -")
-    return _add(options, _offer_references(options, NewServer(name, raw, scope, tool)), no_test)
+    new = NewServer(name, raw, scope, tool)
+    return _add(options, _run_dialog(offer_references(_find_asker(options), options.workspace(), new)), no_test)
 
 
 # --- what follows -------------------------------------------------------------------------------------------
@@ -135,50 +145,45 @@ def _add(options: Globals, new: NewServer | None, no_test: bool) -> int:
 
 def _finish_adding(options: Globals, addition: Addition, stored: Sequence[StoredSecret], no_test: bool) -> int:
     # Another tool's file is not tried if another definition of that name would be the one that answers.
-    if no_test or addition.behind:
-        _report_addition(options, addition, kept=True, test=None)
-        return OK
-    trial = _try(options, addition)
-    if _is_undone(options, addition, stored, trial):
-        _report_addition(options, addition, kept=False, test=trial.data)
-        return OK
-    _report_addition(options, addition, kept=True, test=trial.data)
-    return trial.code
-
-
-def _report_addition(options: Globals, addition: Addition, *, kept: bool, test: object) -> None:
+    is_tried = not no_test and addition.behind is None
+    trial = _try(options, addition) if is_tried else None
+    is_undone = trial is not None and _is_undone(options, addition, stored, trial)
     if options.json:
-        print_json({"added": addition, "kept": kept, "test": test})
+        print_json({"added": addition, "kept": not is_undone, "test": trial and trial.data})
+    if trial is None or is_undone:
+        return OK
+    return trial.code
 
 
 def _try(options: Globals, addition: Addition) -> Trial:
     try:
         return try_configured(options, addition.name)
     except KeyboardInterrupt:
-        path = short_path(addition.path, options.workspace().where.home)
         # Only the trial was interrupted: whoever waits for a slow download still wants the server.
-        tell(f"\n{safe(addition.name)} stays in {path}. To remove it: {_spell_removal(addition)}")
+        tell(f"\n{_describe_kept(options, addition)}")
         raise
 
 
-def _spell_removal(addition: Addition) -> str:
-    command = f"mooring mcp remove {quote_argument(addition.name)}"
-    return command if addition.tool == OWN.tool else f"{command} --from {addition.tool}"
+def _describe_kept(options: Globals, addition: Addition) -> str:
+    path = short_path(addition.path, options.workspace().where.home)
+    source = "" if addition.tool == OWN.tool else f" --from {addition.tool}"
+    removal = f"mooring mcp remove {quote_argument(addition.name)}{source}"
+    return f"{safe(addition.name)} stays in {path}. To remove it: {removal}"
 
 
 def _is_undone(options: Globals, addition: Addition, stored: Sequence[StoredSecret], trial: Trial) -> bool:
     """Ask whether to keep what was added; without a terminal, it is kept."""
     ask = _find_asker(options)
     if ask is None:
+        if trial.code != OK:
+            tell(_describe_kept(options, addition))
         return False
     path = short_path(addition.path, options.workspace().where.home)
     answer = run_until_interrupted(ask(KeepServer(addition.name, path, failed=trial.code != OK)))
     # Ctrl+C answers nothing, and so changes nothing.
     if not isinstance(answer, No) or answer.how == "cancel":
         return False
-    undo(options.workspace(), addition)
-    for secret in stored:
-        run_until_interrupted(remove_secret(options.workspace().where, secret.name))
+    run_until_interrupted(undo(options.workspace(), addition, stored))
     tell(f"Removed {quote_argument(addition.name)} from {safe(path)}.")
     return True
 
@@ -190,7 +195,6 @@ _AGAIN, _GIVE_UP = "edit again", "give up"
 
 
 def run_edit(options: Globals, name: str, tool: str | None, scope: Any, no_test: bool, **typed: Any) -> int:
-    """Change a server's entry, by option or in your editor, and try it."""
     changes = FieldChanges(
         timeout=typed.pop("timeout"), unset=typed.pop("unset"), description=ServerDescription(**typed)
     )
@@ -205,7 +209,7 @@ def run_edit(options: Globals, name: str, tool: str | None, scope: Any, no_test:
         # First of all whether there is such a server: nothing else matters if its name is misspelled.
         options.inventory().find(name)
         example = f"For example: mooring mcp edit {quote_argument(name)} --timeout 60"
-        raise HintedUsageError("Without a terminal no editor is opened: say what to change.", example)
+        raise UsageError("Without a terminal no editor is opened: say what to change.", example)
     return _finish_editing(options, done, no_test)
 
 
@@ -229,25 +233,20 @@ def _finish_editing(options: Globals, done: Edit, no_test: bool) -> int:
 def _edit_text(options: Globals, name: str, tool: str | None, scope: WriteScope | None) -> Edit:
     """What the person made of the entry."""
     entry = read_entry_text(options.workspace(), name, tool, scope)
-    _announce(options, entry)
+    path = short_path(entry.located.path, options.workspace().where.home)
+    tell(f"Opening {safe(entry.located.name)} of {path} …")
     try:
-        with EditorSession(os.environ, f"{entry.located.name}{entry.suffix}") as editor:
-            return _edit_until_sound(options, entry, editor)
+        with open_editor(os.environ, f"{entry.located.name}{entry.suffix}") as edit:
+            return _edit_until_sound(options, entry, edit)
     except KeyboardInterrupt:
         tell(f"\n{_NOTHING_CHANGED}")
         raise
 
 
-def _announce(options: Globals, entry: EntryText) -> None:
-    """Say which file it is about, while the editor opens."""
-    path = short_path(entry.located.path, options.workspace().where.home)
-    tell(f"Opening {safe(entry.located.name)} of {path} …")
-
-
-def _edit_until_sound(options: Globals, entry: EntryText, editor: EditorSession) -> Edit:
+def _edit_until_sound(options: Globals, entry: EntryText, edit: Callable[[str], str]) -> Edit:
     request, text = options.workspace(), entry.text
     while True:
-        text = editor.edit(text)
+        text = edit(text)
         # As git has it: whoever leaves nothing behind wants nothing to happen.
         if not text.strip() or text == entry.text:
             return leave_entry(request, entry)
@@ -280,6 +279,24 @@ def _save_text(where: Paths, entry: EntryText, text: str, error: MooringError) -
     return ConfigError(f"{error} What you wrote is in {path}.")
 
 
+# --- remove -----------------------------------------------------------------------------------------------------------
+
+
+def run_remove(options: Globals, name: str, tool: str | None, scope: Any) -> None:
+    workspace = options.workspace()
+    removal = remove(workspace, name, tool, scope)
+    if options.json:
+        print_json({"removed": removal})
+        return
+    print_lines(options, show_notes(describe_removal(removal, workspace.where.home)))
+    run_until_interrupted(_offer_to_forget(options, removal))
+
+
+async def _offer_to_forget(options: Globals, removal: Removal) -> None:
+    async for sentence in offer_to_forget(_find_asker(options), options.workspace(), removal):
+        tell(sentence)
+
+
 # --- import and export ------------------------------------------------------------------------------------------------
 
 _CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken": UNHEALTHY}
@@ -287,29 +304,41 @@ _CODES: dict[SkipKind, int] = {"unapproved": DENIED, "refused": USAGE, "broken":
 
 
 def run_import(options: Globals, names: tuple[str, ...], source: str, **words: Any) -> int:
-    """Copy servers of other tools, or of a file, into Mooring's own."""
-    text = _read_stdin() if source == STDIN else b""
-    chosen = ImportSource(source, text)
+    if source == STDIN:
+        return _import_stdin(options, names, words)
     # Whoever names a file means all that is in it; a tool has many servers, and some of them are a project's.
     is_file_named = bool(source) and source not in list_tools() and not names
     return _run_copy(
         options,
         None if is_file_named else names,
         words,
-        lambda copy, ask, request: import_servers(request, chosen, names, copy, ask),
+        lambda copy, ask, request: import_servers(request, source, names, copy, ask),
+    )
+
+
+def _import_stdin(options: Globals, names: tuple[str, ...], words: Any) -> int:
+    pasted = read_pasted(_read_stdin(), _STDIN, options.workspace())
+    pasted.check_named(_STDIN)
+    return _run_copy(
+        options,
+        names or None,
+        {**words, "scope": words["scope"] or pasted.scope},
+        lambda copy, ask, request: import_pasted(request, pasted, names, copy, ask, OWN.tool),
     )
 
 
 def run_export(options: Globals, names: tuple[str, ...], tool: str, **words: Any) -> int:
-    """Copy servers into another tool's file."""
     return _run_copy(options, names, words, lambda copy, ask, request: export_servers(request, tool, names, copy, ask))
 
 
-def _read_stdin() -> bytes:
-    text = sys.stdin.buffer.read(MIB + 1)
-    if len(text) > MIB:
-        raise ConfigError("The standard input is longer than 1 MiB.")
-    return text
+def _read_stdin() -> str:
+    data = sys.stdin.buffer.read(MIB + 1)
+    if len(data) > MIB:
+        raise ConfigError(f"{_STDIN} is longer than 1 MiB.")
+    try:
+        return decode_text(data)
+    except ParseError as error:
+        raise ConfigError(f"{_STDIN} {error.reason}.") from None
 
 
 def _run_copy(
@@ -320,7 +349,7 @@ def _run_copy(
     # Nobody has seen the change, and nobody said that it need not be seen.
     is_unseen = ask is None and not words["yes"] and not words["dry_run"]
     dry_run = words["dry_run"] or is_unseen
-    chosen = CopyOptions(words["scope"], words["may_replace"], dry_run, confirm=not words["yes"])
+    chosen = CopyOptions(words["scope"] or "user", words["may_replace"], dry_run, confirm=not words["yes"])
     copied = run_until_interrupted(copy(chosen, ask, options.workspace()))
     if options.json:
         print_json(_make_data(copied, chosen))
@@ -334,42 +363,22 @@ def _run_copy(
 
 def _choose_code(copied: Copied, named: tuple[str, ...] | None) -> int:
     """The exit code for the servers that were named; what else was skipped is reported, and is no failure."""
-    kinds = {each.kind for each in _list_skipped(copied, named)}
+    wanted = None if named is None else {name.casefold() for name in named}
+    kinds = {each.kind for each in copied.skipped if wanted is None or each.name.casefold() in wanted}
     for kind, code in _CODES.items():
         if kind in kinds:
             return code
     return UNHEALTHY if copied.unread else OK
 
 
-def _list_skipped(copied: Copied, named: tuple[str, ...] | None) -> list[SkippedServer]:
-    """Those that were skipped of the servers that were named; all of them if none were."""
-    if named is None:
-        return list(copied.skipped)
-    wanted = {name.casefold() for name in named}
-    return [each for each in copied.skipped if each.name.casefold() in wanted]
-
-
 def _make_data(copied: Copied, chosen: CopyOptions) -> dict[str, Any]:
-    data = {
-        "version": 1,
-        "tool": copied.tool,
-        "scope": copied.scope,
-        "path": copied.path,
-        "leadsTo": copied.leads_to,
-        "written": copied.written,
-        "skipped": copied.skipped,
-        "notExpressed": copied.not_expressed,
-        "plainSecrets": copied.plain_secrets,
-        "fromProject": copied.from_project,
-        "approved": copied.approved,
-        "stored": copied.stored,
-        "unread": [make_problem_data(problem) for problem in copied.unread],
-    }
-    return {**data, "planned": copied.planned, "diff": copied.diff} if chosen.dry_run else data
+    left_out = {"declined"} if chosen.dry_run else {"declined", "planned", "diff"}
+    data = {key: value for key, value in to_builtins(copied).items() if key not in left_out}
+    return {"version": 1, **data, "unread": [make_problem_data(problem) for problem in copied.unread]}
 
 
 def _report_copied(options: Globals, copied: Copied, chosen: CopyOptions) -> None:
     if chosen.dry_run and copied.diff:
-        click.echo(safe_text(copied.diff))
+        echo(safe_text(copied.diff))
     lines = describe_copied(copied, options.workspace().where.home)
     print_lines(options, show_notes(lines, is_done=bool(copied.written)))

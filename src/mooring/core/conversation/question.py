@@ -1,7 +1,7 @@
 """What a person can be asked, and what they can answer: the same for every user interface."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -49,8 +49,8 @@ class MissingValue(Struct, frozen=True, tag=True):
     options: tuple[str, ...] = ()
 
 
-AnswerScope: TypeAlias = Literal["once", "session", "always"]
-"""How long a yes holds, shortest first."""
+AnswerScope: TypeAlias = Literal["once", "session", "reads", "always"]
+"""How far a yes reaches, shortest first. `reads` trusts the server: whatever it says only reads is called unasked."""
 
 
 class Permission(Struct, frozen=True, tag=True, rename="camel"):
@@ -72,7 +72,10 @@ class Permission(Struct, frozen=True, tag=True, rename="camel"):
     """Where the server comes from, in words."""
     hints: Hints | None = None
     scopes: tuple[AnswerScope, ...] = ("once", "session", "always")
-    """How far an answer can reach; one that goes further counts as the widest of these."""
+    """How far an answer can reach; one that goes further counts as the widest of these. A `reads` that is not among
+    them counts as `once`."""
+    limit: str = ""
+    """Why no answer holds always, or for the session; empty if one does."""
     project_only: bool = False
     """The server came with the project, so that "always" means in this project, whatever the answer says."""
     option: str = ""
@@ -113,10 +116,8 @@ class ContinueTurn(Struct, frozen=True, tag=True):
     """How many times it was asked in this turn."""
     more: int
     """How many times more it may be asked after a yes."""
-
-    @property
-    def server(self) -> None:
-        """Nobody but Mooring asks."""
+    server: ClassVar[None] = None
+    """Nobody but Mooring asks."""
 
 
 class Approval(Struct, frozen=True, tag=True):
@@ -216,10 +217,31 @@ class ChangeFile(Struct, frozen=True, tag=True):
     """What changes in the file, line by line and without secrets. Others may have written some of it: make it safe."""
     notes: tuple[str, ...] = ()
     """What to know before answering."""
+    server: ClassVar[None] = None
+    """Nobody but Mooring asks."""
 
-    @property
-    def server(self) -> None:
-        """Nobody but Mooring asks."""
+
+class RestoredFile(Struct, frozen=True):
+    """A file that becomes what it was before a turn."""
+
+    path: str
+    diff: str
+    """What changes in it, in the form of `diff -u`. A model wrote some of it: make it safe."""
+
+
+class UndoTurn(Struct, frozen=True, tag=True):
+    """A turn is about to be undone: files become what they were, and the model forgets it.
+
+    `Yes` undoes it; anything else leaves everything as it is.
+    """
+
+    said: str
+    """What the person said."""
+    files: tuple[RestoredFile, ...]
+    notes: tuple[str, ...] = ()
+    """What stays as it is, and why. Make it safe."""
+    server: ClassVar[None] = None
+    """Nobody but Mooring asks."""
 
 
 class Login(Struct, frozen=True, tag=True, rename="camel"):
@@ -251,6 +273,25 @@ class ChangedIssuer(Struct, frozen=True, tag=True):
     former: str
 
 
+class ChooseAnswerer(Struct, frozen=True, tag=True):
+    """Nobody was chosen to answer in a chat, and these could. `Yes(name)` picks one; anything else goes on without."""
+
+    options: tuple[tuple[str, str], ...]
+    """The name of each, and what makes it possible. A program on this machine wrote some of it: make it safe."""
+    server: ClassVar[None] = None
+    """Nobody but Mooring asks."""
+
+
+class KeepAnswerer(Struct, frozen=True, tag=True):
+    """Somebody was chosen to answer in this chat. `Yes` has them answer in those to come, too."""
+
+    answerer: str
+    path: str
+    """The file that it would be written to."""
+    server: ClassVar[None] = None
+    """Nobody but Mooring asks."""
+
+
 Question: TypeAlias = (
     Sampling
     | Form
@@ -267,8 +308,11 @@ Question: TypeAlias = (
     | WriteServer
     | RemoveServer
     | ChangeFile
+    | UndoTurn
     | Login
     | ChangedIssuer
+    | ChooseAnswerer
+    | KeepAnswerer
 )
 
 
@@ -282,7 +326,8 @@ class Yes(Struct, frozen=True, tag=True):
 
 
 class Allow(Struct, frozen=True, tag=True):
-    """The tool may be called: this once, for as long as the program runs, or always.
+    """The tool may be called: this once, for as long as the program runs, or always; or, with `reads`, every tool of
+    its server that this says only reads, always and everywhere.
 
     `where` says what always means: everywhere, or in this project only. Both are saved in the person's own files, since
     a file inside the project could be changed by whoever writes to the repository.

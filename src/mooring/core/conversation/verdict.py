@@ -11,7 +11,7 @@ from mooring.errors import ConfigError
 
 Action: TypeAlias = Literal["allow", "deny", "ask"]
 Level: TypeAlias = Literal["managed", "session", "local", "user", "project"]
-Mode: TypeAlias = Literal["plan", "ask", "accept-reads", "bypass"]
+Mode: TypeAlias = Literal["plan", "ask", "edits", "accept-reads", "bypass"]
 ItemState: TypeAlias = Literal["listed", "unlisted"]
 ServerName: TypeAlias = str | None
 """The name of a server; `None` means Mooring itself."""
@@ -31,7 +31,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
     tool: str
     action: Action
     pattern: str = ""
-    """A glob over the arguments, see `values.ArgumentPattern`; empty for any."""
+    """A glob over the arguments, see `argument_match.ArgumentPattern`; empty for any."""
 
     def __post_init__(self) -> None:
         fault = find_rule_fault(self.tool, self.action, self.pattern)
@@ -87,6 +87,8 @@ class LocalAccess(Struct, frozen=True, gc=False, kw_only=True):
     """The folder that `~` means in a pattern, likewise."""
     is_free: bool = False
     """It needs no permission unless a rule is about it: it only reads, and only inside the project."""
+    is_edit: bool = False
+    """It changes a file inside the project, which needs no permission in the mode `edits`."""
     why: str = ""
     """Why it is asked about, or why it is free."""
     insists: str = ""
@@ -98,7 +100,12 @@ class LocalAccess(Struct, frozen=True, gc=False, kw_only=True):
     refused: str = ""
     """Why it is never done, whatever any rule says; empty if it may be."""
     grant: str | None = None
-    """The pattern of the rule that a lasting yes adds, empty for any call; `None` if a yes is for this call only."""
+    """The pattern of the rule that a lasting yes adds, empty for any call; `None` if no rule can allow it."""
+    verbatim: str = ""
+    """Where no rule can allow it: what a yes for the session covers, to the letter. Empty if a yes is for this call
+    only."""
+    limit: str = ""
+    """Why no rule can allow it; empty if one can, or if there is nothing more to say."""
     preview: str = ""
     """All that the call would do, in lines for a person; it says more than the arguments do. Make it safe."""
     fault: str = ""

@@ -1,7 +1,7 @@
 """What a configuration file says about one server, and what to write where its command is wrong."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +34,11 @@ class Origin(Struct, frozen=True):
         return self.scope == "project" and not self.owned
 
     @property
+    def shown_scope(self) -> str:
+        """The scope in the words of its tool: `local` is Claude Code's for what only the person has, in one project."""
+        return "local" if self.owned and self.scope == "project" else self.scope
+
+    @property
     def typed(self) -> bool:
         """Whether it was typed as a command, and is in no file and in no program."""
         return self.scope == "cli" and not self.key
@@ -42,16 +47,13 @@ class Origin(Struct, frozen=True):
 class Stdio(Struct, frozen=True, tag=True):
     """A program to start and talk to over its pipes."""
 
+    transport: ClassVar[Transport] = "stdio"
     command: Template
     args: tuple[Template, ...] = ()
     env: Mapping[str, Template] = {}
     pass_env: tuple[str, ...] = ()
     env_file: Template | None = None
     cwd: Template | None = None
-
-    @property
-    def transport(self) -> Transport:
-        return "stdio"
 
 
 class Http(Struct, frozen=True, tag=True):
@@ -66,11 +68,8 @@ class Http(Struct, frozen=True, tag=True):
 class InProcess(Struct, frozen=True, tag=True):
     """A server that is an object of this program; in no file, so that nothing remembers it."""
 
+    transport: ClassVar[Literal["memory"]] = "memory"
     server: Any
-
-    @property
-    def transport(self) -> Literal["memory"]:
-        return "memory"
 
     def __repr__(self) -> str:
         return f"<InProcess {type(self.server).__name__}>"
@@ -146,7 +145,7 @@ def find_input_variables(connection: Connection, input: str) -> tuple[str, ...]:
     """The environment variables that an input fills, if it fills nothing else: then they can be given instead."""
     names: list[str] = []
     for key, template in list_templates(connection):
-        if not _takes_input(template, input):
+        if not any(isinstance(part, InputPart) and part.id == input for part in template.all_parts):
             continue
         slot, _, name = key.partition(".")
         # A person may copy the names into a command: one that a shell would read as more is not offered.
@@ -154,10 +153,6 @@ def find_input_variables(connection: Connection, input: str) -> tuple[str, ...]:
             return ()
         names.append(name)
     return tuple(names)
-
-
-def _takes_input(template: Template, input: str) -> bool:
-    return any(isinstance(part, InputPart) and part.id == input for part in template.all_parts)
 
 
 LOGIN_SECRETS = {

@@ -6,15 +6,13 @@ the address leads somewhere other than it seems to, the answer is no.
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, TypeAlias
 
 LONGEST_ADDRESS: Final = 4096
 WORK: Final = 200_000
 """How many characters are looked at for all templates together: about 20 ms."""
 
-_EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_EXPRESSION: Final = r"\{([+#./;?&]?)([^{}]*)\}"
 _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%,")
 _RESERVED: Final = _PLAIN | frozenset(":/?#[]@!$&'()*+;=")
 # What an expression of each kind can become. The ones that take reserved characters can become nearly anything.
@@ -30,10 +28,8 @@ _ALLOWED: Final = {
 }
 
 
-class _Blank(Struct, frozen=True):
-    """An expression of a template: any text of these characters."""
-
-    allowed: frozenset[str]
+_Part: TypeAlias = str | frozenset[str]
+"""Of a template: a text, or an expression, which can be any text of these characters."""
 
 
 def is_expansion(address: str, templates: Iterable[str]) -> bool:
@@ -64,26 +60,26 @@ def _is_devious(address: str) -> bool:
     return "%00" in plain or not {".", ".."}.isdisjoint(segments)
 
 
-def _split(template: str) -> Iterator[str | _Blank]:
+def _split(template: str) -> Iterator[_Part]:
     """The texts and the expressions of a template, in turn, beginning with a text if it has one there."""
     end = 0
-    for found in _EXPRESSION.finditer(template):
+    for found in re.finditer(_EXPRESSION, template):
         if found.start() > end:
             yield template[end : found.start()]
-        yield _Blank(_ALLOWED[found[1]])
+        yield _ALLOWED[found[1]]
         end = found.end()
     if end < len(template) or end == 0:
         yield template[end:]
 
 
-def _matches(address: str, parts: list[str | _Blank]) -> bool:
+def _matches(address: str, parts: list[_Part]) -> bool:
     """Whether the parts can become the address. Nothing is tried twice: after each part, all ways lead on together."""
     positions = {0}
     for part in parts:
         if isinstance(part, str):
             positions = {start + len(part) for start in positions if address.startswith(part, start)}
         else:
-            positions = _reach(address, positions, part.allowed)
+            positions = _reach(address, positions, part)
         if not positions:
             return False
     return len(address) in positions

@@ -33,14 +33,16 @@ class Text(_Block, frozen=True, gc=False, tag="text"):
         return f"Text({shorten(self.text)})"
 
 
-class Image(_Block, frozen=True, gc=False, tag="image"):
-    """An image in Base64. A notebook shows it."""
-
+class _Media(_Block, frozen=True, gc=False):
     data: str
     mime_type: str = "application/octet-stream"
 
     def __repr__(self) -> str:
-        return f"Image({self.mime_type!r}, {describe_size(self.data)})"
+        return f"{type(self).__name__}({self.mime_type!r}, {describe_size(self.data)})"
+
+
+class Image(_Media, frozen=True, gc=False, tag="image"):
+    """An image in Base64. A notebook shows it."""
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
@@ -51,14 +53,8 @@ class Image(_Block, frozen=True, gc=False, tag="image"):
         return bundle
 
 
-class Audio(_Block, frozen=True, gc=False, tag="audio"):
+class Audio(_Media, frozen=True, gc=False, tag="audio"):
     """Audio in Base64."""
-
-    data: str
-    mime_type: str = "application/octet-stream"
-
-    def __repr__(self) -> str:
-        return f"Audio({self.mime_type!r}, {describe_size(self.data)})"
 
 
 class ResourceLink(_Block, frozen=True, gc=False, tag="resource_link"):
@@ -107,7 +103,7 @@ def _make_block_html(block: Block) -> str:
         case Text(text=text):
             return make_text(text)
         case Image(data=data, mime_type=mime_type) if is_displayable(mime_type, data):
-            return make_image(mime_type, data)
+            return f'<img src="data:{mime_type};base64,{data}">'
         case _:
             return make_text(repr(block))
 
@@ -165,11 +161,6 @@ def escape_markup(text: str) -> str:
 def make_text(text: str) -> str:
     """A paragraph of HTML that shows the text as it is, line by line."""
     return f'<pre style="white-space: pre-wrap; text-align: left">{escape_markup(text)}</pre>'
-
-
-def make_image(mime_type: str, data: str) -> str:
-    """An image as HTML, if it is displayable."""
-    return f'<img src="data:{mime_type};base64,{data}">'
 
 
 def make_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -48,6 +48,9 @@ def find_failed_stage(error: MooringError) -> CheckStage:
             return "auth"
         case TlsError():
             return "tls"
+        case ServerDied(exit_code=int(), stage="spawn" | "connect" | "handshake"):
+            # Its process was there, but only to crash.
+            return "command"
         case HttpError(status=status):
             # Whatever answers with a status was reached; that it is not an MCP server, or a broken one, comes after.
             return "auth" if status in _REFUSALS else "protocol"

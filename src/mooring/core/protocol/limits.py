@@ -37,9 +37,7 @@ def find_seconds(timeout: float | Timeout | None) -> float | None:
     if timeout is None:
         return None
     limit = make_timeout(timeout)
-    if limit.idle is None or limit.total is None:
-        return limit.total if limit.idle is None else limit.idle
-    return min(limit.idle, limit.total)
+    return min((seconds for seconds in (limit.idle, limit.total) if seconds is not None), default=None)
 
 
 _LOOKS = 8

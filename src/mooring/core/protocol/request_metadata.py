@@ -64,8 +64,8 @@ def _check_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
     return dict(meta)
 
 
-_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_CONTROL: Final = r"[\x00-\x08\x0a-\x1f\x7f]"
 _PROTOCOL: Final = frozenset(
     {"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host"}
     | {"keep-alive", "last-event-id", "te", "trailer", "transfer-encoding", "upgrade"}
@@ -76,10 +76,10 @@ _PROTOCOL: Final = frozenset(
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the same headers. Raises: ConfigError where one could be read as two."""
     for name, value in headers.items():
-        if not _TOKEN.fullmatch(name):
+        if not re.fullmatch(_TOKEN, name):
             raise ConfigError(f"{name!r} is not a valid name of an HTTP header.")
         # Not quoted: it may be a secret.
-        if _CONTROL.search(value):
+        if re.search(_CONTROL, value):
             raise ConfigError(
                 f"The value of the HTTP header {name} contains a line break or another control character."
             )

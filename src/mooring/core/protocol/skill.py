@@ -18,9 +18,9 @@ MOST_FILES = 512
 MOST_BYTES = 16 * 1024 * 1024
 """Of all files of a skill together. Both limits are the extension's own."""
 LONGEST_ADDRESS = 500
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 _LONGEST_NAME = 64
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = r"sha256:[0-9a-f]{64}"
 
 
 class SkillFile(Struct, frozen=True):
@@ -75,7 +75,7 @@ class FoundSkills(Struct, frozen=True):
 def find_skill_flaw(skill: ServerSkill) -> str:
     """Why a skill cannot be used; empty if it can."""
     name = skill.name
-    if len(name) > _LONGEST_NAME or _NAME.fullmatch(name) is None:
+    if len(name) > _LONGEST_NAME or re.fullmatch(_NAME, name) is None:
         return "its name is not made of lowercase letters, digits and hyphens"
     is_typeable = skill.uri.isprintable() and " " not in skill.uri
     if len(skill.uri) > LONGEST_ADDRESS or not is_typeable or not skill.uri.endswith(f"/{name}/SKILL.md"):
@@ -89,7 +89,7 @@ def _find_manifest_flaw(uri: str, files: tuple[SkillFile, ...]) -> str:
     if len(files) > MOST_FILES or sum(file.size for file in files) > MOST_BYTES:
         return f"it has more than {MOST_FILES} files or 16 MiB"
     own = [file for file in files if file.uri == uri]
-    if len(own) != 1 or _DIGEST.fullmatch(own[0].digest) is None:
+    if len(own) != 1 or re.fullmatch(_DIGEST, own[0].digest) is None:
         return "its SKILL.md has no digest"
     if not 0 <= own[0].size <= LARGEST:
         return f"its SKILL.md is larger than {LARGEST // 1024} KiB"

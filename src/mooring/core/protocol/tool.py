@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -224,9 +223,10 @@ def canonicalize(tool: Tool) -> str:
         "description": tool.description,
         "inputSchema": _decode_schema(tool.input_schema),
         "outputSchema": _decode_schema(tool.output_schema),
-        "annotations": _drop_missing(msgspec.to_builtins(tool.annotations)) if tool.annotations else None,
+        "annotations": msgspec.to_builtins(tool.annotations) if tool.annotations else None,
     }
-    return msgspec.json.encode(_drop_missing(parts), order="sorted").decode()
+    said = {name: value for name, value in parts.items() if value is not None}
+    return msgspec.json.encode(said, order="sorted").decode()
 
 
 def means_the_same(one: Tool, other: Tool) -> bool:
@@ -282,10 +282,6 @@ def _sort_words(found: re.Match[str]) -> str:
     words = sorted(map(str.strip, found[0].split(",")))
     blank = " " if found[0].startswith(" ") else ""
     return blank + ", ".join(words)
-
-
-def _drop_missing(parts: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in parts.items() if value is not None}
 
 
 def _decode_schema(raw: Raw) -> object:

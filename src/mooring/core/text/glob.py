@@ -148,11 +148,11 @@ class NameFilter(Struct, frozen=True, dict=True):
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
 
-    def lets_through(self, name: str) -> bool:
-        """Whether both lists let a name through; what cannot be told is not let through."""
-        if self._denied.matches(name) is not False:
+    def lets_through(self, *names: str) -> bool:
+        """Whether both lists let something through that has these names; what cannot be told is not let through."""
+        if self._denied.matches(*names) is not False:
             return False
-        return self._allowed is None or self._allowed.matches(name) is True
+        return self._allowed is None or self._allowed.matches(*names) is True
 
     # Compiled once for all names: there may be a thousand of them.
     @cached_property
@@ -302,19 +302,17 @@ def _join_characters(elements: list[_Element], loosely: bool) -> Iterator[_Eleme
 
 
 def _split(text: str) -> list[list[_Element]]:
-    """The elements of a glob, cut at its stars."""
+    """The elements of a glob, cut at its stars; characters in a row come as one text."""
     pieces: list[list[_Element]] = [[]]
-    for star, element in _elements(text):
-        if star:
+    for token in _tokenize(text):
+        if token == "*":
             pieces.append([])
+        elif token == "?":
+            pieces[-1].append(None)
         else:
-            pieces[-1].append(element)
+            is_class = token[0] == "[" and token[-1] == "]"
+            pieces[-1].append(_class(token[1:-1]) if is_class else token)
     return pieces
-
-
-def _elements(text: str) -> Iterator[tuple[bool, _Element]]:
-    """Each element, and whether it is a star; characters in a row come as one text."""
-    return map(_read_token, _tokenize(text))
 
 
 def _tokenize(text: str) -> Iterator[str]:
@@ -327,14 +325,6 @@ def _tokenize(text: str) -> Iterator[str]:
 # A bracket that comes first in a class is a member of it.
 _TOKEN = r"(?s)\[!?+.[^\]]*\]|[^*?\[]+|."
 _TOKEN_WITHOUT_CLASSES = r"[^*?]+|[*?]"
-
-
-def _read_token(token: str) -> tuple[bool, _Element]:
-    if token in ("*", "?"):
-        return token == "*", None
-    is_class = token[0] == "[" and token[-1] == "]"
-    element = _class(token[1:-1]) if is_class else token
-    return False, element
 
 
 def _class(inside: str) -> _Element:

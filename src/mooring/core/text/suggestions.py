@@ -23,7 +23,8 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """The names that come closest, the closest first; none where nothing is close."""
     from difflib import get_close_matches  # only on the way to an error
 
-    return get_close_matches(name, list(known), most)
+    # The very same name may be known as something else: to suggest it again would help nobody.
+    return get_close_matches(name, [other for other in known if other != name], most)
 
 
 def suggest_key(key: str, known: Iterable[str]) -> str:

@@ -3,33 +3,27 @@
 from mooring.discovery.format import Format
 from mooring.discovery.formats import (
     agent_plugins,
-    amazonq,
-    atomic,
     claude,
-    cline,
     codex,
     common_shape,
-    continue_,
     copilot,
-    crush,
+    editors,
     gemini,
-    goose,
-    magenta,
-    mcporter,
     mooring,
     opencode,
-    zed,
+    terminals,
 )
 
 FORMATS: tuple[Format, ...] = (
     mooring.FORMAT, common_shape.OMP, common_shape.OMP_PLUGINS, opencode.FORMAT, copilot.FORMAT, copilot.PLUGINS,
     codex.FORMAT, codex.PLUGINS, gemini.FORMAT, gemini.QWEN, common_shape.CURSOR, common_shape.WINDSURF_FORMAT,
-    claude.FORMAT, claude.PLUGINS, zed.FORMAT, cline.FORMAT, cline.ROO_FORMAT, continue_.FORMAT, goose.FORMAT,
-    common_shape.AMP_FORMAT, amazonq.FORMAT, common_shape.KIRO, common_shape.JUNIE, common_shape.WARP, crush.FORMAT,
-    common_shape.FACTORY, common_shape.FACTORY_PLUGINS, common_shape.LMSTUDIO, claude.CLAUDE_DESKTOP, atomic.FORMAT,
-    mcporter.FORMAT, common_shape.MCPM_FORMAT, common_shape.VSCODE_FORMAT, magenta.FORMAT, magenta.MAGENTA_LUA,
-    opencode.KILO, common_shape.KIMI, common_shape.ROVO, common_shape.GROK, common_shape.SHARED_FORMAT,
-    agent_plugins.FORMAT, common_shape.GENERIC, claude.DOT_MCP,
+    claude.FORMAT, claude.PLUGINS, editors.ZED, editors.CLINE_FORMAT, editors.ROO_FORMAT, editors.CONTINUE_FORMAT,
+    terminals.GOOSE_FORMAT, common_shape.AMP_FORMAT, terminals.AMAZONQ, common_shape.KIRO, common_shape.JUNIE,
+    common_shape.WARP, terminals.CRUSH_FORMAT, common_shape.FACTORY, common_shape.FACTORY_PLUGINS,
+    common_shape.LMSTUDIO, claude.CLAUDE_DESKTOP, terminals.ATOMIC_FORMAT, terminals.MCPORTER_FORMAT,
+    common_shape.MCPM_FORMAT, common_shape.VSCODE_FORMAT, editors.MAGENTA, editors.MAGENTA_LUA, opencode.KILO,
+    common_shape.KIMI, common_shape.ROVO, common_shape.GROK, common_shape.SHARED_FORMAT, agent_plugins.FORMAT,
+    common_shape.GENERIC, claude.DOT_MCP,
 )  # fmt: skip
 
 

@@ -32,10 +32,8 @@ def _gather(format: Format, sheets: tuple[Sheet, ...], context: ScanContext) -> 
     # Other plugins have an mcp.json, too; only the schema differs.
     ours = tuple(sheet for sheet in sheets if _schema(sheet.document).startswith(_SCHEMAS))
     for entry in gather_entries(format, ours, context):
-        if _schema(entry.document) == _SCHEMA:
-            yield entry
-        else:
-            yield replace(entry, prepare=_refuse_version)
+        is_known = _schema(entry.document) == _SCHEMA
+        yield entry if is_known else replace(entry, prepare=_refuse_version)
 
 
 def _schema(document: Document) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
-from mooring.core.definitions.config import Transport
 from mooring.core.protocol.units import MIB
 from mooring.discovery.dialect import CLAUDE, CLAUDE_PLUGINS, PLAIN, SHARED
 from mooring.discovery.format import (
@@ -18,11 +18,12 @@ from mooring.discovery.format import (
     Format,
     Obeyed,
     Place,
-    Slot,
     Switch,
     Writes,
     fields,
     files_in,
+    login_keys,
+    obeyed_folders,
     project_file,
     system_files,
     user_file,
@@ -72,22 +73,16 @@ class _Project(Struct, rename="camel"):
 def extract(data: bytes) -> dict[str, Any]:
     """What a large state file says about servers. Everything else is skipped without building it."""
     state = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_State)
-    projects = {path: _extract_project(raw) for path, raw in _split_projects(state.projects).items()}
+    raw_projects = _decode(state.projects, dict[str, Raw]).items()
+    projects = {path: msgspec.to_builtins(_decode(raw, _Project)) for path, raw in raw_projects}
     if state.servers is UNSET:
         return {"projects": projects}
     return {"mcpServers": state.servers, "projects": projects}
 
 
-def _split_projects(projects: Raw) -> dict[str, Raw]:
+def _decode(raw: Raw, kind: Any) -> Any:
     try:
-        return msgspec.json.decode(projects, type=dict[str, Raw])
-    except msgspec.DecodeError:
-        return {}
-
-
-def _extract_project(raw: Raw) -> Any:
-    try:
-        return msgspec.to_builtins(msgspec.json.decode(raw, type=_Project))
+        return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError:
         return {}
 
@@ -106,14 +101,13 @@ def _check_managed(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 OWN = Place("user", STATE, limit=STATE_LIMIT, extract=extract)
 OFF = Switch(OWN, ("projects", PROJECT, "disabledMcpServers"))
 
-OWN_SLOTS: tuple[Slot, ...] = (*BASIC, "call_timeout", "always_load", "headers_helper", "oauth")
-TYPES: Mapping[Transport, str] = {"stdio": "stdio", "http": "http", "sse": "sse"}
-OAUTH = {
-    "client_id": "clientId",
-    "callback_port": "callbackPort",
-    "scopes": "scopes",
-    "metadata_url": "authServerMetadataUrl",
-}
+WRITES = Writes(
+    project=(),
+    slots=(*BASIC, "call_timeout", "always_load", "headers_helper", "oauth"),
+    types={"stdio": "stdio", "http": "http", "sse": "sse"},
+    oauth=login_keys("client_id", "callback_port", "scopes", "metadata_url"),
+    joined_scopes=True,
+)
 
 FORMAT = Format(
     tool="claude-code",
@@ -136,11 +130,9 @@ FORMAT = Format(
     exclusive=MANAGED,
     policies=POLICIES,
     only_managed_allow=ONLY_MANAGED_ALLOW,
-    writes=Writes(user=(OWN,), slots=OWN_SLOTS, types=TYPES, oauth=OAUTH, joined_scopes=True),
+    writes=WRITES,
     obeys=(
-        Obeyed("agents", ".claude/agents", f"{HOME}/agents"),
-        Obeyed("skills", ".claude/skills", f"{HOME}/skills"),
-        Obeyed("commands", ".claude/commands", f"{HOME}/commands"),
+        *obeyed_folders(".claude", "agents", "skills", "commands", user=HOME),
         Obeyed("instructions", "CLAUDE.md", f"{HOME}/CLAUDE.md"),
         Obeyed("instructions", ".claude/CLAUDE.md"),
         Obeyed("instructions", "CLAUDE.local.md"),
@@ -166,31 +158,26 @@ PLUGIN_FOLDERS = Folders(
 )
 
 # Plugins of Claude Code: its registry names the folder of each, and the person's settings which are on.
-PLUGINS = Format(
-    tool="claude-code",
+PLUGINS = replace(
+    FORMAT,
     title="Claude Code plugins",
     places=files_in(
         PLUGIN_FOLDERS, ".claude-plugin/plugin.json", ".mcp.json", folder_variables=("CLAUDE_PLUGIN_ROOT",)
     ),
     bare_map=True,
-    fields=FIELDS,
-    suggest_type=True,
     dialect=CLAUDE_PLUGINS,
-    off=(OFF,),
-    exclusive=MANAGED,
-    policies=POLICIES,
-    only_managed_allow=ONLY_MANAGED_ALLOW,
+    writes=None,
+    obeys=(),
 )
 
 
 # `.mcp.json`, which Claude Code began and many tools share; its approvals are in Claude Code's own files.
-DOT_MCP = Format(
-    tool="claude-code",
+DOT_MCP = replace(
+    FORMAT,
     title="Claude Code (.mcp.json)",
     places=(project_file(".mcp.json"), user_file(f"{HOME}/.mcp.json"), user_file("~/.mcp.json")),
     bare_map=True,
     fields={**COMMON, **fields(tools="tools_policy")},
-    suggest_type=True,
     dialect=SHARED,
     off=(
         OFF,
@@ -205,17 +192,14 @@ DOT_MCP = Format(
         Switch(SETTINGS, ("enableAllProjectMcpServers",), "true"),
         Switch(OWN, ("projects", PROJECT, "hasTrustDialogAccepted"), "true"),
     ),
-    exclusive=MANAGED,
-    policies=POLICIES,
-    only_managed_allow=ONLY_MANAGED_ALLOW,
-    writes=Writes(
-        project=(project_file(".mcp.json"),),
+    writes=replace(
+        WRITES,
+        user=(),
+        project=None,
         slots=(*BASIC, "timeout", "always_load", "headers_helper", "oauth"),
-        types=TYPES,
-        oauth=OAUTH,
-        joined_scopes=True,
         dialect=CLAUDE,
     ),
+    obeys=(),
 )
 
 
@@ -229,5 +213,5 @@ CLAUDE_DESKTOP = Format(
         user_file("{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json", platform="win32"),
     ),
     dialect=PLAIN,
-    writes=Writes(user=(user_file("{app}/Claude/claude_desktop_config.json"),), slots=PROGRAM),
+    writes=Writes(slots=PROGRAM),
 )

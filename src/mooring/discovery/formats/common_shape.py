@@ -13,7 +13,9 @@ from mooring.discovery.format import (
     common_without,
     fields,
     files_in,
+    login_keys,
     obeyed_everywhere,
+    obeyed_folders,
     project_file,
     system_files,
     user_file,
@@ -43,8 +45,6 @@ VSCODE_FORMAT = Format(
     fields=common_without("timeout"),
     dialect=VSCODE,
     writes=Writes(
-        user=(user_file("{app}/Code/User/mcp.json"),),
-        project=(project_file(".vscode/mcp.json"),),
         slots=(*BASIC, "cwd", "env_file", "oauth"),
         types={"stdio": "stdio", "http": "http", "sse": "sse"},
         oauth={"client_id": "clientId"},
@@ -61,18 +61,13 @@ CURSOR = Format(
     fields=common_without("timeout"),
     dialect=VSCODE,
     writes=Writes(
-        user=(user_file("~/.cursor/mcp.json"),),
-        project=(project_file(".cursor/mcp.json"),),
         slots=(*BASIC, "env_file", "oauth"),
         keys={"oauth": "auth"},
         types={},
         oauth={"client_id": "CLIENT_ID", "client_secret": "CLIENT_SECRET", "scopes": "scopes"},
     ),
     obeys=(
-        obeyed_everywhere("agents", ".cursor/agents"),
-        obeyed_everywhere("skills", ".cursor/skills"),
-        obeyed_everywhere("commands", ".cursor/commands"),
-        obeyed_everywhere("rules", ".cursor/rules"),
+        *obeyed_folders(".cursor", "agents", "skills", "commands", "rules"),
         Obeyed("rules", ".cursorrules"),
         obeyed_everywhere("hooks", ".cursor/hooks.json"),
     ),
@@ -94,12 +89,7 @@ WINDSURF_FORMAT = Format(
     ),
     fields={**fields(serverUrl="url"), **COMMON, **fields(disabledTools="tools_deny")},
     dialect=WINDSURF,
-    writes=Writes(
-        user=(user_file("~/.codeium/windsurf/mcp_config.json"),),
-        project=(project_file(".windsurf/mcp_config.json"),),
-        slots=(*BASIC, "disabled", "tools_deny"),
-        types={},
-    ),
+    writes=Writes(slots=(*BASIC, "disabled", "tools_deny"), types={}),
     obeys=(
         Obeyed("rules", ".windsurf/rules"),
         Obeyed("rules", ".windsurfrules"),
@@ -118,18 +108,13 @@ KIRO = Format(
     fields={**COMMON, **fields(timeout="call_timeout", disabledTools="tools_deny", oauthScopes="oauth_scopes")},
     dialect=AMP,
     writes=Writes(
-        user=(user_file("~/.kiro/settings/mcp.json"),),
-        project=(project_file(".kiro/settings/mcp.json"),),
         slots=(*BASIC, "disabled", "tools_deny", "oauth", "oauth_scopes"),
         types={},
         oauth={"client_id": "clientId", "redirect_uri": "redirectUri"},
     ),
     obeys=(
         obeyed_everywhere("rules", ".kiro/steering"),
-        obeyed_everywhere("hooks", ".kiro/hooks"),
-        obeyed_everywhere("agents", ".kiro/agents"),
-        obeyed_everywhere("skills", ".kiro/skills"),
-        obeyed_everywhere("prompts", ".kiro/prompts"),
+        *obeyed_folders(".kiro", "hooks", "agents", "skills", "prompts"),
     ),
 )
 
@@ -140,13 +125,11 @@ JUNIE = Format(
     title="Junie",
     places=(project_file(".junie/mcp/mcp.json"), project_file(".ai/mcp/mcp.json"), user_file("~/.junie/mcp/mcp.json")),
     dialect=PLAIN,
-    writes=Writes(user=(user_file("~/.junie/mcp/mcp.json"),), project=(project_file(".junie/mcp/mcp.json"),), types={}),
+    writes=Writes(types={}),
     obeys=(
         obeyed_everywhere("rules", ".junie/guidelines.md"),
         Obeyed("rules", ".junie/AGENTS.md"),
-        obeyed_everywhere("agents", ".junie/agents"),
-        obeyed_everywhere("skills", ".junie/skills"),
-        obeyed_everywhere("commands", ".junie/commands"),
+        *obeyed_folders(".junie", "agents", "skills", "commands"),
     ),
 )
 
@@ -157,18 +140,9 @@ WARP = Format(
     title="Warp",
     places=(project_file(".warp/.mcp.json"), user_file("~/.warp/.mcp.json")),
     other_keys=(("servers",), ("mcp", "servers"), ("mcp_servers",)),
-    fields={
-        **fields(serverUrl="url", working_directory="cwd", workingDirectory="cwd"),
-        **common_without("timeout"),
-    },
+    fields={**fields(serverUrl="url", working_directory="cwd", workingDirectory="cwd"), **common_without("timeout")},
     dialect=AMP,
-    writes=Writes(
-        user=(user_file("~/.warp/.mcp.json"),),
-        project=(project_file(".warp/.mcp.json"),),
-        slots=(*BASIC, "cwd"),
-        keys={"url": "url"},
-        types={},
-    ),
+    writes=Writes(slots=(*BASIC, "cwd"), keys={"url": "url"}, types={}),
     obeys=(
         Obeyed("rules", "WARP.md"),
         obeyed_everywhere("skills", ".warp/skills"),
@@ -185,7 +159,6 @@ LMSTUDIO = Format(
     places=(user_file("~/.lmstudio/mcp.json"), user_file("~/.cache/lm-studio/mcp.json")),
     dialect=PLAIN,
     writes=Writes(
-        user=(user_file("~/.lmstudio/mcp.json"),),
         slots=(*BASIC, "oauth"),
         keys={"oauth": "auth"},
         types={},
@@ -201,9 +174,7 @@ MCPM_FORMAT = Format(
     places=(user_file("~/.config/mcpm/servers.json"),),
     key=(),
     dialect=MCPM,
-    writes=Writes(
-        user=(user_file("~/.config/mcpm/servers.json"),), types={}, always={"profile_tags": []}, name_key="name"
-    ),
+    writes=Writes(types={}, always={"profile_tags": []}, name_key="name"),
 )
 
 
@@ -213,10 +184,7 @@ KIMI = Format(
     title="Kimi Code",
     places=(project_file(".kimi-code/mcp.json"), user_file("~/.kimi-code/mcp.json")),
     dialect=PLAIN,
-    obeys=(
-        obeyed_everywhere("skills", ".kimi-code/skills"),
-        obeyed_everywhere("agents", ".kimi-code/agents"),
-    ),
+    obeys=obeyed_folders(".kimi-code", "skills", "agents"),
 )
 
 
@@ -241,11 +209,7 @@ GROK = Format(
     places=(project_file(".grok/config.toml"), user_file("~/.grok/config.toml")),
     key=("mcp_servers",),
     dialect=PLAIN,
-    obeys=(
-        Obeyed("rules", "GROK.md", "~/.grok/GROK.md"),
-        obeyed_everywhere("skills", ".grok/skills"),
-        obeyed_everywhere("hooks", ".grok/hooks"),
-    ),
+    obeys=(Obeyed("rules", "GROK.md", "~/.grok/GROK.md"), *obeyed_folders(".grok", "skills", "hooks")),
 )
 
 
@@ -268,17 +232,8 @@ SHARED_FORMAT = Format(
     fields={**fields(serverUrl="url"), **COMMON},
     suggest_type=True,
     dialect=SHARED,
-    writes=Writes(
-        user=(user_file("{xdg}/mcp/mcp.json"),),
-        project=(project_file(".agents/mcp.json"),),
-        keys={"url": "url"},
-        dialect=CLAUDE,
-    ),
-    obeys=(
-        obeyed_everywhere("skills", ".agents/skills"),
-        obeyed_everywhere("agents", ".agents/agents"),
-        obeyed_everywhere("commands", ".agents/commands"),
-    ),
+    writes=Writes(keys={"url": "url"}, dialect=CLAUDE),
+    obeys=obeyed_folders(".agents", "skills", "agents", "commands"),
 )
 
 
@@ -290,7 +245,7 @@ GENERIC = Format(
     bare_map=True,
     suggest_type=True,
     dialect=SHARED,
-    writes=Writes(project=(project_file("mcp.json"),), slots=(*BASIC, "cwd", "enabled", "timeout"), dialect=CLAUDE),
+    writes=Writes(slots=(*BASIC, "cwd", "enabled", "timeout"), dialect=CLAUDE),
 )
 
 
@@ -301,12 +256,13 @@ _AMP_MANAGED = system_files(
     win32="{programdata}/ampcode/managed-settings.json",
 )
 _AMP_USER = (user_file("{xdg}/amp/settings.json"), user_file("{xdg}/amp/settings.jsonc"))
+_AMP_PROJECT = (project_file(".amp/settings.json"), project_file(".amp/settings.jsonc"))
 
 # Amp: one key with a dot in it; rules of its own say what may start.
 AMP_FORMAT = Format(
     tool="amp",
     title="Amp",
-    places=(*_AMP_MANAGED, project_file(".amp/settings.json"), project_file(".amp/settings.jsonc"), *_AMP_USER),
+    places=(*_AMP_MANAGED, *_AMP_PROJECT, *_AMP_USER),
     # One key with a dot in it, not a path of two.
     key=("amp.mcpServers",),
     name_pattern="[A-Za-z0-9@/_-]+",
@@ -314,12 +270,7 @@ AMP_FORMAT = Format(
     dialect=AMP,
     policies=tuple(Switch(place, ("amp.mcpPermissions",), "rules") for place in (*_AMP_MANAGED, *_AMP_USER)),
     trust_marks=tuple(Switch(place, ("amp.mcpTrustedServers",), "servers") for place in _AMP_USER),
-    writes=Writes(
-        user=_AMP_USER,
-        project=(project_file(".amp/settings.json"), project_file(".amp/settings.jsonc")),
-        slots=(*BASIC, "tools_allow"),
-        types={},
-    ),
+    writes=Writes(user=_AMP_USER, project=_AMP_PROJECT, slots=(*BASIC, "tools_allow"), types={}),
     obeys=(
         Obeyed("rules", "AGENT.md", "{xdg}/amp/AGENTS.md"),
         Obeyed("rules", "AGENTS.md", "{xdg}/AGENTS.md"),
@@ -350,22 +301,13 @@ FACTORY = Format(
     untyped_url=None,
     user_first=True,
     writes=Writes(
-        user=(user_file("~/.factory/mcp.json"),),
-        project=(project_file(".factory/mcp.json"),),
         slots=(*BASIC, "disabled", "call_timeout", "start_timeout", "tools_allow", "tools_deny", "oauth"),
         types={"stdio": "stdio", "http": "http", "sse": "sse"},
-        oauth={
-            "client_id": "clientId",
-            "client_secret": "clientSecret",
-            "callback_port": "callbackPort",
-            "scopes": "scopes",
-        },
+        oauth=login_keys("client_id", "client_secret", "callback_port", "scopes"),
     ),
     obeys=(
         obeyed_everywhere("agents", ".factory/droids"),
-        obeyed_everywhere("commands", ".factory/commands"),
-        obeyed_everywhere("skills", ".factory/skills"),
-        obeyed_everywhere("hooks", ".factory/hooks"),
+        *obeyed_folders(".factory", "commands", "skills", "hooks"),
         obeyed_everywhere("settings", ".factory/settings.json"),
     ),
 )
@@ -408,23 +350,12 @@ OMP = Format(
     on=tuple(Switch(place, ("enabledServers",)) for place in _OMP_USER),
     writes=Writes(
         user=(user_file("~/.omp/profiles/${OMP_PROFILE}/agent/mcp.json"), user_file("~/.omp/agent/mcp.json")),
-        project=(project_file(".omp/mcp.json"),),
         slots=(*BASIC, "cwd", "enabled", "timeout", "oauth"),
-        oauth={
-            "client_id": "clientId",
-            "client_secret": "clientSecret",
-            "callback_port": "callbackPort",
-            "redirect_uri": "redirectUri",
-            "scopes": "scope",
-        },
+        oauth=login_keys("client_id", "client_secret", "callback_port", "redirect_uri") | {"scopes": "scope"},
         joined_scopes=True,
     ),
     obeys=(
-        Obeyed("agents", ".omp/agents", "~/.omp/agent/agents"),
-        Obeyed("skills", ".omp/skills", "~/.omp/agent/skills"),
-        Obeyed("commands", ".omp/commands", "~/.omp/agent/commands"),
-        Obeyed("rules", ".omp/rules", "~/.omp/agent/rules"),
-        Obeyed("hooks", ".omp/hooks", "~/.omp/agent/hooks"),
+        *obeyed_folders(".omp", "agents", "skills", "commands", "rules", "hooks", user="~/.omp/agent"),
         Obeyed("hooks", ".omp/tools", "~/.omp/agent/tools"),
         Obeyed("hooks", ".omp/extensions", "~/.omp/agent/extensions"),
     ),

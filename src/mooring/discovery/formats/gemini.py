@@ -23,7 +23,9 @@ from mooring.discovery.format import (
     Switch,
     Writes,
     fields,
+    login_keys,
     obeyed_everywhere,
+    obeyed_folders,
     project_file,
     system_files,
     user_file,
@@ -34,14 +36,14 @@ from mooring.discovery.values import NoServer
 # Qwen Code is a fork: what both have takes the names and folders that differ.
 
 
-def system_settings(folder: str, mac_folder: str, variable: str) -> tuple[Place, ...]:
-    """The machine's settings, which win over everyone's."""
-    return _machine_file("managed", "settings.json", folder, mac_folder, f"{variable}_SYSTEM_SETTINGS_PATH")
-
-
-def system_defaults(folder: str, mac_folder: str, variable: str) -> tuple[Place, ...]:
-    """The machine's defaults, which everyone's settings win over."""
-    return _machine_file("user", "system-defaults.json", folder, mac_folder, f"{variable}_SYSTEM_DEFAULTS_PATH")
+def _list_settings(project: str, home: str, folders: tuple[str, str], variable: str) -> tuple[Place, ...]:
+    """The settings, highest first: the machine's, then everyone's, then the machine's defaults."""
+    return (
+        *_machine_file("managed", "settings.json", *folders, f"{variable}_SYSTEM_SETTINGS_PATH"),
+        project_file(f"{project}/settings.json"),
+        user_file(f"{home}/settings.json"),
+        *_machine_file("user", "system-defaults.json", *folders, f"{variable}_SYSTEM_DEFAULTS_PATH"),
+    )
 
 
 def _machine_file(scope: Scope, name: str, folder: str, mac_folder: str, moved_by: str) -> tuple[Place, ...]:
@@ -59,8 +61,7 @@ def extensions(home: str, manifest: str) -> Place:
     return Place("user", f"{home}/extensions/*/{manifest}", folder_variables=("extensionPath",), off=(states,))
 
 
-def off_switches(places: Iterable[Place], home: str) -> tuple[Switch, ...]:
-    places = tuple(places)
+def off_switches(places: tuple[Place, ...], home: str) -> tuple[Switch, ...]:
     return (
         *(Switch(place, ("mcp", "excluded"), fold=True) for place in places),
         *(Switch(place, ("mcp", "allowed"), "only", fold=True) for place in places),
@@ -91,11 +92,8 @@ def prepare(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def remarks(raw: Mapping[str, Any]) -> Iterable[Remark]:
     if raw.get("authProviderType") not in (None, "dynamic_discovery"):
-        yield (
-            "authProviderType",
-            "uses a login with Google, which only its tool supports",
-            "give it a token in `headers`",
-        )
+        remark = "uses a login with Google, which only its tool supports"
+        yield "authProviderType", remark, "give it a token in `headers`"
 
 
 FIELDS = {
@@ -104,25 +102,12 @@ FIELDS = {
     **fields(timeout="call_timeout", includeTools="tools_allow", excludeTools="tools_deny"),
 }
 _HOME = "${GEMINI_CLI_HOME:-~}/.gemini"
-_FOLDERS = ("gemini-cli", "GeminiCli", "GEMINI_CLI")
-_PLACES = (
-    *system_settings(*_FOLDERS),
-    project_file(".gemini/settings.json"),
-    user_file(f"{_HOME}/settings.json"),
-    *system_defaults(*_FOLDERS),
-)
+_PLACES = _list_settings(".gemini", _HOME, ("gemini-cli", "GeminiCli"), "GEMINI_CLI")
 
 WRITES = Writes(
-    user=(user_file(f"{_HOME}/settings.json"),),
-    project=(project_file(".gemini/settings.json"),),
     slots=(*BASIC, "cwd", "call_timeout", "tools_allow", "tools_deny", "oauth"),
     keys={"url": "url"},
-    oauth={
-        "client_id": "clientId",
-        "client_secret": "clientSecret",
-        "redirect_uri": "redirectUri",
-        "scopes": "scopes",
-    },
+    oauth=login_keys("client_id", "client_secret", "redirect_uri", "scopes"),
 )
 
 FORMAT = Format(
@@ -138,9 +123,7 @@ FORMAT = Format(
     trust_marks=(Switch(user_file(f"{_HOME}/trustedFolders.json"), (), "folders"),),
     writes=WRITES,
     obeys=(
-        obeyed_everywhere("agents", ".gemini/agents"),
-        obeyed_everywhere("skills", ".gemini/skills"),
-        obeyed_everywhere("commands", ".gemini/commands"),
+        *obeyed_folders(".gemini", "agents", "skills", "commands"),
         Obeyed("rules", "GEMINI.md", "~/.gemini/GEMINI.md"),
         obeyed_everywhere("hooks", ".gemini/extensions"),
         obeyed_everywhere("settings", ".gemini/settings.json"),
@@ -149,13 +132,7 @@ FORMAT = Format(
 
 
 _QWEN_HOME = "${QWEN_HOME:-~/.qwen}"
-_QWEN_FOLDERS = ("qwen-code", "QwenCode", "QWEN_CODE")
-_QWEN_PLACES = (
-    *system_settings(*_QWEN_FOLDERS),
-    project_file(".qwen/settings.json"),
-    user_file(f"{_QWEN_HOME}/settings.json"),
-    *system_defaults(*_QWEN_FOLDERS),
-)
+_QWEN_PLACES = _list_settings(".qwen", _QWEN_HOME, ("qwen-code", "QwenCode"), "QWEN_CODE")
 _QWEN_APPROVALS = user_file(f"{_QWEN_HOME}/mcpApprovals.json")
 
 
@@ -168,29 +145,18 @@ def _arrange_qwen(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 # Qwen Code: Gemini's shape, but a URL without a type is SSE, and its own state is elsewhere.
-QWEN = Format(
+QWEN = replace(
+    FORMAT,
     tool="qwen",
     title="Qwen Code",
     places=(*_QWEN_PLACES, extensions(_QWEN_HOME, "qwen-extension.json")),
-    gather=gather,
     fields={**FIELDS, **fields(discoveryTimeoutMs="start_timeout", alwaysLoadTools="always_load")},
     untyped_url="sse",
-    dialect=GEMINI,
-    prepare=prepare,
-    remarks=remarks,
     off=(*off_switches(_QWEN_PLACES, _QWEN_HOME), Switch(_QWEN_APPROVALS, (PROJECT,), "rejected")),
     trust_marks=(Switch(_QWEN_APPROVALS, (PROJECT,), "approved"),),
-    writes=replace(
-        WRITES,
-        user=(user_file(f"{_QWEN_HOME}/settings.json"),),
-        project=(project_file(".qwen/settings.json"),),
-        slots=(*WRITES.slots, "start_timeout"),
-        arrange=_arrange_qwen,
-    ),
+    writes=replace(WRITES, slots=(*WRITES.slots, "start_timeout"), arrange=_arrange_qwen),
     obeys=(
-        obeyed_everywhere("agents", ".qwen/agents"),
-        obeyed_everywhere("skills", ".qwen/skills"),
-        obeyed_everywhere("commands", ".qwen/commands"),
+        *obeyed_folders(".qwen", "agents", "skills", "commands"),
         Obeyed("rules", "QWEN.md", "~/.qwen/QWEN.md"),
         obeyed_everywhere("hooks", ".qwen/extensions"),
         obeyed_everywhere("settings", ".qwen/settings.json"),

@@ -21,6 +21,7 @@ from mooring.discovery.format import (
     Sheet,
     Writes,
     fields,
+    login_keys,
     obeyed_everywhere,
     project_file,
     system_files,
@@ -114,10 +115,7 @@ def _height(sheet: Sheet, context: ScanContext) -> tuple[int, int, int]:
 
 def _distance(path: str, context: ScanContext) -> int:
     """How many folders up from the current one a project's file is."""
-    for distance, folder in enumerate(context.folders):
-        if path.startswith(f"{folder}/"):
-            return distance
-    return 0
+    return next((up for up, folder in enumerate(context.folders) if path.startswith(f"{folder}/")), 0)
 
 
 def _read_layer(sheet: Sheet) -> _Layer:
@@ -142,13 +140,9 @@ def _find_servers(sheet: Sheet) -> tuple[tuple[str, ...], Mapping[str, Any]]:
 
 
 def _is_version_2(mcp: Mapping[str, Any]) -> bool:
+    """Whether it has version 2's map of servers, and not version 1's entry of a server called "servers"."""
     servers = mcp.get("servers")
-    return isinstance(servers, Mapping) and not _is_server(servers)
-
-
-def _is_server(servers: Mapping[str, Any]) -> bool:
-    """Whether this is not version 2's map of servers but version 1's entry of a server called "servers"."""
-    return not servers.keys().isdisjoint({"type", "command", "url", "enabled"})
+    return isinstance(servers, Mapping) and servers.keys().isdisjoint({"type", "command", "url", "enabled"})
 
 
 _RELATIVE_FILE = r"\{file:(?![~/\\]|[A-Za-z]:)(?:\./)?"
@@ -273,13 +267,7 @@ WRITES = Writes(
     slots=(*BASIC, "cwd", "enabled", "timeout", "oauth"),
     # Both kinds of address are "remote", which tries one after the other.
     types={"stdio": "local", "http": "remote", "sse": "remote", "auto": "remote"},
-    oauth={
-        "client_id": "clientId",
-        "client_secret": "clientSecret",
-        "callback_port": "callbackPort",
-        "redirect_uri": "redirectUri",
-        "scopes": "scope",
-    },
+    oauth=login_keys("client_id", "client_secret", "callback_port", "redirect_uri") | {"scopes": "scope"},
     joined_scopes=True,
     find_container=_find_container,
     arrange=_arrange,
@@ -318,26 +306,16 @@ FORMAT = Format(
 
 
 # Kilo Code: OpenCode's shape in files of its own.
-KILO = Format(
+_KILO_USER = (user_file("{xdg}/kilo/kilo.jsonc"), user_file("{xdg}/kilo/kilo.json"))
+_KILO_PROJECT = (project_file(".kilo/kilo.jsonc"), project_file(".kilo/kilo.json"))
+KILO = replace(
+    FORMAT,
     tool="kilo",
     title="Kilo Code",
-    places=(
-        project_file(".kilo/kilo.jsonc"),
-        project_file(".kilo/kilo.json"),
-        user_file("{xdg}/kilo/kilo.jsonc"),
-        user_file("{xdg}/kilo/kilo.json"),
-    ),
+    places=(*_KILO_PROJECT, *_KILO_USER),
     # Not OpenCode's `gather`: these files are not layers, and the higher entry wins as a whole.
-    key=("mcp",),
-    fields=FORMAT.fields,
-    types=FORMAT.types,
-    dialect=FORMAT.dialect,
-    prepare=FORMAT.prepare,
-    writes=replace(
-        WRITES,
-        user=(user_file("{xdg}/kilo/kilo.jsonc"), user_file("{xdg}/kilo/kilo.json")),
-        project=(project_file(".kilo/kilo.jsonc"), project_file(".kilo/kilo.json")),
-    ),
+    gather=None,
+    writes=replace(WRITES, user=_KILO_USER, project=_KILO_PROJECT),
     obeys=(
         obeyed_everywhere("rules", ".kilocode/rules"),
         obeyed_everywhere("commands", ".kilocode/workflows"),

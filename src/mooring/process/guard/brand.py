@@ -11,7 +11,7 @@ from .proc import parent_of, read_file, start_time
 _RLIMIT_LOCKS = 10
 """From <asm-generic/resource.h>; Python has no name for it."""
 _LINE = b"Max file locks"
-_GUARD = b"from guard.main import main"
+GUARD_PROGRAM = b"from guard.main import main"
 """What is on the command line of a guard: see `boot.py`."""
 _SPAN = 1 << 32
 """How many numbers lie between two brands."""
@@ -67,7 +67,26 @@ def is_stray(pid: int, since: int) -> bool:
         top = above
     is_orphan = above == 1 or read_file(b"/proc/%d/comm" % above).strip() == b"systemd"
     is_younger = 0 < since <= start_time(top)
-    return is_orphan and is_younger and _GUARD not in read_file(b"/proc/%d/cmdline" % top)
+    return is_orphan and is_younger and GUARD_PROGRAM not in read_file(b"/proc/%d/cmdline" % top)
+
+
+def is_branded() -> bool:
+    """Whether this very process is below a guard, or was.
+
+    It may have lowered its brand, so any limit counts, unless the whole machine has it.
+    """
+    limit = _read_limit(os.getpid())
+    return limit is not None and limit != _read_limit(1)
+
+
+def has_guard_above() -> bool:
+    """Whether a guard is among the processes that started this one."""
+    above = parent_of(os.getpid())
+    while above > 1:
+        if GUARD_PROGRAM in read_file(b"/proc/%d/cmdline" % above):
+            return True
+        above = parent_of(above)
+    return False
 
 
 def _read_limit(pid: int) -> int | None:

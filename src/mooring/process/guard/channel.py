@@ -121,6 +121,5 @@ def _unpack_descriptors(ancillary: "Iterable[tuple[int, int, bytes]]") -> "Itera
 
 
 def close(fds: "Iterable[int]") -> None:
-    """Close these descriptors."""
     for fd in fds:
         os.close(fd)

@@ -50,18 +50,15 @@ def _is_own(pid: int) -> bool:
 def _kill_all(belongs: "Callable[[int], bool]") -> None:
     """Kill every such process until none is found: one may fork between being listed and being killed."""
     deadline = time.monotonic() + PATIENCE
-    strangers: set[int] = set()
-    killed: set[int] = set()
+    seen: set[int] = set()
     found = True
     while found and time.monotonic() < deadline:
         found = False
         for pid in processes():
             # Each is checked once: one that forks and exits immediately is hit only if there are few to check.
-            if pid in strangers or pid in killed:
+            if pid in seen:
                 continue
+            seen.add(pid)
             if belongs(pid):
                 signal_if(belongs, pid, signal.SIGKILL)
-                killed.add(pid)
                 found = True
-            else:
-                strangers.add(pid)

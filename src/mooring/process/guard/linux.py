@@ -21,7 +21,7 @@ EXEC_TIME = 0.1
 
 
 class LinuxTracker:
-    """Knows trees as the kernel does; see `TreeTracker` for the methods.
+    """Knows which process belongs to which tree, as the kernel does.
 
     A dead root is not reaped until its tree is gone. That keeps its pid, and the group and session of that number,
     from being given to an unrelated process.
@@ -36,13 +36,16 @@ class LinuxTracker:
         """Orphans that belong to no known tree, and when each was first seen."""
 
     def watch_host(self, host: int) -> int:
+        """A descriptor that becomes readable when the host is gone, where the system has such a thing."""
         return os.pidfd_open(host)
 
     def prepare(self, number: int) -> None:
+        """Be ready for the start of this tree's root."""
         if self._brand:
             set_brand(self._brand, number)
 
     def refresh(self, trees: "dict[int, Tree]") -> None:
+        """Find out which orphans there are now and whose they are."""
         roots = {tree.pid: number for number, tree in trees.items()}
         orphans = _adopted(roots)
         # Reaping a dead orphan may have given us its children: look again until none was dead.
@@ -68,10 +71,12 @@ class LinuxTracker:
         return int(number) if number.isdigit() else 0
 
     def is_uncertain(self) -> bool:
+        """Whether a process was seen that cannot be assigned to a tree yet: refresh again soon."""
         now = time.monotonic()
         return any(now - since < EXEC_TIME for since in self._unassigned.values())
 
     def exit_status(self, tree: "Tree") -> int | None:
+        """The return code of the tree's root, once it has one."""
         found = os.waitid(os.P_PID, tree.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if found is None:
             return None
@@ -80,10 +85,12 @@ class LinuxTracker:
         return -found.si_status
 
     def has_survivors(self, tree: "Tree") -> bool:
+        """Whether anything of the tree is left after its root's exit."""
         # An orphan that nobody can place yet might be this tree's.
         return tree.number in self._orphans or self.is_uncertain()
 
     def signal(self, tree: "Tree", number: int) -> None:
+        """Send a signal to every process of the tree."""
         heads = [tree.pid, *self._orphans.get(tree.number, ())]
         # Found before anything is signalled: what dies hands its children to us, and they would be missed.
         outside_group = [(pid, parent) for pid, parent in with_descendants(heads) if group(pid) not in (tree.pid, 0)]
@@ -92,9 +99,11 @@ class LinuxTracker:
             signal_child(pid, parent, number)
 
     def reap(self, tree: "Tree") -> None:
+        """Let the system reuse the root's pid."""
         os.waitpid(tree.pid, 0)
 
     def kill_unassigned(self) -> None:
+        """Kill the orphans that belong to no known tree."""
         # Listed before the first is killed, for the same reason as in `signal`.
         for pid, parent in list(with_descendants(self._unassigned)):
             signal_child(pid, parent, signal.SIGKILL)

@@ -10,10 +10,14 @@ from .tree import REMOVAL_TIMEOUT, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+    from typing import TypeAlias
 
     from .container import Container, Parts
-    from .tracker import TreeTracker
+    from .linux import LinuxTracker
+    from .portable import PortableTracker
+
+    TreeTracker: TypeAlias = LinuxTracker | PortableTracker
 
 MARK = b"MOORING_TREE"
 """The variable by which a process is known to belong to a tree, even if it left its session."""
@@ -110,7 +114,7 @@ class GuardLoop:
         env[MARK] = b"%b%b-%d;" % (os.environ.get(MARK, b""), self._mark, number)
         self._tracker.prepare(number)
         try:
-            tree = Tree(number, self._start(argv, env, cwd, fds), env, cwd)
+            tree = Tree(number, start(argv, env, cwd, fds, self._ignored), env, cwd)
         except StartError as error:
             self._channel.send(("failed", number, *error.reply))
         else:
@@ -119,9 +123,6 @@ class GuardLoop:
             self._channel.send(("started", number, tree.pid))
         finally:
             close(fds)
-
-    def _start(self, argv: list[bytes], env: dict[bytes, bytes], cwd: bytes, fds: "Sequence[int]") -> int:
-        return start(argv, env, cwd, fds, self._ignored)
 
     def _end(self, number: int, patience: float, grace: float) -> None:
         if tree := self._trees.get(number):
@@ -136,14 +137,11 @@ class GuardLoop:
         # After the roots: the children of a root that has died are ours by now, and would be missed before.
         self._tracker.refresh(self._trees)
         for tree in list(self._trees.values()):
-            self._update_tree(tree)
-
-    def _update_tree(self, tree: Tree) -> None:
-        root_exited = tree.status is not None
-        if root_exited and not self._tracker.has_survivors(tree):
-            self._finish(tree)
-        elif tree.due is not None and tree.due <= time.monotonic():
-            self._advance(tree)
+            root_exited = tree.status is not None
+            if root_exited and not self._tracker.has_survivors(tree):
+                self._finish(tree)
+            elif tree.due is not None and tree.due <= time.monotonic():
+                self._advance(tree)
 
     def _check_exit(self, tree: Tree) -> None:
         tree.status = self._tracker.exit_status(tree)
@@ -171,7 +169,7 @@ class GuardLoop:
     def _start_removal(self, command: list[bytes], tree: Tree) -> bool:
         """Run the command in the ended tree's place, so that the tree is reported gone when the command is done."""
         try:
-            pid = self._start(command, tree.env, tree.cwd, (1, 1, 1))
+            pid = start(command, tree.env, tree.cwd, (1, 1, 1), self._ignored)
         except StartError:
             return False
         removal = Tree(tree.number, pid, tree.env, tree.cwd)

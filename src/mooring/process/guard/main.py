@@ -9,7 +9,7 @@ from .proc import attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .tracker import TreeTracker
+    from .loop import TreeTracker
 
 _PR_SET_PDEATHSIG = 1
 """From <linux/prctl.h>: the signal that this process gets when its parent dies."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PortableTracker:
-    """Knows trees by their process groups alone; see `TreeTracker` for the methods."""
+    """Knows trees by their process groups alone; see `LinuxTracker` for the methods."""
 
     def watch_host(self, host: int) -> None:
         """Only the end of the stream shows that the host is gone."""

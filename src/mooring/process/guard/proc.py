@@ -19,7 +19,6 @@ def processes() -> "Iterator[int]":
 
 
 def children(pid: int) -> list[int]:
-    """The children of a process."""
     try:
         threads = os.listdir(b"/proc/%d/task" % pid)
     except OSError:

@@ -5,7 +5,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from contextlib import suppress
 from struct import Struct as Layout
 from typing import Any, Final
@@ -36,8 +36,10 @@ _SHUTDOWN_SECONDS: Final = 1.0
 _PAUSE: Final = 1.0
 """How long nothing is accepted once there is no descriptor left."""
 _WARNING_INTERVAL: Final = 60.0
-_KEEPALIVE: Final = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""How a connection without a stream is found to be dead: after 50 s."""
+_TCP_OPTIONS: Final = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_NOTSENT_LOWAT": PIECE}
+"""How a connection without a stream is found to be dead: after 50 s. And how much of what is sent waits in the system,
+which otherwise takes 4 MB for each client that reads nothing.
+"""
 _TCP_INFO: Final = Layout("=2xBB52xI")
 """Of Linux: the retransmissions and probes without an answer, and the milliseconds since the last acknowledgement."""
 _EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -144,7 +146,7 @@ class ClientConnections:
             self._warn(
                 f"Cannot accept a connection: {error.strerror}. Further clients wait; `ulimit -n` sets the limit."
             )
-        self._end_oldest_silent()
+        self._end_first(self._silent)
         await asyncio.sleep(_PAUSE)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -164,10 +166,7 @@ class ClientConnections:
 
     def begin_request(self, handler: RequestHandler, *, waits: bool) -> None:
         """A request was let in on a connection; `waits` says whether its client waits for an answer."""
-        timer = self._silent.pop(handler, None)
-        if timer is not None:
-            timer.cancel()
-        self._known.pop(handler, None)
+        self._forget(handler)
         self._known[handler] = None
         if waits:
             self._busy.add(handler)
@@ -186,19 +185,15 @@ class ClientConnections:
 
     def _make_room(self) -> bool:
         """End a connection for another one; false if every one is needed."""
-        if self._end_oldest_silent():
-            return True
-        idle = next((handler for handler in self._known if handler not in self._busy), None)
-        if idle is None:
-            return False
-        self._abort(idle)
-        return True
+        idle = (handler for handler in self._known if handler not in self._busy)
+        return self._end_first(self._silent) or self._end_first(idle)
 
-    def _end_oldest_silent(self) -> bool:
-        oldest = next(iter(self._silent), None)
-        if oldest is not None:
-            self._abort(oldest)
-        return oldest is not None
+    def _end_first(self, handlers: Iterable[RequestHandler]) -> bool:
+        """End the connection that comes first; false if there is none."""
+        first = next(iter(handlers), None)
+        if first is not None:
+            self._abort(first)
+        return first is not None
 
     def _abort(self, handler: RequestHandler) -> None:
         self._forget(handler)
@@ -250,9 +245,6 @@ async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
 def _set_options(listening: socket.socket) -> None:
     """What every connection that is accepted takes over."""
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():
+    for name, value in _TCP_OPTIONS.items():
         if (option := getattr(socket, name, None)) is not None:
             listening.setsockopt(socket.IPPROTO_TCP, option, value)
-    if (option := getattr(socket, "TCP_NOTSENT_LOWAT", None)) is not None:
-        # Otherwise the system takes 4 MB for each client that reads nothing.
-        listening.setsockopt(socket.IPPROTO_TCP, option, PIECE)

@@ -15,6 +15,8 @@ from msgspec import Struct
 from mooring.core.protocol.units import MIB
 from mooring.files.private import SpillFile
 from mooring.serve.http.checks import RequestRefused
+from mooring.wire.http.events import EVENT_STREAM
+from mooring.wire.http.post import JSON
 from mooring.wire.rpc.dialect import RequestId
 from mooring.wire.rpc.inbound import BUSY
 from mooring.wire.rpc.message import Fault
@@ -39,6 +41,9 @@ class Spilled(Struct, frozen=True):
     file: SpillFile
     where: int
     size: int
+
+    def __len__(self) -> int:
+        return self.size
 
 
 Unread: TypeAlias = bytes | Spilled
@@ -109,7 +114,8 @@ class Outgoing:
         self.requests: set[RequestId] = set()
         """The requests that are answered this way, and are not answered yet."""
         self._messages: deque[Unread] = deque()
-        self._is_finished = False
+        self.is_finished = False
+        """Whether nothing follows what is queued."""
         # Not an `asyncio.Event`: there is one reader, and most of them wait once, for one answer.
         self._reader: asyncio.Future[None] | None = None
 
@@ -117,17 +123,12 @@ class Outgoing:
     def is_empty(self) -> bool:
         return not self._messages
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether nothing follows what is queued."""
-        return self._is_finished
-
     def put(self, message: bytes) -> bool:
         """Queue a message, in memory or in a file; false if there is room in neither."""
         if self.budget.has_room(len(message)):
             self.put_anyway(message)
             return True
-        if self._is_finished:
+        if self.is_finished:
             return True
         spilled = self.budget.spill(message)
         if spilled is not None:
@@ -141,17 +142,17 @@ class Outgoing:
 
     def put_anyway(self, message: bytes) -> None:
         """Queue a message that must not be lost, such as a small one instead of a large one."""
-        if not self._is_finished:
+        if not self.is_finished:
             self.budget.held += len(message)
             self._append(message)
 
     def put_heartbeat(self) -> None:
         """Have something sent, unless there is something to send anyway."""
-        if not self._messages and not self._is_finished:
+        if not self._messages and not self.is_finished:
             self._append(HEARTBEAT)
 
     def finish(self) -> None:
-        self._is_finished = True
+        self.is_finished = True
         self._wake_reader()
 
     def drop(self) -> None:
@@ -163,7 +164,7 @@ class Outgoing:
     async def get(self) -> Unread | None:
         """The next message; `None` if there will be none."""
         while not self._messages:
-            if self._is_finished:
+            if self.is_finished:
                 return None
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
@@ -178,11 +179,6 @@ class Outgoing:
             self._reader.set_result(None)
 
 
-def measure(message: Unread) -> int:
-    """How many bytes a message has."""
-    return len(message) if isinstance(message, bytes) else message.size
-
-
 def cut_into_pieces(message: Unread) -> Iterable[bytes]:
     """A message in pieces that are sent one after the other: a whole one would be copied into a buffer at once."""
     if isinstance(message, Spilled):
@@ -191,9 +187,6 @@ def cut_into_pieces(message: Unread) -> Iterable[bytes]:
         return (message,)
     return (message[start : start + PIECE] for start in range(0, len(message), PIECE))
 
-
-JSON: Final = "application/json"
-STREAM: Final = "text/event-stream"
 
 NO_HEADERS: Final[Mapping[str, str]] = {}
 _COMMENT: Final = b":\n\n"
@@ -229,7 +222,7 @@ async def send_stream(
 
     Meanwhile it is one of the `streams`, on which something is sent now and then.
     """
-    response = web.StreamResponse(headers={"Content-Type": STREAM, "Cache-Control": "no-cache", **headers})
+    response = web.StreamResponse(headers={"Content-Type": EVENT_STREAM, "Cache-Control": "no-cache", **headers})
     streams.add(way)
     try:
         await response.prepare(request)
@@ -279,7 +272,7 @@ async def _send_in_pieces(
     request: web.BaseRequest, message: Unread, status: int, headers: Mapping[str, str]
 ) -> web.StreamResponse:
     answer = web.StreamResponse(status=status, headers={"Content-Type": JSON, **headers})
-    answer.content_length = measure(message)
+    answer.content_length = len(message)
     await answer.prepare(request)
     for piece in cut_into_pieces(message):
         await answer.write(piece)

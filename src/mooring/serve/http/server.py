@@ -17,31 +17,15 @@ from mooring.errors import RpcError
 from mooring.serve.caller import ServeOptions
 from mooring.serve.http.checks import PATH, SERVER_PATHS, AccessChecks, AccessToken, ListenAddress, RequestRefused
 from mooring.serve.http.connections import ClientConnections
-from mooring.serve.http.outgoing import (
-    JSON,
-    NO_HEADERS,
-    UNREAD,
-    Outgoing,
-    Spills,
-    UnreadBudget,
-    send_answer,
-    send_stream,
-)
+from mooring.serve.http.outgoing import NO_HEADERS, UNREAD, Outgoing, Spills, UnreadBudget, send_answer, send_stream
 from mooring.serve.http.sessions import ServedSessions
 from mooring.serve.methods import CLIENT, Params, read_params
 from mooring.serve.stateless import LISTEN, VERSIONS, StatelessClients, check_meta
+from mooring.wire.http.post import JSON
 from mooring.wire.rpc.inbound import BUSY, Responder
-from mooring.wire.rpc.message import (
-    METHOD_NOT_FOUND,
-    Fault,
-    Frame,
-    Message,
-    Refusal,
-    Response,
-    encode,
-)
+from mooring.wire.rpc.message import METHOD_NOT_FOUND, Fault, Frame, Message, Refusal, Response, encode
 from mooring.wire.rpc.peer import Peer
-from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.rpc.transport import Transport
 from mooring.wire.session.dialect import HEADER_MISMATCH, MISSING_CAPABILITY, McpDialect
 
 T = TypeVar("T", bytes, bytearray)
@@ -151,7 +135,9 @@ class HttpServer:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             self._checks.check(request)
-            served = self._find_path(request)
+            served = self._paths.get(request.rel_url.raw_path)
+            if served is None:
+                raise RequestRefused(404, "There is nothing here.")
             match request.method:
                 case "POST":
                     self._connections.begin_request(request.protocol, waits=True)
@@ -165,12 +151,6 @@ class HttpServer:
             return _refuse(refusal)
         finally:
             self._connections.end_request(request.protocol)
-
-    def _find_path(self, request: web.BaseRequest) -> ServedPath:
-        found = self._paths.get(request.rel_url.raw_path)
-        if found is None:
-            raise RequestRefused(404, "There is nothing here.")
-        return found
 
     async def _post(self, request: web.BaseRequest, served: ServedPath) -> web.StreamResponse:
         body = await self._read_body(request, served.options.limits.line)
@@ -208,11 +188,11 @@ class HttpServer:
             self._connections.end_request(request.protocol)
         try:
             way = exchange.begin(body)
-            return await send_answer(request, way, self._connections.streams, lambda: exchange.transport.status)
+            return await send_answer(request, way, self._connections.streams, lambda: exchange.status)
         finally:
             served.exchanges.discard(exchange)
             # Whoever hung up takes the request back.
-            await exchange.close()
+            await exchange.take_back()
 
     async def _post_in_session(
         self, request: web.BaseRequest, sessions: ServedSessions, frames: Sequence[Frame], body: bytes
@@ -341,65 +321,48 @@ STATUSES: Final = {METHOD_NOT_FOUND: 404, MISSING_CAPABILITY: 400}
 """Errors with a status of their own; with any other, the request as such was fine."""
 
 
-class ExchangeTransport:
-    """The way back of one request."""
+class StatelessExchange(Transport):
+    """Answers one request, and is the way back of what belongs to it."""
 
-    def __init__(self, budget: UnreadBudget) -> None:
-        self.takes_headers = False
-        self.way = Outgoing(budget)
+    def __init__(
+        self, clients: StatelessClients, limits: Limits, budget: UnreadBudget, frame: Frame, params: Params
+    ) -> None:
         self.status = 200
-        self.receiver: Receiver
+        self._way = Outgoing(budget)
+        self._frame = frame
+        method = frame.method or ""
+        answers: dict[str, Responder] = {method: partial(self._answer, clients, method, params)}
+        self._peer = Peer(self, server=CLIENT, limits=limits, answers=answers, dialect=McpDialect())
 
-    def start(self, receiver: Receiver) -> None:
-        self.receiver = receiver
+    def begin(self, body: bytes) -> Outgoing:
+        """Take the request; returns the way of its answer."""
+        self._peer.receive_frames([self._frame], body)
+        return self._way
+
+    async def take_back(self) -> None:
+        """Work on the request no more, if it is not answered yet."""
+        self._peer.end(Ending("it hung up"))
+        await self._peer.close()
+        self._way.drop()
+
+    def refuse(self, fault: Fault) -> None:
+        """Answer the request, if it is not answered yet. A subscription ends by itself, with a result."""
+        if self._frame.method != LISTEN and not self._way.is_finished:
+            self.send(Refusal(self._frame.id, fault))
 
     def send(self, message: Message) -> None:
         if isinstance(message, Refusal):
             self.status = STATUSES.get(message.error.code, 200)
         line = encode(message)
         if not isinstance(message, Response | Refusal):
-            self.way.put_note(line)
+            self._way.put_note(line)
             return
-        if not self.way.put(line):
-            self.way.put_anyway(encode(Refusal(message.id, UNREAD)))
-        self.way.finish()
-
-    def withdraw(self, key: int) -> Withdrawal:
-        return "running"
+        if not self._way.put(line):
+            self._way.put_anyway(encode(Refusal(message.id, UNREAD)))
+        self._way.finish()
 
     def close(self) -> None:
-        self.way.finish()
-
-    async def wait_closed(self) -> None:
-        """Return immediately: nothing is open here."""
-
-
-class StatelessExchange:
-    """Answers one request."""
-
-    def __init__(
-        self, clients: StatelessClients, limits: Limits, budget: UnreadBudget, frame: Frame, params: Params
-    ) -> None:
-        self.transport = ExchangeTransport(budget)
-        answers: dict[str, Responder] = {frame.method or "": partial(self._answer, clients, frame.method or "", params)}
-        self._frame = frame
-        self._peer = Peer(self.transport, server=CLIENT, limits=limits, answers=answers, dialect=McpDialect())
-
-    def begin(self, body: bytes) -> Outgoing:
-        """Take the request; returns the way of its answer."""
-        self.transport.receiver.receive_frames([self._frame], body)
-        return self.transport.way
-
-    async def close(self) -> None:
-        """Take the request back, if it is not answered yet."""
-        self.transport.receiver.end(Ending("it hung up"))
-        await self._peer.close()
-        self.transport.way.drop()
-
-    def refuse(self, fault: Fault) -> None:
-        """Answer the request, if it is not answered yet. A subscription ends by itself, with a result."""
-        if self._frame.method != LISTEN and not self.transport.way.is_finished:
-            self.transport.send(Refusal(self._frame.id, fault))
+        self._way.finish()
 
     async def _answer(self, clients: StatelessClients, method: str, params: Params, _: Raw) -> Any:
         return await clients.answer(method, params, self._peer.notify)

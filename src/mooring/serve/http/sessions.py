@@ -7,7 +7,6 @@ from itertools import takewhile
 from secrets import token_urlsafe
 from typing import Final
 
-from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.units import MIB
 from mooring.serve.caller import ServeOptions
 from mooring.serve.connection import Connection
@@ -16,7 +15,7 @@ from mooring.serve.http.outgoing import UNREAD, Outgoing, Spills, UnreadBudget
 from mooring.wire.rpc.dialect import RequestId
 from mooring.wire.rpc.inbound import BUSY, current_request
 from mooring.wire.rpc.message import Fault, Frame, Message, Refusal, Request, Response, encode
-from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.rpc.transport import Receiver, Transport
 
 MOST_SESSIONS: Final = 1000
 MOST_WITHOUT_STREAM: Final = 1 * MIB
@@ -26,11 +25,10 @@ IDLE: Final = 3600.0
 """How many seconds a session is kept that nobody uses."""
 
 
-class SessionTransport:
+class SessionTransport(Transport):
     """The messages of one session. What belongs to a request goes the way of that request, all else the common way."""
 
     def __init__(self, budget: UnreadBudget) -> None:
-        self.takes_headers = False
         self.common = Outgoing(budget)
         """For what belongs to no request: read by the client's GET, if it makes one."""
         self._budget = budget
@@ -106,21 +104,11 @@ class SessionTransport:
         way = None if key is None else self._ways.get(key)
         return self.common if way is None else way
 
-    def withdraw(self, key: int) -> Withdrawal:
-        return "running"
-
-    def end(self) -> None:
-        """The client is gone."""
-        self._receiver.end(Ending("it ended the session"))
-
     def close(self) -> None:
         self.refuse_rest(ENDED)
         self.common.finish()
         if not self._is_common_read:
             self.common.drop()
-
-    async def wait_closed(self) -> None:
-        """Return immediately: nothing is open here."""
 
 
 class ServedSession:
@@ -133,10 +121,7 @@ class ServedSession:
         """How many of its POST requests are being answered. A stream of its own is not one: it may be idle."""
         self.streams = 0
         self.used_at = asyncio.get_running_loop().time()
-        self._connection = Connection(self.transport, options)
-
-    async def close(self) -> None:
-        await self._connection.close()
+        self.connection = Connection(self.transport, options)
 
 
 class ServedSessions:
@@ -172,7 +157,7 @@ class ServedSessions:
 
     async def end(self, session: ServedSession) -> None:
         if self._sessions.pop(session.id, None) is not None:
-            await session.close()
+            await session.connection.close()
 
     async def close(self) -> None:
         for session in tuple(self._sessions.values()):
@@ -204,6 +189,6 @@ class ServedSessions:
 
     def _begin_end(self, session: ServedSession) -> None:
         del self._sessions[session.id]
-        ending = self._loop.create_task(session.close())
+        ending = self._loop.create_task(session.connection.close())
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)

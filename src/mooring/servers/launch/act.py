@@ -59,16 +59,13 @@ class Use(Struct, frozen=True):
         return sha256(json.dumps(self.key).encode()).hexdigest()[:16]
 
 
-class Act(Struct, frozen=True):
-    """Everything that a start uses, each once, in the order of the definition."""
-
-    uses: tuple[Use, ...]
+Act: TypeAlias = tuple[Use, ...]
+"""Everything that a start uses, each once, in the order of the definition."""
 
 
 def describe_act(config: ServerConfig, *, own: bool) -> Act:
     """What a definition does, for the person whose `own` it is or for a project."""
-    found = {use.key: use for use in _iterate_uses(config, own)}
-    return Act(tuple(found.values()))
+    return tuple({use.key: use for use in _iterate_uses(config, own)}.values())
 
 
 def list_unshown(act: Act, shown: tuple[str, ...] | None) -> tuple[Use, ...]:
@@ -77,8 +74,8 @@ def list_unshown(act: Act, shown: tuple[str, ...] | None) -> tuple[Use, ...]:
     `shown` are the marks of what they were shown; `None` for an approval from before those were kept.
     """
     if shown is None:
-        return tuple(use for use in act.uses if not _was_always_shown(use))
-    return tuple(use for use in act.uses if use.mark not in shown)
+        return tuple(use for use in act if not _was_always_shown(use))
+    return tuple(use for use in act if use.mark not in shown)
 
 
 def name_slot(command: CommandPart) -> str:

@@ -48,7 +48,6 @@ class Launch(Struct, frozen=True):
 
     @property
     def surroundings(self) -> ProgramSurroundings:
-        """The environment and the folder to start it with."""
         return surround(self.env, self.cwd, self.chosen)
 
     def redact(self, text: str) -> str:
@@ -107,6 +106,42 @@ def _is_inherited(name: str, value: str, own: bool) -> bool:
     if own:
         return not is_secret(name, value)
     return name in _HARMLESS_NAMES or name.startswith("LC_")
+
+
+# --- which variables decide what runs -------------------------------------------------------------------------
+
+# Variables that can replace a program, or make it load other code or load it from elsewhere. Names are compared in
+# capitals: npm and every proxy variable are read in either case, and Windows knows no difference at all.
+_STEERING = "|".join(
+    (
+        # Where programs, libraries, settings and plugins are found, in any language.
+        r"PATH$|HOME$|_PRELOAD$|(?:OPTS|OPTIONS|FLAGS|MODULES|PLUGINS)$|^XDG_|^USERPROFILE$|^(?:LOCAL)?APPDATA$",
+        r"^(?:LD|DYLD)_|^GLIBC_TUNABLES$|^OPENSSL_|^AWS_(?:CONFIG|SHARED_CREDENTIALS)_FILE$|^(?:KUBE|CLOUDSDK_)CONFIG$",
+        # Shells, and programs that other programs start.
+        r"^BASH_ENV$|^BASH_FUNC_|^ENV$|^ZDOTDIR$|^BASHOPTS$|^PROMPT_COMMAND$|^PS4$|^IFS$|^SHELL$|^COMSPEC$|^PATHEXT$",
+        r"ASKPASS$|^(?:VISUAL|EDITOR|PAGER|BROWSER|MANPAGER)$|^LESS(?:OPEN|CLOSE)$",
+        r"^GIT_(?!AUTHOR_|COMMITTER_|TOKEN$)",
+        # Package managers and runtimes. NODE_ENV is in every other `.env` and loads nothing.
+        r"^(?:NPM_CONFIG|YARN|PNPM|COREPACK|BUN|DENO|ELECTRON)_|^NODE_(?!ENV$)",
+        r"^PYTHON|^VIRTUAL_ENV$|^(?:UV|PIP|PIPX|PDM|POETRY|CONDA|MAMBA|HATCH)_",
+        r"^PERL|^RUBY|^(?:GEM|BUNDLE)_|^PHP|^COMPOSER|^(?:LUA|JULIA|ERL|R)_|^CARGO_|^RUST(?:C|UP)",
+        r"^_?JAVA_|^JDK_|^(?:DOTNET|COREHOST|CORECLR|COR|COMPLUS|NUGET)_|^ASPNETCORE_HOSTINGSTARTUPASSEMBLIES$",
+        r"^GO(?:PROXY|ROOT|SUMDB|NOSUMDB|NOSUMCHECK|PRIVATE|INSECURE|ENV|TOOLCHAIN|VCS|BIN)$",
+        r"^(?:DOCKER|CONTAINERS?|PODMAN|COMPOSE)_",
+        # Whom downloads come from, and who may pretend to be them.
+        r"_PROXY$|^SSL_CERT_|CA_BUNDLE$|CA_CERTS$",
+    )
+)
+
+
+def may_replace_program(name: str) -> bool:
+    """Whether a variable of that name can replace a program, or change what it loads."""
+    return re.search(_STEERING, name.upper()) is not None
+
+
+def is_search_path(name: str) -> bool:
+    """Whether a variable of that name says where commands are found."""
+    return name.upper() == "PATH"
 
 
 # --- where programs are found -------------------------------------------------------------------------------

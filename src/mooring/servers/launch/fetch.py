@@ -13,7 +13,7 @@ from mooring.core.definitions.template import CommandPart, Gap, InputPart, Secre
 from mooring.display.text import safe
 from mooring.errors import FileError, NotApproved, ParseError
 from mooring.servers.launch.act import ENV_FILE_CONTENT, HELPER_OUTPUT, OWN_ADDRESS, Act, Use
-from mooring.servers.launch.inputs import Fetch, Secrets, find_input
+from mooring.servers.launch.inputs import Secrets, find_input
 from mooring.servers.launch.shell import CommandFailed
 from mooring.syntax.parse import parse
 
@@ -36,7 +36,7 @@ class ActFetcher:
     def __init__(
         self, act: Act, approved: Approved, where: Paths, *, secrets: Secrets, store: SecretStore, run: RunCommand
     ) -> None:
-        self._uses = {use.key for use in act.uses}
+        self._uses = {use.key for use in act}
         self._approved = approved
         self._where = where
         self._secrets = secrets
@@ -101,8 +101,7 @@ class ActFetcher:
             output = await self._run(line)
             return Gap(f"comes from a command that {output.how}") if isinstance(output, CommandFailed) else output
 
-        fetch: Fetch = run
-        return await self._secrets.fetch_once(("command", line, self._approved.folder), fetch)
+        return await self._secrets.fetch_once(("command", line, self._approved.folder), run)
 
     async def run_helper(
         self, template: Template, run: Callable[[], Awaitable[str | CommandFailed]]
@@ -150,15 +149,11 @@ def find_stored_secret(secret: SecretPart, config: str | None) -> str | None:
     if secret.keeper != "goose" or config is None:
         return None
     # Goose falls back to this file if the machine has no keyring.
-    stored = _read_yaml(os.path.join(os.path.dirname(config), "secrets.yaml"))
+    try:
+        data = files.read(os.path.join(os.path.dirname(config), "secrets.yaml"))
+        stored = None if data is None else parse(data, "yaml").data
+    except (FileError, ParseError):
+        return None
     value = stored.get(secret.name) if isinstance(stored, Mapping) else None
     # The exact type: in Python, true and false are ints.
     return str(value) if type(value) in (str, int) else None
-
-
-def _read_yaml(path: str) -> object:
-    try:
-        data = files.read(path)
-        return None if data is None else parse(data, "yaml").data
-    except (FileError, ParseError):
-        return None

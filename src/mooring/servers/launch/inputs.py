@@ -34,7 +34,9 @@ class Secrets:
         """The value of a key, fetched if it is unknown. The fetch is canceled once nobody waits for it any more."""
         if key in self._values:
             return self._values[key]
-        shared = self._fetches.get(key) or self._begin(key, fetch)
+        shared = self._fetches.get(key)
+        if shared is None:
+            shared = self._fetches[key] = _SharedFetch(asyncio.create_task(fetch()))
         shared.waiters += 1
         try:
             # Shielded: a caller who gives up leaves the fetch to the others.
@@ -52,22 +54,13 @@ class Secrets:
         """Fetch every value again when it is next wanted."""
         self._values.clear()
 
-    def _begin(self, key: Hashable, fetch: Fetch) -> "_SharedFetch":
-        shared = self._fetches[key] = _SharedFetch(asyncio.create_task(fetch()))
-        return shared
-
     def _end(self, key: Hashable, shared: "_SharedFetch") -> None:
         if self._fetches.get(key) is shared:
             del self._fetches[key]
         task = shared.task
         if not task.done():
             task.cancel()
-            return
-        failed = task.cancelled() or task.exception() is not None
-        if failed:
-            return
-        value = task.result()
-        if isinstance(value, str):
+        elif not task.cancelled() and task.exception() is None and isinstance(value := task.result(), str):
             self._values[key] = value
 
 

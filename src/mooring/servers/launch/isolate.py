@@ -147,15 +147,13 @@ def _isolate_uvx(launch: Launch, run: UvxRun, where: Paths) -> tuple[str, ...]:
     # project's anyway.
     if len(found) > 1:
         return argv
-    config = found[0] if found else _make_uv_config(where)
+    if found:
+        config = found[0]
+    else:
+        # An empty file, and not --no-config: that would ignore the version of Python that the person chose, too.
+        config = f"{_make_folder(where, 'uv')}/uv.toml"
+        _write_file(config, b"")
     return (*argv[: run.options_at], "--config-file", config, *argv[run.options_at :])
-
-
-def _make_uv_config(where: Paths) -> str:
-    """An empty file, and not --no-config: that would ignore the version of Python that the person chose for uv, too."""
-    path = f"{_make_folder(where, 'uv')}/uv.toml"
-    _write_file(path, b"")
-    return path
 
 
 # --- everything else ----------------------------------------------------------------------------------------
@@ -221,11 +219,18 @@ def _explain(argv: Sequence[str], folder: str, path: str) -> StartNote | None:
     match find_runner(argv):
         case NpxRun(unfetched):
             refused = find_refused_package(unfetched, path, folder)
-            return _explain_refused(*refused) if refused else None
+            if refused is None:
+                return None
+            what = f"Its args {describe_refused_package(*refused)}"
+            return StartNote(what, suggest_package(*refused), stops=True)
         case PythonRun(module=module):
             return _explain_module(module, folder)
         case FolderRun(program, moves=False):
-            return _explain_empty_folder(program)
+            what = (
+                f"It starts in an empty folder, because {program} takes code or settings from the folder it starts in"
+            )
+            fix = "to start it elsewhere, set its cwd to a folder outside the project; a project's files need ./"
+            return StartNote(what, fix)
         case UvxRun() | FolderRun() | None:
             return None
 
@@ -241,25 +246,10 @@ def _fill(templates: Sequence[Template], approved: Approved, where: Paths) -> li
     return texts
 
 
-def _explain_refused(package: str, modules: str) -> StartNote:
-    return StartNote(
-        f"Its args {describe_refused_package(package, modules)}", suggest_package(package, modules), stops=True
-    )
-
-
 def _explain_module(module: str, folder: str) -> StartNote | None:
     name = module.partition(".")[0]
-    if not name:
-        return None
     planted = list(filter(os.path.lexists, (f"{folder}/{name}.py", f"{folder}/{name}")))
-    if not planted:
+    if not name or not planted:
         return None
     what = f"It runs the installed module {name}, not {planted[0]}"
     return StartNote(what, f"to run the project's, write the path of its file instead of -m {module}")
-
-
-def _explain_empty_folder(program: str) -> StartNote:
-    what = f"It starts in an empty folder, because {program} takes code or settings from the folder it starts in"
-    return StartNote(
-        what, "to start it elsewhere, set its cwd to a folder outside the project; a project's files need ./"
-    )

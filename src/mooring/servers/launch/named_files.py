@@ -20,10 +20,10 @@ from mooring.core.definitions.config import ServerConfig, Stdio
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Expanded, Template
 from mooring.servers.launch.act import ENV_FILE_CONTENT, describe_act
+from mooring.servers.launch.environment import is_search_path, may_replace_program
 from mooring.servers.launch.fetch import read_value_file, resolve_path, value_file_folder
 from mooring.servers.launch.placeholders import fill_without_fetching
 from mooring.servers.launch.shell import CommandFailed
-from mooring.servers.launch.target import is_search_path, may_replace_program
 
 
 class NamedFile(Struct, frozen=True):
@@ -67,7 +67,7 @@ def describe_bound(named: Iterable[NamedFile]) -> str:
 
 
 def _iterate_files(config: ServerConfig, folder: str, where: Paths) -> Iterator[NamedFile]:
-    for use in describe_act(config, own=False).uses:
+    for use in describe_act(config, own=False):
         if use.kind == "file" and use.slot != ENV_FILE_CONTENT:
             path = resolve_path(use.what, value_file_folder(config, folder), where.home)
             yield locate_file(use.what, path, folder)
@@ -121,12 +121,7 @@ def parse_dotenv(text: str) -> dict[str, str]:
     Single quotes keep everything as it is; in double quotes a backslash escapes. Either may span several lines. A `#`
     after a space begins a comment.
     """
-    return dict(_variables(text.removeprefix("\ufeff")))
-
-
-def _variables(text: str) -> Iterator[tuple[str, str]]:
-    for found in re.finditer(_LINE, text):
-        yield found["name"], _value(found)
+    return {found["name"]: _value(found) for found in re.finditer(_LINE, text.removeprefix("\ufeff"))}
 
 
 def _value(found: re.Match[str]) -> str:

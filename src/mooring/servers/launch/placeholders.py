@@ -34,7 +34,7 @@ from mooring.display.text import safe
 from mooring.errors import FileError, SecretMissing, StoreUnavailable, Unresolved
 from mooring.servers.launch.act import TOKEN_HEADER, TOKEN_VARIABLE, name_slot
 from mooring.servers.launch.environment import OmittedEntry
-from mooring.servers.launch.fetch import ActFetcher, resolve_path
+from mooring.servers.launch.fetch import ActFetcher
 from mooring.servers.launch.shell import CommandFailed
 
 
@@ -46,9 +46,10 @@ class Placeholders:
     """
 
     def __init__(self, approved: Approved, where: Paths, fetcher: ActFetcher) -> None:
-        self._approved = approved
+        self.approved = approved
+        self._tool = approved.config.origin.tool
         self._where = where
-        self._fetcher = fetcher
+        self.fetcher = fetcher
         self._fetched: dict[tuple[Part, str], PartValue] = {}
         self.secrets: list[str] = []
         self.omitted: list[OmittedEntry] = []
@@ -77,15 +78,15 @@ class Placeholders:
 
         `url` is the server's address, `None` for a program.
         """
-        oauth = self._approved.config.oauth
+        oauth = self.approved.config.oauth
         if oauth is None or oauth.credential_id is None:
             return None
-        if url is None and not self._approved.own:
+        if url is None and not self.approved.own:
             self.omit("auth.credentialId", "names a login, and a project's program is never given one")
             return None
         slot = TOKEN_VARIABLE if url is None else TOKEN_HEADER
         try:
-            token = await self._fetcher.read_token(oauth.credential_id, slot, url)
+            token = await self.fetcher.read_token(oauth.credential_id, slot, url)
             reason = "of which no token is stored for it"
         except (StoreUnavailable, FileError) as error:
             token, reason = None, f"which cannot be read: {_describe_store(error)}"
@@ -136,14 +137,10 @@ class Placeholders:
         """Record that an entry is left out."""
         self.omitted.append(OmittedEntry(key, reason))
 
-    def resolve_path(self, path: str, folder: str) -> str:
-        """A path in the person's home if it begins with `~`, or else in a folder."""
-        return resolve_path(path, folder, self._where.home)
-
     def _stop(self, key: str, gap: Gap) -> NoReturn:
         if gap.secret:
-            raise SecretMissing(self._approved.name, key, gap.secret)
-        raise Unresolved(self._approved.name, key, gap.reason)
+            raise SecretMissing(self.approved.name, key, gap.secret)
+        raise Unresolved(self.approved.name, key, gap.reason)
 
     def _collect_secrets(self, filled: Expanded) -> str:
         self.secrets += filled.secrets
@@ -170,11 +167,11 @@ class Placeholders:
             case TextPart(text):
                 return Expanded(text)
             case VariablePart(name):
-                return _use_variable(part, self._fetcher.read_variable(name, slot))
+                return _use_variable(part, self.fetcher.read_variable(name, slot))
             case FilePart(path):
                 return self._read_file(path, slot)
             case KnownPart():
-                return Expanded(_look_up_place(part, self._where, self._approved.folder))
+                return Expanded(_look_up_place(part, self._where, self.approved.folder))
             case SecretPart(keeper=keeper) if keeper == OWN_KEEPER:
                 return self._fetched[part, slot]
             case SecretPart():
@@ -187,7 +184,7 @@ class Placeholders:
                 return self._fetched[part, slot]
 
     def _look_up_input(self, part: InputPart, slot: str) -> Expanded | Gap:
-        value = self._fetcher.read_answer(part, slot)
+        value = self.fetcher.read_answer(part, slot)
         if value is None:
             return Gap(f"needs the input {safe(part.id)!r}, which was not given", stops=True)
         # A default and the options are in a file that others may read as well. Anything else may be a password, even
@@ -196,22 +193,18 @@ class Placeholders:
         return Expanded(value, () if is_public else (value,))
 
     def _look_up_secret(self, secret: SecretPart, slot: str) -> Expanded | Gap:
-        value = self._fetcher.read_tool_secret(secret, slot)
+        value = self.fetcher.read_tool_secret(secret, slot)
         if value is not None:
             return Expanded(value, (value,))
         hint = "; set a variable of that name" if secret.variable else ""
         return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{hint}")
 
     def _read_file(self, path: str, slot: str) -> Expanded | Gap:
-        content = self._fetcher.read_file(path, slot)
+        content = self.fetcher.read_file(path, slot)
         if isinstance(content, CommandFailed):
             return Gap(f"needs the file {safe(path)}, which {content.how}")
         value = content.strip()
         return Expanded(value, (value,))
-
-    @property
-    def _tool(self) -> str:
-        return self._approved.config.origin.tool
 
     # --- values that have to be fetched ---------------------------------------------------------------------
 
@@ -219,13 +212,13 @@ class Placeholders:
         line = await self._expand(template, name_slot(command))
         if isinstance(line, Gap):
             return line
-        value = await self._fetcher.run_command(command, line.text, slot)
+        value = await self.fetcher.run_command(command, line.text, slot)
         return value if isinstance(value, Gap) else Expanded(value, (value,))
 
     async def _fetch_own_secret(self, name: str, slot: str) -> Expanded | Gap:
         # Read at each start: once the person has stored another value, a restart is enough.
         try:
-            value = await self._fetcher.read_own_secret(name, slot)
+            value = await self.fetcher.read_own_secret(name, slot)
         except (StoreUnavailable, FileError) as error:
             return Gap(f"needs the secret {name}, which cannot be read: {_describe_store(error)}", stops=True)
         if value is None:

@@ -24,14 +24,20 @@ from mooring.process.programs import Guard
 from mooring.process.surroundings import surround
 from mooring.servers.launch import shell
 from mooring.servers.launch.act import describe_act
-from mooring.servers.launch.binding import check_approval
-from mooring.servers.launch.environment import Launch, OmittedEntry, default_search_path, make_launch
-from mooring.servers.launch.fetch import ActFetcher
+from mooring.servers.launch.environment import (
+    Launch,
+    OmittedEntry,
+    default_search_path,
+    is_search_path,
+    make_launch,
+    may_replace_program,
+)
+from mooring.servers.launch.fetch import ActFetcher, resolve_path
 from mooring.servers.launch.inputs import Secrets, find_missing_inputs
 from mooring.servers.launch.isolate import isolate
 from mooring.servers.launch.placeholders import Placeholders, fill_without_fetching
 from mooring.servers.launch.shell import CommandFailed
-from mooring.servers.launch.target import is_search_path, may_replace_program, url_origin
+from mooring.servers.launch.target import check_approval, url_origin
 
 if TYPE_CHECKING:
     from mooring.auth.oauth.options import LoginOptions
@@ -54,11 +60,6 @@ class LaunchContext(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"<LaunchContext of {self.where.home}>"
-
-    @property
-    def path(self) -> str:
-        """The search path of whatever is started and has no PATH of its own."""
-        return default_search_path(self.where, self.env)
 
 
 class Endpoint(Struct, frozen=True):
@@ -112,16 +113,17 @@ async def prepare(approved: Approved, context: LaunchContext) -> Launch | Endpoi
         raise InputMissing(approved.name, part.id, variables)
     match approved.config.connection:
         case Stdio() as stdio:
-            return await _prepare_program(approved, stdio, context, placeholders, fetcher)
+            return await _prepare_program(stdio, context, placeholders)
         case Http() as http:
-            return await _prepare_endpoint(approved, http, context, placeholders, fetcher)
+            return await _prepare_endpoint(http, context, placeholders)
         case InProcess():
             raise Unresolved(approved.name, "server", "is an object of this program, which nothing has to start")
 
 
 def _run_command(line: str, context: LaunchContext, approved: Approved, **more: str) -> Awaitable[str | CommandFailed]:
     """Run a command with the person's whole environment, secrets too."""
-    env = {**context.where.env, **context.env, "PATH": context.path, **more}
+    path = default_search_path(context.where, context.env)
+    env = {**context.where.env, **context.env, "PATH": path, **more}
     cwd = find_command_folder(approved, line, context.where.home)
     return shell.run_command(line, context.guard, surround(env, cwd), timeout=context.seconds)
 
@@ -148,14 +150,13 @@ def find_command_folder(approved: Approved, line: str, home: str) -> str:
 # --- programs -----------------------------------------------------------------------------------------------
 
 
-async def _prepare_program(
-    approved: Approved, stdio: Stdio, context: LaunchContext, placeholders: Placeholders, fetcher: ActFetcher
-) -> Launch:
-    command = placeholders.resolve_path(await placeholders.fill("command", stdio.command), "")
+async def _prepare_program(stdio: Stdio, context: LaunchContext, placeholders: Placeholders) -> Launch:
+    approved, home = placeholders.approved, context.where.home
+    command = resolve_path(await placeholders.fill("command", stdio.command), "", home)
     if not command:
         raise Unresolved(approved.name, "command", "is empty once it is filled in")
     subfolder = await placeholders.fill("cwd", stdio.cwd) if stdio.cwd else ""
-    cwd = placeholders.resolve_path(subfolder, approved.folder) if subfolder else approved.folder
+    cwd = resolve_path(subfolder, approved.folder, home) if subfolder else approved.folder
     # All at once here, so that the loops below find every value fetched.
     env_templates = ((f"env.{name}", value) for name, value in stdio.env.items())
     await placeholders.fetch((*(("args", arg) for arg in stdio.args), *env_templates))
@@ -164,8 +165,10 @@ async def _prepare_program(
     token = await placeholders.fetch_token(None)
     if token is not None:
         env["OAUTH_ACCESS_TOKEN"] = token
-    file_env = await _read_env_file(approved, stdio.env_file, context, placeholders, fetcher) if stdio.env_file else {}
-    passed = [name for name in stdio.pass_env if fetcher.read_variable(name, f"passEnv.{name}") is not None]
+    file_env = await _read_env_file(stdio.env_file, context, placeholders) if stdio.env_file else {}
+    passed = [
+        name for name in stdio.pass_env if placeholders.fetcher.read_variable(name, f"passEnv.{name}") is not None
+    ]
     launch = make_launch(
         (command, *args),
         context.where,
@@ -181,28 +184,26 @@ async def _prepare_program(
         if name not in launch.env:
             placeholders.omit(f"passEnv.{name}", "is not set")
     path = approved.config.origin.path
-    defined_in = short_path(path, context.where.home) if path else ""
+    defined_in = short_path(path, home) if path else ""
     launch = replace(launch, omitted=tuple(placeholders.omitted), defined_in=defined_in)
     return isolate(launch, approved, context.where)
 
 
-async def _read_env_file(
-    approved: Approved, template: Template, context: LaunchContext, placeholders: Placeholders, fetcher: ActFetcher
-) -> dict[str, str]:
+async def _read_env_file(template: Template, context: LaunchContext, placeholders: Placeholders) -> dict[str, str]:
     """The variables in the file that a definition names."""
     path = await placeholders.fill_or_omit("envFile", template)
-    text = fetcher.read_env_file(template, path) if path else ""
+    text = placeholders.fetcher.read_env_file(template, path) if path else ""
     if isinstance(text, CommandFailed):
         placeholders.omit("envFile", text.how)
         return {}
     from mooring.servers.launch.named_files import parse_dotenv  # lazy: few definitions have such a file
 
     variables = parse_dotenv(text)
-    if approved.own:
+    if placeholders.approved.own:
         return variables
     # Whoever can write to a project must not choose the program by this file, so no PATH is taken from it. An approval
     # shows its other variables that change what is loaded, and is bound to them, if it can tell which file it is.
-    is_bound = fill_without_fetching(template, context.where, approved.folder) is not None
+    is_bound = fill_without_fetching(template, context.where, placeholders.approved.folder) is not None
     refused = is_search_path if is_bound else may_replace_program
     for name in filter(refused, tuple(variables)):
         reason = "changes what a program loads, so it belongs in env, where the approval question shows it"
@@ -214,9 +215,8 @@ async def _read_env_file(
 # --- endpoints ----------------------------------------------------------------------------------------------
 
 
-async def _prepare_endpoint(
-    approved: Approved, http: Http, context: LaunchContext, placeholders: Placeholders, fetcher: ActFetcher
-) -> Endpoint:
+async def _prepare_endpoint(http: Http, context: LaunchContext, placeholders: Placeholders) -> Endpoint:
+    oauth, fetcher = placeholders.approved.config.oauth, placeholders.fetcher
     url = await placeholders.fill("url", http.url)
     for variable in find_unset(http.url, context.where.env):
         if variable.unset == "literal":
@@ -226,9 +226,9 @@ async def _prepare_endpoint(
     if token is not None:
         headers = _merge_headers(headers, {"Authorization": f"Bearer {token}"})
     if http.headers_helper:
-        newer = await _run_headers_helper(approved, http.headers_helper, url, context, placeholders, fetcher)
+        newer = await _run_headers_helper(http.headers_helper, url, context, placeholders)
         headers = _merge_headers(headers, newer)
-    login = await _fill_login(approved.config.oauth, placeholders) if approved.config.oauth else None
+    login = await _fill_login(oauth, placeholders) if oauth else None
     in_headers = (value for name, value in headers.items() if is_secret(name, value))
     secrets = list_secrets((*placeholders.secrets, *in_headers, *_secrets_in_url(url)))
     transport = "auto" if http.transport == "stdio" else http.transport
@@ -271,20 +271,16 @@ def _list_unset(templates: Iterable[Template], env: Mapping[str, str]) -> tuple[
 
 
 async def _run_headers_helper(
-    approved: Approved,
-    helper: Template,
-    url: str,
-    context: LaunchContext,
-    placeholders: Placeholders,
-    fetcher: ActFetcher,
+    helper: Template, url: str, context: LaunchContext, placeholders: Placeholders
 ) -> Mapping[str, str]:
     """The headers that a command prints."""
+    approved = placeholders.approved
     line = await placeholders.fill_or_omit("headersHelper", helper)
     if line is None:
         return {}
     # The names that Claude Code uses, so that one helper can serve several servers.
     names = {"CLAUDE_CODE_MCP_SERVER_NAME": approved.name, "CLAUDE_CODE_MCP_SERVER_URL": url}
-    output = await fetcher.run_helper(helper, lambda: _run_command(line, context, approved, **names))
+    output = await placeholders.fetcher.run_helper(helper, lambda: _run_command(line, context, approved, **names))
     headers = output if isinstance(output, CommandFailed) else _parse_headers(output)
     if isinstance(headers, CommandFailed):
         placeholders.omit("headersHelper", headers.how)

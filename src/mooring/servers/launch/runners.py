@@ -90,7 +90,7 @@ _VALUED: Final = _MOVING | _FILES | {
     "--pip-args", "--configuration", "--framework",
 }  # fmt: skip
 _BEFORE_PATH: Final = r"^(?:@?[^@/]+(?:/[^@/]+)?@)?(?:file:)?"
-_SCRIPT: Final = re.compile(r"(?!/|~|@|\w+:).*\.(?:py|js|mjs|cjs|jsx|ts|mts|cts|tsx|rb|go|cs|sh|toml)")
+_SCRIPT: Final = r"(?!/|~|@|\w+:).*\.(?:py|js|mjs|cjs|jsx|ts|mts|cts|tsx|rb|go|cs|sh|toml)"
 
 
 def _program_name(word: str) -> str:
@@ -143,7 +143,7 @@ def _is_relative_package(spec: str) -> bool:
 
 
 def _is_relative_script(word: str) -> bool:
-    return word.startswith(".") or _SCRIPT.fullmatch(word) is not None
+    return word.startswith(".") or re.fullmatch(_SCRIPT, word) is not None
 
 
 # --- npm --------------------------------------------------------------------------------------------------------------
@@ -237,14 +237,10 @@ def _make_python_run(argv: Sequence[str], start: int, at: int, found: re.Match[s
 # --- uv ---------------------------------------------------------------------------------------------------------------
 
 
-def _read_uvx(argv: Sequence[str], start: int) -> Runner | None:
-    return _read_uv_tool(argv, start + 1)
-
-
 def _read_uv(argv: Sequence[str], start: int) -> Runner | None:
     verb_at = _find_target(argv, start + 1)
     if list(argv[verb_at : verb_at + 2]) == ["tool", "run"]:
-        return _read_uv_tool(argv, verb_at + 2)
+        return _read_uvx(argv, verb_at + 1)
     if list(argv[verb_at : verb_at + 1]) != ["run"]:
         return None
     target_at = _find_target(argv, verb_at + 1)
@@ -255,13 +251,14 @@ def _read_uv(argv: Sequence[str], start: int) -> Runner | None:
     return _read_folder_program(argv, start)
 
 
-def _read_uv_tool(argv: Sequence[str], options_at: int) -> Runner | None:
-    target_at = _find_target(argv, options_at)
+def _read_uvx(argv: Sequence[str], start: int) -> Runner | None:
+    """`uvx x`, or `uv tool run x` from its last word on."""
+    target_at = _find_target(argv, start + 1)
     if (nested := _find_nested(argv, target_at)) is not None:
         return nested
     python = find_runner(argv, target_at)
     has_config = not {"--config-file", "--no-config", "--isolated"}.isdisjoint(argv[:target_at])
-    return UvxRun(options_at, has_config, python if isinstance(python, PythonRun) else None)
+    return UvxRun(start + 1, has_config, python if isinstance(python, PythonRun) else None)
 
 
 # --- every other program ----------------------------------------------------------------------------------------------
@@ -350,7 +347,7 @@ _WRAPPERS: Final = frozenset(
     }
 )  # fmt: skip
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
-_BEFORE_COMMAND: Final = re.compile(r"\w+=.*|exec|command|then|do|else|if|while|!|time|\$")
+_BEFORE_COMMAND: Final = r"\w+=.*|exec|command|then|do|else|if|while|!|time|\$"
 
 
 def _look_behind_wrapper(argv: Sequence[str], start: int) -> Runner | None:
@@ -394,6 +391,6 @@ def _split_words(piece: str) -> list[str]:
         words = shlex.split(piece)
     except ValueError:
         words = piece.split()  # a quote that another piece closes
-    while words and _BEFORE_COMMAND.fullmatch(words[0]):
+    while words and re.fullmatch(_BEFORE_COMMAND, words[0]):
         del words[0]
     return words

@@ -53,40 +53,31 @@ async def _run(argv: Sequence[str], guard: Guard, surroundings: ProgramSurroundi
 
 
 async def _wait_for_output(child: Child) -> str | CommandFailed:
-    output = _Output(child)
-    await asyncio.wait((child.exited, output.overflow), return_when=asyncio.FIRST_COMPLETED)
+    printed = bytearray()
+    overflow: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def take(data: bytes) -> None:
+        printed.extend(data)
+        if len(printed) > MAX_OUTPUT:
+            overflow.set_result(None)
+            reader.stop()
+
+    reader = OutputReader(child, take)
+    await asyncio.wait((child.exited, overflow), return_when=asyncio.FIRST_COMPLETED)
     if child.exited.done():
-        output.drain()
-    if output.overflow.done():
+        reader.drain()
+    if overflow.done():
         return CommandFailed(f"printed more than {MAX_OUTPUT:,} bytes")
     status = child.exited.result()
     if status == 0:
-        return output.text()
+        return _read_text(printed)
     if status == LOST:
         raise GuardLost("The guard process died while a command was running.")
     return CommandFailed(f"ended with exit code {status}" if status > 0 else f"was ended by signal {-status}")
 
 
-class _Output:
-    """What a child prints, as far as it is kept; `overflow` is done once that is too much."""
-
-    def __init__(self, child: Child) -> None:
-        self._data = b""
-        self.overflow: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reader = OutputReader(child, self._receive)
-
-    def drain(self) -> None:
-        """Take what is left in the pipe."""
-        self._reader.drain()
-
-    def text(self) -> str | CommandFailed:
-        try:
-            return self._data.decode().strip() or CommandFailed("printed nothing")
-        except UnicodeDecodeError:
-            return CommandFailed("printed something that is not text")
-
-    def _receive(self, data: bytes) -> None:
-        self._data += data
-        if len(self._data) > MAX_OUTPUT:
-            self.overflow.set_result(None)
-            self._reader.stop()
+def _read_text(printed: bytearray) -> str | CommandFailed:
+    try:
+        return printed.decode().strip() or CommandFailed("printed nothing")
+    except UnicodeDecodeError:
+        return CommandFailed("printed something that is not text")

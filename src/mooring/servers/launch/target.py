@@ -1,47 +1,27 @@
-"""What a definition resolves to: the program that its command runs, or the origin of its URL.
+"""What a definition resolves to, the program that its command runs or the origin of its URL; and if it was approved.
 
 An approval is bound to this. A command such as `${HOME}/bin/x`, or one with a PATH in its env, can become another
 program without a change in its text.
 """
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mooring import files
+from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Connection, Http, InProcess, Stdio
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.template import Expanded, Gap, Template
-from mooring.servers.launch.environment import search_path
+from mooring.display.text import safe
+from mooring.errors import NotApproved
+from mooring.servers.launch.act import describe_act, list_unshown
+from mooring.servers.launch.environment import default_search_path, search_path
 from mooring.servers.launch.fetch import resolve_path
 from mooring.servers.launch.placeholders import fill_without_fetching
 
 UNRESOLVED: Final = "unresolved"
 """It resolves to nothing: a variable is not set, or there is no such program."""
-
-# Variables that can replace a program, or make it load other code or load it from elsewhere. Names are compared in
-# capitals: npm and every proxy variable are read in either case, and Windows knows no difference at all.
-_STEERING = "|".join(
-    (
-        # Where programs, libraries, settings and plugins are found, in any language.
-        r"PATH$|HOME$|_PRELOAD$|(?:OPTS|OPTIONS|FLAGS|MODULES|PLUGINS)$|^XDG_|^USERPROFILE$|^(?:LOCAL)?APPDATA$",
-        r"^(?:LD|DYLD)_|^GLIBC_TUNABLES$|^OPENSSL_|^AWS_(?:CONFIG|SHARED_CREDENTIALS)_FILE$|^(?:KUBE|CLOUDSDK_)CONFIG$",
-        # Shells, and programs that other programs start.
-        r"^BASH_ENV$|^BASH_FUNC_|^ENV$|^ZDOTDIR$|^BASHOPTS$|^PROMPT_COMMAND$|^PS4$|^IFS$|^SHELL$|^COMSPEC$|^PATHEXT$",
-        r"ASKPASS$|^(?:VISUAL|EDITOR|PAGER|BROWSER|MANPAGER)$|^LESS(?:OPEN|CLOSE)$",
-        r"^GIT_(?!AUTHOR_|COMMITTER_|TOKEN$)",
-        # Package managers and runtimes. NODE_ENV is in every other `.env` and loads nothing.
-        r"^(?:NPM_CONFIG|YARN|PNPM|COREPACK|BUN|DENO|ELECTRON)_|^NODE_(?!ENV$)",
-        r"^PYTHON|^VIRTUAL_ENV$|^(?:UV|PIP|PIPX|PDM|POETRY|CONDA|MAMBA|HATCH)_",
-        r"^PERL|^RUBY|^(?:GEM|BUNDLE)_|^PHP|^COMPOSER|^(?:LUA|JULIA|ERL|R)_|^CARGO_|^RUST(?:C|UP)",
-        r"^_?JAVA_|^JDK_|^(?:DOTNET|COREHOST|CORECLR|COR|COMPLUS|NUGET)_|^ASPNETCORE_HOSTINGSTARTUPASSEMBLIES$",
-        r"^GO(?:PROXY|ROOT|SUMDB|NOSUMDB|NOSUMCHECK|PRIVATE|INSECURE|ENV|TOOLCHAIN|VCS|BIN)$",
-        r"^(?:DOCKER|CONTAINERS?|PODMAN|COMPOSE)_",
-        # Whom downloads come from, and who may pretend to be them.
-        r"_PROXY$|^SSL_CERT_|CA_BUNDLE$|CA_CERTS$",
-    )
-)
 
 
 def resolve_target(connection: Connection, folder: str, where: Paths, path: str) -> str | None:
@@ -58,16 +38,6 @@ def resolve_target(connection: Connection, folder: str, where: Paths, path: str)
             return _resolve_origin(url, folder, where)
         case InProcess():
             return None
-
-
-def may_replace_program(name: str) -> bool:
-    """Whether a variable of that name can replace a program, or change what it loads."""
-    return re.search(_STEERING, name.upper()) is not None
-
-
-def is_search_path(name: str) -> bool:
-    """Whether a variable of that name says where commands are found."""
-    return name.upper() == "PATH"
 
 
 def url_origin(url: str) -> str | None:
@@ -112,16 +82,10 @@ def _resolve_program(stdio: Stdio, folder: str, where: Paths, path: str) -> str 
     program = resolve_path(command.text, "", where.home)
     # As a start does: joined with nothing, the folder would get a slash at its end.
     start_folder = resolve_path(cwd.text, folder, where.home) if stdio.cwd else folder
-    found = find_executable(program, path, start_folder)
+    found = files.which(program, path, start_folder)
     if found is None:
         return UNRESOLVED
-    return _hide_secrets(found, (*command.secrets, *cwd.secrets))
-
-
-def find_executable(command: str, path: str, cwd: str) -> str | None:
-    """The file that would run, with links resolved, if there is one."""
-    found = files.which(command, path, cwd)
-    return os.path.realpath(found) if found else None
+    return _hide_secrets(os.path.realpath(found), (*command.secrets, *cwd.secrets))
 
 
 def _hide_secrets(found: str, secrets: Sequence[str]) -> str:
@@ -131,3 +95,50 @@ def _hide_secrets(found: str, secrets: Sequence[str]) -> str:
     from hashlib import sha256  # lazy: hardly any definition gets here
 
     return f"something with a secret in it (sha256 {sha256(found.encode()).hexdigest()})"
+
+
+# --- whether it still leads to what was approved ----------------------------------------------------------------------
+
+
+def check_approval(approved: Approved, where: Paths, env: Mapping[str, str]) -> None:
+    """See whether a definition still stands for what was approved; `env` is what settings add. Raises: NotApproved."""
+    if approved.target is not None:
+        path = default_search_path(where, env)
+        _check_target(approved, resolve_target(approved.config.connection, approved.folder, where, path))
+    if not approved.own:
+        _check_uses(approved)
+        _check_files(approved, where)
+
+
+def _check_target(approved: Approved, now: str | None) -> None:
+    """Compare what would be started or reached with what was approved. Raises: NotApproved."""
+    before = approved.target
+    # If it can't be found, the start itself has the better explanation.
+    if before is None or now in (before, None, UNRESOLVED):
+        return
+    if before == UNRESOLVED:
+        raise NotApproved(approved.name, f"led nowhere when it was approved, and now leads to {now}")
+    other = "another program" if isinstance(approved.config.connection, Stdio) else "another address"
+    raise NotApproved(approved.name, f"now leads to {other} ({before}, now {now})")
+
+
+def _check_uses(approved: Approved) -> None:
+    """See that the person was shown everything that it uses when they approved it. Raises: NotApproved."""
+    unshown = list_unshown(describe_act(approved.config, own=False), approved.shown)
+    if unshown:
+        names = " and ".join(f"the {use.kind} {safe(use.what)}" for use in unshown)
+        reason = f"uses {names} for more than the question that you answered showed"
+        raise NotApproved(approved.name, reason)
+
+
+def _check_files(approved: Approved, where: Paths) -> None:
+    """Compare what the files it names lead to, and set, with what was approved. Raises: NotApproved."""
+    # Lazy: a project's alone.
+    from mooring.servers.launch.named_files import bind_files, describe_bound, find_argument_paths, find_named_files
+
+    in_arguments = find_argument_paths(approved.config, approved.folder, where)
+    read = find_named_files(approved.config, approved.folder, where)
+    named = (*read, *(path.file for path in in_arguments))
+    if bind_files(named) != approved.files:
+        now = describe_bound(named) or "its files no longer set what they did"
+        raise NotApproved(approved.name, f"now loads or reads something different from when it was approved: {now}")

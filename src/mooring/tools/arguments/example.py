@@ -7,7 +7,7 @@ from mooring.core.protocol.tool import Tool
 from mooring.errors import BadArguments
 from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.schema.parameters import list_choices, list_required
-from mooring.tools.schema.shape import UNIONS, Shape, as_list, resolve_reference
+from mooring.tools.schema.shape import UNIONS, Shape, as_list, as_map, is_number, list_texts, resolve_reference
 
 _BOUNDS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
 _MOST_TRIES = 60
@@ -96,7 +96,7 @@ class _ExampleMaker:
             case "string":
                 return self._make_text(whole, name)
             case "number" | "integer":
-                return _make_number(whole)
+                return next((number for number in _list_numbers(whole) if _is_within(number, whole)), 1)
             case "boolean":
                 return True
             case "array":
@@ -114,7 +114,7 @@ class _ExampleMaker:
             if further is None:
                 return whole
             required = [*as_list(whole.get("required")), *as_list(further.get("required"))]
-            properties = {**_as_mapping(further.get("properties")), **_as_mapping(whole.get("properties"))}
+            properties = {**as_map(further.get("properties")), **as_map(whole.get("properties"))}
             whole = {**further, **whole, "required": required, "properties": properties}
         return whole
 
@@ -122,16 +122,16 @@ class _ExampleMaker:
         """Take out of a schema what it refers to next; `None` if it stands alone."""
         ref = whole.pop("$ref", None)
         if isinstance(ref, str):
-            return _as_mapping(resolve_reference(self._shape.root, ref))
+            return as_map(resolve_reference(self._shape.root, ref))
         parts = as_list(whole.get("allOf"))
         if parts:
             whole["allOf"] = parts[1:]
-            return _as_mapping(parts[0])
+            return as_map(parts[0])
         for key in UNIONS:
             branches = [branch for branch in as_list(whole.get(key)) if self._shape.types(branch) != {"null"}]
             if branches and not list_choices(whole):
                 del whole[key]
-                return _as_mapping(branches[self._attempt % len(branches)])
+                return as_map(branches[self._attempt % len(branches)])
         return None
 
     def _choose_type(self, schema: Mapping[str, Any]) -> str:
@@ -163,9 +163,9 @@ class _ExampleMaker:
         return made
 
     def _make_object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        properties = _as_mapping(schema.get("properties"))
-        required = [name for name in as_list(schema.get("required")) if isinstance(name, str)]
-        return {name: self._make(properties.get(name, {}), name.upper(), depth + 1) for name in dict.fromkeys(required)}
+        properties = as_map(schema.get("properties"))
+        required = dict.fromkeys(list_texts(schema.get("required")))
+        return {name: self._make(properties.get(name, {}), name.upper(), depth + 1) for name in required}
 
 
 def _list_stated(schema: Mapping[str, Any]) -> Sequence[Any]:
@@ -178,22 +178,16 @@ def _list_stated(schema: Mapping[str, Any]) -> Sequence[Any]:
     return [*examples, *default, *choices]
 
 
-def _make_number(schema: Mapping[str, Any]) -> Any:
-    """A small number within the limits."""
-    fitting = (number for number in _list_numbers(schema) if _is_within(number, schema))
-    return next(fitting, 1)
-
-
 def _list_numbers(schema: Mapping[str, Any]) -> Iterator[Any]:
     """Small numbers, then those at the limits and between them."""
-    bounds = [schema[key] for key in _BOUNDS if _is_number(schema.get(key))]
+    bounds = [schema[key] for key in _BOUNDS if is_number(schema.get(key))]
     step = schema.get("multipleOf")
     yield from (1, 0)
     for bound in bounds:
         yield from (bound, bound + 1, bound - 1)
-        if _is_number(step) and step:
+        if is_number(step) and step:
             yield (bound // step + 1) * step
-    if _is_number(step):
+    if is_number(step):
         yield step
     if len(bounds) > 1:
         yield (min(bounds) + max(bounds)) / 2
@@ -209,17 +203,9 @@ _KEEPS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _is_within(number: Any, schema: Mapping[str, Any]) -> bool:
-    stated = [key for key in _KEEPS if _is_number(schema.get(key))]
+    stated = [key for key in _KEEPS if is_number(schema.get(key))]
     return all(_KEEPS[key](number, schema[key]) for key in stated)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _make_unique(values: list[Any]) -> list[Any]:
     return [f"{value}{index}" if index and isinstance(value, str) else value for index, value in enumerate(values)]
-
-
-def _as_mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -7,20 +7,14 @@ everything long is cut.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from mooring.core.text.secret import is_secret_name
 from mooring.tools.arguments.plain import Branch, failed_branches, likely_branches
-from mooring.tools.arguments.wording import (
-    FOR_MODELS,
-    MAX_NAMED,
-    MAX_SHOWN,
-    Wording,
-    join_words,
-    show_name,
-    show_value,
-)
-from mooring.tools.schema.shape import ALL, Path, Shape, format_path
+from mooring.tools.arguments.wording import FOR_MODELS, MAX_NAMED, MAX_SHOWN, Wording, join_words, show_name, show_value
+from mooring.tools.schema.shape import ALL, Path, Shape, as_map, format_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -40,7 +34,8 @@ def explain_mismatch(
     error = _find_cause(min(errors, key=_rank))
     path = tuple(error.instance_path)
     if error.kind.name == _MISSING:
-        alike = [each for each in errors if _is_same_kind_and_place(each, error)] or [error]
+        kind_and_place = (error.kind.name, error.instance_path)
+        alike = [each for each in errors if (each.kind.name, each.instance_path) == kind_and_place] or [error]
         return _explain_missing(alike, path, _value_at(arguments, path), shape, wording)
     if error.kind.name in _UNKNOWN:
         unknown = str(next(iter(getattr(error.kind, "unexpected", ["?"]))))
@@ -54,7 +49,7 @@ def explain_mismatch(
 def explain_unknown(name: str, path: Path, given: Any, shape: Shape, wording: Wording) -> str:
     """That the object at `path` takes no parameter of this name, and which one may have been meant."""
     known = list(shape.properties_at(path))
-    given_names = _list_names(given)
+    given_names = as_map(given)
     close = _find_similar(name, [other for other in known if other not in given_names])
     return wording.say_unknown(_show_owner(path), show_name(name), _show_names(close), _show_names(known))
 
@@ -84,10 +79,6 @@ def _distance(branch: Branch) -> tuple[bool, int]:
     return has_wrong_constant, len(branch)
 
 
-def _is_same_kind_and_place(one: "ValidationError", other: "ValidationError") -> bool:
-    return (one.kind.name, one.instance_path) == (other.kind.name, other.instance_path)
-
-
 # --- parameters that are missing or unknown -----------------------------------------------------------------
 
 
@@ -97,7 +88,7 @@ def _explain_missing(
     owner = _show_owner(path)
     missing = [str(error.kind.as_dict()["property"]) for error in errors]
     known = shape.properties_at(path)
-    given_names = _list_names(given)
+    given_names = as_map(given)
     unknown = [name for name in given_names if name not in known]
     # A name that is nearly right is the likeliest mistake, and the easiest to fix.
     for name in missing[:MAX_NAMED]:
@@ -111,10 +102,6 @@ def _explain_missing(
 
 def _show_names(names: Iterable[str]) -> list[str]:
     return [show_name(name) for name in names]
-
-
-def _list_names(given: Any) -> list[str]:
-    return list(given) if isinstance(given, Mapping) else []
 
 
 def _find_similar(name: str, others: Iterable[str]) -> list[str]:
@@ -245,7 +232,4 @@ def _find_secret_step(path: Path) -> str:
 
 
 def _value_at(arguments: Any, path: Path) -> Any:
-    here = arguments
-    for step in path:
-        here = here[step]
-    return here
+    return reduce(getitem, path, arguments)

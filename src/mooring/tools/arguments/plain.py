@@ -3,17 +3,15 @@
 Loading that library takes 7 to 10 ms, which a program that makes a single call would notice.
 """
 
+import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from mooring.core.protocol.raw import is_too_deep
+
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
-
-
-import json
-import math
-
-from mooring.core.protocol.raw import is_too_deep
 
 Branch: TypeAlias = "list[ValidationError]"
 """What one alternative found wrong with the value."""

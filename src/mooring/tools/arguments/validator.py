@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mooring.tools.arguments.plain import Unchecked, failed_branches
-from mooring.tools.schema.bound import MAX_ERROR_COST, SchemaBound
-from mooring.tools.schema.graph import SchemaTooLarge
+from mooring.tools.schema.bound import MAX_ERROR_COST, SchemaBound, SchemaTooLarge
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator

@@ -144,15 +144,11 @@ class Catalog:
         self._by_server[server] = {}
         for new in (*entries, *renamed):
             self._by_server[new.server][new.tool] = self._by_name[new.name] = new
-        self._index_server(source)
-
-    def _index_server(self, source: ToolSource) -> None:
-        name = source.server
-        self._sources[name] = source
-        self._casefolded.setdefault(name.casefold(), set()).add(name)
-        self._longest_server = max(len(name), self._longest_server)
+        self._sources[server] = source
+        self._casefolded.setdefault(server.casefold(), set()).add(server)
+        self._longest_server = max(len(server), self._longest_server)
         self._entries = None
-        self._unindexed.add(name)
+        self._unindexed.add(server)
         self.version = object()
 
     @property

@@ -29,8 +29,7 @@ def name_tools(pairs: Iterable[Pair], scheme: Scheme = "mcp__server__tool") -> M
 
 def spell_plainly(server: str, tool: str) -> tuple[str, str]:
     """How agent files write a pair, whatever the scheme of shown names and however long: `mcp__s__t` and `mcp_s_t`."""
-    owner, name = _fold_server(server), _fold(tool)
-    return f"mcp__{owner}__{name}", f"mcp_{owner}_{name}"
+    return _name_double(server, tool), f"mcp_{_fold_server(server)}_{_fold(tool)}"
 
 
 def spell_glob(server: str, tool: str) -> str:
@@ -58,12 +57,7 @@ class ToolNames:
         plain = {pair: self._make_plain(*pair) for pair in new}
         if self._folds:
             plain |= self._share(old, plain)
-        return {pair: self._make_unique(pair, name) for pair, name in plain.items()}
-
-    def _make_unique(self, pair: Pair, plain: str) -> str:
-        if self._may_keep(pair, plain):
-            return plain
-        return _add_digest(plain, pair)
+        return {pair: name if self._may_keep(pair, name) else _add_digest(name, pair) for pair, name in plain.items()}
 
     def _share(self, old: Iterable[Pair], new: Mapping[Pair, str]) -> dict[Pair, str]:
         """Keep account of who shares a plain name; return the others that share it from now on, or no longer do."""
@@ -101,21 +95,16 @@ def _name_double(server: str, tool: str) -> str:
 
 
 def _name_single(server: str, tool: str) -> str:
-    owner = _fold_to_letters(server)
-    name = _fold_to_letters(tool)
+    owner, name = _fold_to_letters(server), _fold_to_letters(tool)
     # Servers that repeat their name in each tool's don't say it twice: mcp_github_create_issue.
     short = name.removeprefix(f"{owner}_") or name
     return f"mcp_{owner}_{short}"
 
 
-def _name_dotted(server: str, tool: str) -> str:
-    return f"mcp.{server}.{tool}"
-
-
 _SCHEMES: Mapping[str, Callable[[str, str], str]] = {
     "mcp__server__tool": _name_double,
     "mcp_server_tool": _name_single,
-    "mcp.server.tool": _name_dotted,
+    "mcp.server.tool": "mcp.{}.{}".format,
 }
 
 

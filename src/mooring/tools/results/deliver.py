@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.conversation.outcome import CallRefusal, Excerpt, Outcome
-from mooring.core.protocol.content import Text
+from mooring.core.conversation.outcome import CallRefusal, Excerpt, Outcome, Part
+from mooring.core.protocol.content import Audio, Image, Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.units import BYTES_PER_TOKEN, MIB
 from mooring.errors import ConfigError, Denied, FileError, MooringError, ProtocolError
@@ -166,7 +166,7 @@ class Delivery(Struct, frozen=True):
 
     async def deliver_failure(self, error: MooringError, blank: Outcome) -> Outcome:
         """What the model gets for a failed call. A server's own words may be in it, so it is cut as well."""
-        for_person = str(error) if error.for_model else ""
+        for_person = str(error) if error.describe_for_model() != str(error) else ""
         refusal = CallRefusal(str(error), error.rule) if isinstance(error, Denied) else None
         failed = replace(blank, is_error=True, for_person=for_person, refusal=refusal)
         return await self._fit([Text(describe_failure(error))], failed)
@@ -187,24 +187,35 @@ class Delivery(Struct, frozen=True):
 
     def _save_in_files(self, pieces: list[Piece], max_bytes: int, blank: Outcome) -> Outcome:
         """Put into files what can't be given; the file is that of the whole text, if only a part is here."""
-        parts = [self._save_blob(piece) if isinstance(piece, Blob) else piece for piece in pieces]
+        parts = [_save_blob(self.store, piece) if isinstance(piece, Blob) else piece for piece in pieces]
         texts = select_texts(parts)
         if self._fits(texts, max_bytes):
             return replace(blank, parts=join_texts(parts))
         cut = cut_texts(self.store, texts, max_bytes, self.lines)
-        preview = cut.preview if self.has_reader else cut.preview_alone
         media = [part for part in parts if not isinstance(part, Text)]
         file = cut.file.path if cut.file is not None else None
-        return replace(blank, parts=(Text(preview), *media), file=file, excerpt=cut.excerpt)
+        return replace(blank, parts=(Text(cut.preview(self.has_reader)), *media), file=file, excerpt=cut.excerpt)
 
-    def _save_blob(self, blob: Blob) -> Text:
-        try:
-            kept = self.store.save_blob(blob.data, blob.kind)
-        except FileError as error:
-            return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
-        except ValueError:
-            return Text(f"[{blob.label}; it is not the Base64 it should be]")
-        return Text(f"[{blob.label}, kept in {kept.path}]")
+
+def keep_media(store: ResultStore, part: Part) -> Text:
+    """A part of an outcome in words: an image or a sound as the path of its file. Blocks on the disk."""
+    match part:
+        case Text():
+            return part
+        case Image(data=data, mime_type=kind):
+            return _save_blob(store, Blob("image", data, kind))
+        case Audio(data=data, mime_type=kind):
+            return _save_blob(store, Blob("audio", data, kind))
+
+
+def _save_blob(store: ResultStore, blob: Blob) -> Text:
+    try:
+        kept = store.save_blob(blob.data, blob.kind)
+    except FileError as error:
+        return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
+    except ValueError:
+        return Text(f"[{blob.label}; it is not the Base64 it should be]")
+    return Text(f"[{blob.label}, kept in {kept.path}]")
 
 
 class CutText(Struct, frozen=True):
@@ -216,20 +227,12 @@ class CutText(Struct, frozen=True):
     trouble: str
     """Why there is no file."""
 
-    @property
-    def preview(self) -> str:
-        """The two ends for a model, and how it reads the rest."""
-        if self.file is None:
-            return self._join_ends(self.trouble)
-        reads = f'ToolResult with {{"id": "{self.file.id}", "offset": …}} reads any part of it.'
-        return self._join_ends(f"The whole is in {self.file.path}; {reads}")
-
-    @property
-    def preview_alone(self) -> str:
-        """The two ends for a model that has no tool to read the rest with."""
-        return self._join_ends(self.trouble if self.file is None else f"The whole is in {self.file.path}.")
-
-    def _join_ends(self, advice: str) -> str:
+    def preview(self, has_reader: bool) -> str:
+        """The two ends for a model, where the rest is, and how to read it with `ToolResult` if the model has that."""
+        advice = self.trouble
+        if self.file is not None:
+            reads = f'; ToolResult with {{"id": "{self.file.id}", "offset": …}} reads any part of it'
+            advice = f"The whole is in {self.file.path}{reads if has_reader else ''}."
         head, tail = self.excerpt.head, self.excerpt.tail
         left = max(0, self.size - count_bytes([head]) - count_bytes([tail]))
         left_out = f"… {left:,} of {self.size:,} bytes are left out here. {advice}"

@@ -62,7 +62,7 @@ def split_result(result: Result, takes: Collection[Media]) -> list[Piece]:
 def describe_failure(error: MooringError) -> str:
     """What a model is told about a failed call: whether the server failed, or the model can do something about it."""
     kind = "MCP error" if isinstance(error, ServerError) else "Error"
-    return f"{kind}: {error.for_model or error}"
+    return f"{kind}: {error.describe_for_model()}"
 
 
 def result_of_reading(reading: Reading, server: str, uri: str) -> Result:
@@ -87,9 +87,8 @@ def find_budget(setting: float | Mapping[str, float], server: str | None, tool: 
     return DEFAULT_TOKENS
 
 
-@lru_cache(maxsize=256)
-def _compile(glob: str) -> Glob:
-    return Glob(glob)  # every result asks again for the same few globs of a setting
+_compile = lru_cache(256)(Glob)
+"""Cached, because every result asks again for the same few globs of a setting."""
 
 
 # --- texts, and the two ends of long ones -------------------------------------------------------------------
@@ -203,11 +202,7 @@ def _pass_media(block: Image | Audio, takes: Collection[Media]) -> Piece:
     if not is_viewable(block, takes):
         return _as_blob(block)
     # Made anew without annotations and metadata: those are for clients, not for models.
-    match block:
-        case Image(data=data, mime_type=kind):
-            return Image(data=data, mime_type=kind)
-        case Audio(data=data, mime_type=kind):
-            return Audio(data=data, mime_type=kind)
+    return type(block)(data=block.data, mime_type=block.mime_type)
 
 
 def _as_blob(block: Image | Audio) -> Blob:
@@ -220,23 +215,20 @@ def _decoded_size(data: str) -> int:
 
 
 def _describe_link(link: ResourceLink) -> str:
-    stated = filter(None, (link.title, link.mime_type, link.description))
-    details = "; ".join(stated)
+    details = "; ".join(filter(None, (link.title, link.mime_type, link.description)))
     suffix = f" ({details})" if details else ""
     return f"[resource {link.name or link.uri}: {link.uri}{suffix}]"
 
 
 def _split_resource(resource: ResourceContents, takes: Collection[Media]) -> Iterator[Piece]:
-    if resource.blob is None:
-        yield Text(f"[resource {resource.uri}]")
-        yield Text(resource.text or "")
-        return
     kind = resource.mime_type or ""
-    if kind in _PICTURES and "image" in takes:
+    if resource.blob is None:
+        yield from (Text(f"[resource {resource.uri}]"), Text(resource.text or ""))
+    elif kind in _PICTURES and "image" in takes:
         yield Text(f"[resource {resource.uri}]")
         yield _pass_media(Image(data=resource.blob, mime_type=kind), takes)
-        return
-    yield Blob(f"resource {resource.uri}", resource.blob, resource.mime_type)
+    else:
+        yield Blob(f"resource {resource.uri}", resource.blob, resource.mime_type)
 
 
 def _mark_as_error(pieces: list[Piece]) -> list[Piece]:

@@ -18,11 +18,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec import Struct
 
-from mooring.tools.schema.bound import SchemaBound
+from mooring.tools.schema.bound import SchemaBound, SchemaTooLarge
 from mooring.tools.schema.flatten import Flattener
-from mooring.tools.schema.graph import SchemaTooLarge
 from mooring.tools.schema.narrow import NEVER, GeminiConverter, NotExpressible, StrictConverter, check_strict_limits
-from mooring.tools.schema.shape import resolve_reference, without
+from mooring.tools.schema.shape import list_types, resolve_reference, without
 from mooring.tools.schema.tidy import Loss, Losses, change_inner, join_path, path_to, tidy
 
 MAX_NAME = 64
@@ -63,7 +62,6 @@ def _find_free_name(name: str, rule: NameRule, taken: set[str]) -> str:
 
 
 Provider: TypeAlias = Literal["anthropic", "openai", "openai-strict", "gemini", "ollama"]
-Conversion: TypeAlias = Callable[[Mapping[str, Any], Provider, Losses], dict[str, Any]]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
 _NAME_RULES: Mapping[str, NameRule] = {
@@ -114,38 +112,40 @@ def adapt(schema: Mapping[str, Any], provider: Provider) -> AdaptedSchema:
         SchemaBound(schema)
     except SchemaTooLarge as error:
         return AdaptedSchema({"type": "object", "properties": {}}, (Loss("", f"all of it: {error}"),))
+    losses = Losses()
     match provider:
         case "anthropic" | "openai":
-            return _adapt(schema, provider, _convert_loosely)
+            made = _convert_loosely(schema, provider, losses)
         case "ollama":
-            return _adapt(schema, provider, _convert_for_ollama)
+            _, made = _flatten(schema, provider, losses)
+            made = _simplify(made, "", losses)
         case "gemini":
-            return _adapt(schema, provider, _convert_for_gemini)
+            flattener, made = _flatten(schema, provider, losses)
+            made = GeminiConverter(flattener, losses).convert(made, "")
         case "openai-strict":
             return _adapt_strictly(schema)
-
-
-def _adapt(schema: Mapping[str, Any], provider: Provider, convert: Conversion) -> AdaptedSchema:
-    losses = Losses()
-    made, names = _rename_parameters(convert(schema, provider, losses), provider)
+    made, names = _rename_parameters(made, provider)
     return AdaptedSchema(_keep_if_same(schema, made), losses.found, names)
 
 
 def _adapt_strictly(schema: Mapping[str, Any]) -> AdaptedSchema:
     losses = Losses()
+    flattener, made = _flatten(schema, "openai-strict", losses)
+    converter = StrictConverter(flattener, losses)
     try:
-        made, omissible = _convert_strictly(schema, losses)
+        if any("contains itself" in loss.what for loss in losses.found):
+            raise NotExpressible("it contains itself")
+        # The arguments as a whole are never null, and to allow it would take an `anyOf` at the root.
+        made = converter.convert(without(made, "nullable"), "")
+        check_strict_limits(made)
     except NotExpressible as error:
         loose = adapt(schema, "openai")
         return AdaptedSchema(loose.schema, loose.losses, loose.names, reason=str(error))
-    return AdaptedSchema(_keep_if_same(schema, made), losses.found, omissible=omissible, strict=True)
+    return AdaptedSchema(_keep_if_same(schema, made), losses.found, omissible=converter.omissible, strict=True)
 
 
 def _keep_if_same(schema: Mapping[str, Any], made: dict[str, Any]) -> dict[str, Any]:
     return schema if isinstance(schema, dict) and made == schema else made
-
-
-# --- one conversion per kind of provider --------------------------------------------------------------------
 
 
 def _convert_loosely(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
@@ -153,28 +153,6 @@ def _convert_loosely(schema: Mapping[str, Any], provider: Provider, losses: Loss
     made = _make_root(tidy(schema, losses, booleans=is_anthropic), provider, losses)
     made = _drop_dead_references(made, made, "", losses)
     return made if is_anthropic else _add_items(made)
-
-
-def _convert_for_ollama(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    _, made = _flatten(schema, provider, losses)
-    return _simplify(made, "", losses)
-
-
-def _convert_for_gemini(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> dict[str, Any]:
-    flattener, made = _flatten(schema, provider, losses)
-    return GeminiConverter(flattener, losses).convert(made, "")
-
-
-def _convert_strictly(schema: Mapping[str, Any], losses: Losses) -> tuple[dict[str, Any], frozenset[str]]:
-    """The strict form, and the paths of parameters that may be null in it only because they may be left out."""
-    flattener, made = _flatten(schema, "openai-strict", losses)
-    if any("contains itself" in loss.what for loss in losses.found):
-        raise NotExpressible("it contains itself")
-    # The arguments as a whole are never null, and to allow it would take an `anyOf` at the root.
-    converter = StrictConverter(flattener, losses)
-    made = converter.convert(without(made, "nullable"), "")
-    check_strict_limits(made)
-    return made, converter.omissible
 
 
 def _flatten(schema: Mapping[str, Any], provider: Provider, losses: Losses) -> tuple[Flattener, dict[str, Any]]:
@@ -207,10 +185,7 @@ def _flatten_root(schema: dict[str, Any], losses: Losses) -> dict[str, Any]:
     # Each pass may bring up the alternatives of the alternatives.
     while "anyOf" in made:
         made = _unite_alternatives(made, flattener, losses)
-    for key in ("$defs", "definitions"):
-        if key in schema:
-            made[key] = schema[key]
-    return made
+    return made | {key: schema[key] for key in ("$defs", "definitions") if key in schema}
 
 
 def _unite_alternatives(schema: dict[str, Any], flattener: Flattener, losses: Losses) -> dict[str, Any]:
@@ -238,13 +213,7 @@ def _unite_properties(branches: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             known = versions.setdefault(name, [])
             if schema not in known:
                 known.append(schema)
-    return {name: _unite_versions(found) for name, found in versions.items()}
-
-
-def _unite_versions(schemas: list[Any]) -> Any:
-    if len(schemas) == 1:
-        return schemas[0]
-    return {"anyOf": schemas}
+    return {name: found[0] if len(found) == 1 else {"anyOf": found} for name, found in versions.items()}
 
 
 def _shared_required(branches: list[dict[str, Any]]) -> list[str]:
@@ -308,9 +277,7 @@ def _drop_dead_references(schema: dict[str, Any], root: Any, path: str, losses: 
 def _add_items(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema with each list saying what it holds. OpenAI: "array schema missing items"."""
     made = _change_inner(schema, "", lambda part, _: _add_items(part))
-    stated = made.get("type", ())
-    types = [stated] if isinstance(stated, str) else stated
-    if "array" in types:
+    if "array" in list_types(made.get("type", [])):
         made.setdefault("items", {})
     return made
 

@@ -147,11 +147,7 @@ def _disagree_about_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> b
     if "prefixItems" in one and "prefixItems" in other:
         return bool(one["prefixItems"] != other["prefixItems"])
     # `items` speaks of what comes after `prefixItems`: beside the other's prefix it would mean something else.
-    return _mixes_items(one, other) or _mixes_items(other, one)
-
-
-def _mixes_items(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return "items" in one and "prefixItems" in other
+    return ("items" in one and "prefixItems" in other) or ("items" in other and "prefixItems" in one)
 
 
 def _merge_keyword(key: str, one: Any, other: Any, report_loss: ReportLoss) -> Any:
@@ -218,14 +214,10 @@ def _merge_alternatives(one: list[Any], other: list[Any]) -> Any:
     return [_require_both(first, second) for first, second in product(one, other)]
 
 
-def _merge_names(one: list[str], other: list[str]) -> list[str]:
-    return list(dict.fromkeys([*one, *other]))
-
-
 _MERGERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "type": _merge_types,
     "enum": _merge_values,
-    "required": _merge_names,
+    "required": lambda one, other: list(dict.fromkeys([*one, *other])),
     "properties": _merge_maps,
     "patternProperties": _merge_maps,
     "items": _require_both,

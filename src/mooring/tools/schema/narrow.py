@@ -276,7 +276,7 @@ class StrictConverter(NarrowConverter):
     ) -> dict[str, Any]:
         if not leaves:
             if not nullable:
-                raise NotExpressible(f"{_name(path)} can never be met")
+                raise NotExpressible(f"{path or 'it'} can never be met")
             return {"type": "null", **descriptive}
         made = leaves[0] if len(leaves) == 1 else {"anyOf": leaves}
         made = {**made, **descriptive}
@@ -284,14 +284,14 @@ class StrictConverter(NarrowConverter):
 
     def convert_untyped(self, part: Mapping[str, Any], path: str) -> dict[str, Any]:
         # OpenAI: "schema must have a 'type' key".
-        raise NotExpressible(f"{_name(path)} may be anything")
+        raise NotExpressible(f"{path or 'it'} may be anything")
 
     def prepare(self, part: dict[str, Any], kind: str, path: str) -> dict[str, Any]:
         if kind == "object":
             _require_closed(part, path)
         part = super().prepare(part, kind, path)
         if "prefixItems" in part:
-            raise NotExpressible(f"the items of {_name(path)} differ by their place")
+            raise NotExpressible(f"the items of {path or 'it'} differ by their place")
         return part
 
     def accepts(self, kind: str, key: str, value: Any) -> bool:
@@ -315,13 +315,9 @@ class StrictConverter(NarrowConverter):
         return {**made, "required": list(properties), "additionalProperties": False}
 
 
-def _name(path: str) -> str:
-    return path or "it"
-
-
 def _require_closed(part: Mapping[str, Any], path: str) -> None:
     """Check that an object can be closed without refusing what its tool takes. Raises: NotExpressible."""
-    name = _name(path)
+    name = path or "it"
     # An object that lists properties and says nothing of others is taken as closed; one that lists none is not.
     is_open_by_default = not part.get("properties")
     if part.get("additionalProperties", is_open_by_default) not in (False, NEVER):
@@ -442,8 +438,8 @@ class GeminiConverter(NarrowConverter):
             part["maximum"] = min(part.get("maximum", part["exclusiveMaximum"]), part["exclusiveMaximum"])
         if "prefixItems" in part:
             self.losses.add(path, "its items differ by their place")
-            part["items"] = {"anyOf": _all_items(part)}
-            del part["prefixItems"]
+            rest = part.get("items", NEVER)
+            part["items"] = {"anyOf": [*part.pop("prefixItems"), *([] if rest == NEVER else [rest])]}
         return part
 
     def _drop_empty_value(self, part: dict[str, Any], path: str) -> None:
@@ -454,9 +450,3 @@ class GeminiConverter(NarrowConverter):
         part["enum"] = [value for value in part["enum"] if value]
         if not part["enum"]:
             del part["enum"]
-
-
-def _all_items(part: Mapping[str, Any]) -> list[Any]:
-    """The schemas of a list's items, wherever they are in the list."""
-    rest = part.get("items", NEVER)
-    return [*part["prefixItems"], *([] if rest == NEVER else [rest])]

@@ -3,14 +3,21 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
-from mooring.tools.schema.shape import ALL, UNIONS, Path, Shape, as_list, name_types, resolve_reference
-
-TypeWriter: TypeAlias = Callable[[Shape, Path], str]
-"""Says in words which values fit at a place in a schema."""
+from mooring.tools.schema.shape import (
+    ALL,
+    UNIONS,
+    Path,
+    Shape,
+    as_list,
+    is_number,
+    list_texts,
+    name_types,
+    resolve_reference,
+)
 
 TEXT = "text"
 _NAMES = {
@@ -75,8 +82,7 @@ def list_required(schema: Mapping[str, Any]) -> Iterator[str]:
     """What is required in any case, not only in one of several alternatives."""
     for face in (schema, *as_list(schema.get("allOf"))):
         if isinstance(face, Mapping):
-            names = as_list(face.get("required"))
-            yield from (name for name in names if isinstance(name, str))
+            yield from list_texts(face.get("required"))
 
 
 def write_signature(name: str, parameters: Sequence[Parameter]) -> str:
@@ -148,8 +154,11 @@ def _quote_label(label: str) -> str:
     return label if is_word else f'"{label}"'
 
 
-def describe_inside(shape: Shape, path: Path, write_type: TypeWriter) -> str:
-    """The keys of an object, or of the objects in a list, as one would write them; required keys first."""
+def describe_inside(shape: Shape, path: Path, write_type: Callable[[Shape, Path], str]) -> str:
+    """The keys of an object, or of the objects in a list, as one would write them; required keys first.
+
+    `write_type` says in words which values fit at a place.
+    """
     types = shape.types_at(path)
     is_list = "array" in types and types != ALL
     inner: Path = (*path, 0) if is_list else path
@@ -179,8 +188,10 @@ def list_choices(schema: Any) -> tuple[FieldOption, ...]:
         return _name_values(values, schema.get("enumNames"))
     for key in UNIONS:
         branches = as_list(schema.get(key))
-        if branches and all(map(_is_constant, branches)):
-            return tuple(map(_read_constant, branches))
+        if branches and all(isinstance(branch, Mapping) and "const" in branch for branch in branches):
+            values = [branch["const"] for branch in branches]
+            labels = [branch.get("title", branch["const"]) for branch in branches]
+            return _name_values(values, labels)
     return ()
 
 
@@ -220,15 +231,6 @@ def _name_values(values: list[Any], names: Any) -> tuple[FieldOption, ...]:
     return tuple(FieldOption(value, as_label(label)) for value, label in zip(values, labels, strict=True))
 
 
-def _is_constant(branch: Any) -> bool:
-    return isinstance(branch, Mapping) and "const" in branch
-
-
-def _read_constant(branch: Mapping[str, Any]) -> FieldOption:
-    value = branch["const"]
-    return FieldOption(value, as_label(branch.get("title", value)))
-
-
 def as_label(value: Any) -> str:
     """A value as it is typed: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
@@ -250,11 +252,7 @@ def _list_limits(schema: Mapping[str, Any]) -> Iterator[str]:
     """What a value has to keep to, in words."""
     for least, most, unit in _RANGES:
         yield from _write_range(schema.get(least), schema.get(most), unit)
-    for key, words in (
-        ("exclusiveMinimum", "more than"),
-        ("exclusiveMaximum", "less than"),
-        ("multipleOf", "a multiple of"),
-    ):
+    for key, words in _LIMITS.items():
         if _is_limit(schema.get(key)):
             yield f"{words} {_write_number(schema[key])}"
     if isinstance(schema.get("format"), str):
@@ -275,15 +273,11 @@ def _write_range(least: Any, most: Any, unit: str) -> Iterator[str]:
 
 def _is_limit(value: Any) -> bool:
     # Libraries write down the largest whole numbers that JavaScript knows, for want of others.
-    return _is_number(value) and abs(value) < _LARGEST
+    return is_number(value) and abs(value) < _LARGEST
 
 
 def _write_number(value: float) -> str:
     return str(int(value)) if value == int(value) else str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _merge(shape: Shape, schema: Mapping[str, Any]) -> Mapping[str, Any]:

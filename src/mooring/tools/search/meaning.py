@@ -1,4 +1,4 @@
-"""What tools mean, as vectors: with the extra `mooring[search]` a request finds tools that share no word with it.
+"""What tools mean, as vectors: with the extra `search` a request finds tools that share no word with it.
 
 Reading a thousand tools takes the model about fifteen seconds. So each text is read once, in a background thread, and
 its vector is kept in the cache. Until all vectors are there, and wherever the extra is not installed, words alone
@@ -234,11 +234,8 @@ def _read_cache(path: str) -> dict[bytes, bytes]:
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if zlib.crc32(body).to_bytes(_CHECKSUM) != checksum or len(body) % _ROW:
         return {}
-    vectors = {}
-    for start in range(0, len(body), _ROW):
-        row = body[start : start + _ROW]
-        vectors[row[:_KEY]] = row[_KEY:]
-    return vectors
+    rows = (body[start : start + _ROW] for start in range(0, len(body), _ROW))
+    return {row[:_KEY]: row[_KEY:] for row in rows}
 
 
 def _pack(known: Mapping[bytes, bytes]) -> bytes:

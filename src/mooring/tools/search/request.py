@@ -57,7 +57,8 @@ class RequestReader:
         for phrase in (*runs, *_find_loose(stems, runs, lexicon)):
             yield from _read_phrase(phrase, lexicon)
         for place in chain.from_iterable(runs.values()):
-            words[place] = _weaken(words[place])
+            # A word of a recognized phrase says less than alone.
+            words[place] = {word: _INSIDE_PHRASE * likeness for word, likeness in words[place].items()}
         for spellings in words:
             if not lexicon.stop_words.issuperset(spellings):
                 yield _read_word(spellings, lexicon)
@@ -144,11 +145,6 @@ def _read_phrase(phrase: str, lexicon: Lexicon) -> Iterator[Readings]:
         yield {phrase: 1.0} | things
 
 
-def _weaken(spellings: Spellings) -> Spellings:
-    """A word of a recognized phrase: it says less than alone."""
-    return {word: _INSIDE_PHRASE * likeness for word, likeness in spellings.items()}
-
-
 def _read_word(spellings: Spellings, lexicon: Lexicon) -> Readings:
     readings: Readings = {}
     for word, likeness in spellings.items():
@@ -190,12 +186,9 @@ class KnownWords:
             for other, others_letters in self._by_length.get(length, ()):
                 # One edit changes at most two letters of the set: one goes, another comes.
                 different_letters = (others_letters ^ letters).bit_count()
-                if different_letters <= 2 * most and _share_an_end(word, other):
+                share_an_end = word[0] == other[0] or word[-1] == other[-1]
+                if different_letters <= 2 * most and share_an_end:
                     yield other
-
-
-def _share_an_end(one: str, other: str) -> bool:
-    return one[0] == other[0] or one[-1] == other[-1]
 
 
 def _letter_set(word: str) -> int:

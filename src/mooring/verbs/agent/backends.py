@@ -1,18 +1,18 @@
 """Who can answer in a chat on this machine: each with its version and login, and the one command that is missing."""
 
 import asyncio
-from importlib.metadata import version as find_package_version
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.backends.api.providers import INSTALL, has_key, is_installed, list_providers
+from mooring.backends.api.providers import has_key, is_installed, list_providers
 from mooring.backends.probing import PROBE_SECONDS, LoginState, ProgramProbe
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, ProgramName, is_program
 from mooring.core.definitions.paths import Workspace
 from mooring.display.text import quote_command
+from mooring.files.installation import find_version, spell_install
 from mooring.process.programs import Guard
 from mooring.servers.launch.environment import make_launch
 from mooring.settings import load
@@ -56,11 +56,11 @@ class _Survey:
         return replace(found, default=self._settings["backend"] == name)
 
     def _find_own(self, name: BackendName) -> BackendState:
-        own_version = find_package_version("mooring")
+        own_version = find_version()
         if name == "manual":
             return BackendState(name, "ready", own_version)
         if not is_installed():
-            return BackendState(name, "not-installed", fix=INSTALL)
+            return BackendState(name, "not-installed", fix=spell_install("api"))
         providers = list_providers(self._settings["models"]).values()
         keys = [f"key of {row.word}" for row in providers if row.needs_key and has_key(row, self._where)]
         chosen = self._where.env.get("MOORING_MODEL") or self._settings["model"]
@@ -72,7 +72,7 @@ class _Survey:
     async def _find_program(self, name: ProgramName) -> BackendState:
         facts = PROGRAM_FACTS[name]
         if not has_library(name):
-            return BackendState(name, "not-installed", fix=f"pip install 'mooring[{facts.extra}]'")
+            return BackendState(name, "not-installed", fix=spell_install(name))
         # Away from the working folder: a repository's own settings may start programs.
         folder = self._where.home
         launch = make_launch(

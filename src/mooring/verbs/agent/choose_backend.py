@@ -11,13 +11,23 @@ from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
 from mooring.settings import Settings
-from mooring.verbs.agent.session_start import SessionStart
 
 if TYPE_CHECKING:
     from mooring.agents.sessions.store import SessionSummary
 
 _NEVER_RESTORED: Final = "bypass"
 """The mode that a person has to ask for each time."""
+
+
+class SessionStart(Struct, frozen=True):
+    """Which session a conversation is kept in: a new one, the last of its folder, or one that is named."""
+
+    resume: str | None = None
+    """The id of a session, or the beginning of one."""
+    newest: bool = False
+    """Continue the session of this folder that was used last."""
+    handed_over: str | None = None
+    """The id of a session with somebody else: a new one is begun, with the transcript of that."""
 
 
 class BackendChoice(Struct, frozen=True):
@@ -46,7 +56,7 @@ def choose_backend(
     Raises: ConfigError if the session isn't there, or is with somebody unknown; FileError.
     """
     continued = find_continued(asked, start, workspace)
-    if continued is not None and asked is not None and is_handed_over(continued, asked):
+    if continued is not None and asked is not None and continued.backend != asked:
         return BackendChoice(asked, SessionStart(handed_over=continued.id), continued)
     if continued is not None:
         return BackendChoice(_read_backend(continued), SessionStart(continued.id), continued)
@@ -56,6 +66,12 @@ def choose_backend(
     # A key alone chooses no model: somebody has to have named one.
     has_model = model or workspace.where.env.get("MOORING_MODEL") or settings["model"]
     return BackendChoice("api" if has_model else "manual", start)
+
+
+def names_answerer(asked: BackendName | None, model: str | None, workspace: Workspace, settings: Settings) -> bool:
+    """Whether somebody said who answers in a new conversation: an option, the environment or a setting."""
+    chosen = model or workspace.where.env.get("MOORING_MODEL") or settings["model"]
+    return asked is not None or settings["backend"] is not None or bool(chosen)
 
 
 # --- a conversation that goes on --------------------------------------------------------------------------------------
@@ -79,14 +95,9 @@ def find_continued(asked: BackendName | None, start: SessionStart, workspace: Wo
     return with_asked[0] if with_asked else store.find_newest(workspace.cwd)
 
 
-def is_handed_over(continued: "SessionSummary | None", asked: BackendName | None) -> bool:
-    """Whether the session that goes on was with somebody else than is asked for, and so goes on in a new one."""
-    return continued is not None and asked is not None and continued.backend != asked
-
-
 def describe_handover(continued: "SessionSummary | None", asked: BackendName | None) -> str:
     """What is said if a session goes on with somebody else; empty if it doesn't."""
-    if continued is None or not is_handed_over(continued, asked):
+    if continued is None or asked is None or continued.backend == asked:
         return ""
     return f"Continues {continued.id}, which was with {continued.answerer}, as a new conversation."
 
@@ -111,16 +122,6 @@ def describe_lost_mode(continued: "SessionSummary | None", asked: Mode | None, n
     if continued is None or asked is not None or continued.mode != _NEVER_RESTORED or now == _NEVER_RESTORED:
         return ""
     return f"Permissions were bypassed in this conversation. It goes on in {now} mode; --permission-mode changes that."
-
-
-def restore_model(continued: "SessionSummary | None", asked: str | None, agent_model: str | None) -> str | None:
-    """The model as another agent's program names it: the one asked for, else the one that answered last.
-
-    `agent_model` is what the definition of an agent says that was named just now; the program knows it too.
-    """
-    if asked is not None or agent_model is not None or continued is None:
-        return asked
-    return continued.model or None
 
 
 TELL_COSTS = ("opencode",)

@@ -25,15 +25,14 @@ from mooring.core.definitions.config import ServerConfig
 from mooring.core.definitions.problem import Problem
 from mooring.display.lines import describe_end
 from mooring.errors import MooringError, NeedsLogin, NotApproved, ServerError
-from mooring.host.first_starts import FirstStarts, follow_first_starts
+from mooring.host.first_starts import follow_first_starts
 from mooring.host.host import Host
 from mooring.verbs.agent.mentions import expand_mentions
 from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.agent.responder import ChosenResponder, choose_responder, open_responder
-from mooring.verbs.agent.server_skill import add_skill, find_used_skill
 from mooring.verbs.agent.turn import Agent
+from mooring.verbs.agent.used_texts import add_skill, find_taken_name, find_used_skill, make_command_turn
 from mooring.verbs.agent.words import AgentWords
-from mooring.verbs.agent.written_command import find_taken_name, make_command_turn
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.evidence import describe_missing
 from mooring.verbs.use.opening import connect_servers, find_config_errors, find_waiting
@@ -110,14 +109,18 @@ async def run_headless(
     options = replace(options, words=words, starts=starts, on_problem=on_problem)
     chosen = await choose_responder(host, options)
     starts_servers = chosen.starts_servers(host)
-    failed = await _start_servers(host, starts, deadline) if starts_servers else {}
+    failed: dict[str, MooringError] = {}
+    if starts_servers:
+        failed = await _require_servers(host, deadline)
+        await starts.wait()
     on_missing(_list_lacks(host, chosen))
+    # A program has commands of its own, and reads them itself.
+    command = None if chosen.model is None else await find_used_command(words.commands, prompt.text)
     # Before the session begins: a mistyped name costs nothing and leaves nothing behind.
-    read = await _read_prompt(host, chosen, prompt.text, words, deadline)
-    command = read.command
+    named = TurnInput("") if command else await expand_mentions(host, prompt.text, chosen.takes, deadline)
     outcome = _Outcome(on_event, None if command is None else await find_taken_name(host.workspace, command))
     async with open_responder(host, chosen) as responder:
-        said = await _make_input(host, responder.agent, read, prompt, deadline, on_problem)
+        said = await _make_input(host, responder.agent, prompt, command, named, deadline, on_problem)
         backend = responder.backend
         responder.stream.add_listener(outcome.take)
         try:
@@ -134,13 +137,6 @@ async def run_headless(
     return answer
 
 
-async def _start_servers(host: Host, starts: FirstStarts, deadline: Deadline) -> dict[str, MooringError]:
-    """Wait for required servers and for those that are new; what failed. Raises: as `_require_servers`."""
-    failed = await _require_servers(host, deadline)
-    await starts.wait()
-    return failed
-
-
 def _list_lacks(host: Host, chosen: ChosenResponder) -> MissingServers:
     """What is known to be missing before the model is asked."""
     defined = chosen.defined
@@ -152,38 +148,24 @@ def _list_lacks(host: Host, chosen: ChosenResponder) -> MissingServers:
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-class _ReadPrompt(Struct, frozen=True):
-    """What a prompt means, as far as that is known before the conversation is open."""
-
-    command: UsedCommand | None
-    """The command that it uses."""
-    named: TurnInput
-    """The prompt with what it names attached; nothing if it uses a command."""
-
-
-async def _read_prompt(
-    host: Host, chosen: ChosenResponder, text: str, words: AgentWords, deadline: Deadline
-) -> _ReadPrompt:
-    """Raises: as `expand_mentions`."""
-    # A program has commands of its own, and reads them itself.
-    command = None if chosen.model is None else await find_used_command(words.commands, text)
-    if command is not None:
-        return _ReadPrompt(command, TurnInput(""))
-    return _ReadPrompt(None, await expand_mentions(host, text, chosen.takes, deadline))
-
-
 async def _make_input(
     host: Host,
     agent: Agent | None,
-    read: _ReadPrompt,
     prompt: TypedPrompt,
+    command: UsedCommand | None,
+    named: TurnInput,
     deadline: Deadline,
     on_problem: Callable[[Problem], None],
 ) -> TurnInput:
-    """What is said, with what came on stdin behind it."""
-    named = read.named
-    if agent is not None:
-        named = await _add_used(host, agent, prompt.text, read.command, named, deadline, on_problem)
+    """What is said, with the command or the server's skill that the prompt uses, and what came on stdin behind it."""
+    if agent is not None and command is not None:
+        # Only now: what the command runs belongs to the conversation, with its rules and its records.
+        turn = await make_command_turn(host, agent.conversation, command, agent.takes, deadline)
+        for problem in turn.problems:
+            on_problem(problem)
+        named = turn.said
+    elif agent is not None and (skill := await find_used_skill(agent.conversation, prompt.text)) is not None:
+        named = await add_skill(agent.conversation, skill, named)
     return TurnInput("\n\n".join(filter(None, (named.text, prompt.context))), named.attachments)
 
 
@@ -208,26 +190,6 @@ class _Outcome:
                 self.ends.append(event)
             case _:
                 pass
-
-
-async def _add_used(
-    host: Host,
-    agent: Agent,
-    prompt: str,
-    used: UsedCommand | None,
-    named: TurnInput,
-    deadline: Deadline,
-    on_problem: Callable[[Problem], None],
-) -> TurnInput:
-    """What is said if the prompt uses a command or a server's skill; else `named`, as it is."""
-    if used is not None:
-        # Only now: what the command runs belongs to the conversation, with its rules and its records.
-        turn = await make_command_turn(host, agent.conversation, used, agent.takes, deadline)
-        for problem in turn.problems:
-            on_problem(problem)
-        return turn.said
-    skill = await find_used_skill(agent.conversation, prompt)
-    return named if skill is None else await add_skill(agent.conversation, skill, named)
 
 
 def _make_answer(done: TurnDone, errors: list[str]) -> HeadlessAnswer:
@@ -262,9 +224,7 @@ async def _require_servers(host: Host, deadline: Deadline) -> dict[str, MooringE
         if is_required and isinstance(refused.status, Unapproved):
             raise refused.error
     required = [name for name, server in host.servers.items() if server.config.required]
-    errors: dict[str, MooringError] = {}
-    if required:
-        errors = await connect_servers(host, deadline, required)
+    errors = await connect_servers(host, deadline, required) if required else {}
     for error in errors.values():
         if isinstance(error, NeedsLogin | NotApproved):
             raise error

@@ -65,7 +65,10 @@ async def expand_mentions(
 
 async def find_targets(host: Host, mentions: Sequence[TypedMention]) -> list[Target]:
     """What is named, each once. Raises: ConfigError, UnknownServer."""
-    return await asyncio.to_thread(_find_targets, host.workspace, list(host.status()), mentions)
+    servers = list(host.status())
+    # In a thread: it looks at the disk.
+    found = await asyncio.to_thread(lambda: [_find_target(host.workspace, servers, mention) for mention in mentions])
+    return [target for target in dict.fromkeys(found) if target is not None]
 
 
 async def attach_targets(
@@ -97,12 +100,6 @@ def make_delivery(host: Host, takes: Collection[Media], tokens: int = DEFAULT_TO
 # --- what is meant --------------------------------------------------------------------------------------------------
 
 
-def _find_targets(workspace: Workspace, servers: Sequence[str], mentions: Sequence[TypedMention]) -> list[Target]:
-    """What is named, each once. Looks at the disk. Raises: ConfigError, UnknownServer."""
-    targets = [_find_target(workspace, servers, mention) for mention in mentions]
-    return [target for target in dict.fromkeys(targets) if target is not None]
-
-
 def _find_target(workspace: Workspace, servers: Sequence[str], mention: TypedMention) -> Target | None:
     """What is meant, or `None` if it is just a word. Raises: ConfigError, UnknownServer."""
     # Few addresses end in punctuation, and many sentences do.
@@ -110,10 +107,9 @@ def _find_target(workspace: Workspace, servers: Sequence[str], mention: TypedMen
     resource = _find_resource(servers, plain)
     if resource is not None:
         return resource
-    for spelling in mention.spellings:
-        path = find_path(workspace, spelling)
-        if path is not None:
-            return path
+    path = find_path(workspace, mention.spellings)
+    if path is not None:
+        return path
     _check_no_server_meant(servers, plain)
     if mention.is_quoted:
         raise make_missing_error(workspace, plain)

@@ -2,6 +2,7 @@
 
 import os
 from base64 import b64encode
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -34,8 +35,16 @@ class NamedPath(Struct, frozen=True):
     is_folder: bool
 
 
-def find_path(workspace: Workspace, typed: str) -> NamedPath | None:
-    """The file or folder that is meant; `None` if there is none. Raises: FileError if it is one of Mooring's own."""
+def find_path(workspace: Workspace, spellings: Sequence[str]) -> NamedPath | None:
+    """The file or folder that is meant, in the first of these spellings that names one; `None` if none does.
+
+    Raises: FileError if it is one of Mooring's own.
+    """
+    found = (_find_exact_path(workspace, spelling) for spelling in spellings)
+    return next((path for path in found if path is not None), None)
+
+
+def _find_exact_path(workspace: Workspace, typed: str) -> NamedPath | None:
     path = _join_home(workspace, typed)
     try:
         if not os.path.lexists(path):

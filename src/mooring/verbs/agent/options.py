@@ -14,7 +14,7 @@ from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
 from mooring.host.options import Policy
 from mooring.settings import Settings
-from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.choose_backend import SessionStart
 
 if TYPE_CHECKING:
     # A conversation in which a person picks the tools needs none of them.
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from mooring.conversation.tool import ModelTool
     from mooring.host.first_starts import FirstStarts
     from mooring.verbs.agent.words import AgentWords
-
-
-def _ignore(_: Problem) -> None:
-    return
 
 
 class ConversationOptions(Struct, frozen=True, kw_only=True):
@@ -75,7 +71,7 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
     """Has its turns wait for servers that are new, and shows that; by default, nobody sees it."""
     switch: "SwitchServer | None" = None
     """Enables or disables a server until the conversation ends, if that can be done."""
-    on_problem: Callable[[Problem], None] = _ignore
+    on_problem: Callable[[Problem], None] = lambda problem: None
     """Told if the conversation can't be stored, and which servers of its own an agent goes without."""
 
     # The person at a face, who picks tools when nobody else answers, and by commands.
@@ -87,17 +83,12 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
 
 def check_limits_given(limits: TurnLimits) -> None:
     """Refuse what is no limit. Raises: ConfigError."""
-    if limits.max_turns is not None and not _is_count(limits.max_turns):
-        raise ConfigError(f"max_turns must be a whole number and at least 1, not {limits.max_turns!r}.")
-    if limits.token_budget is not None and not _is_count(limits.token_budget):
-        raise ConfigError(f"token_budget must be a whole number and at least 1, not {limits.token_budget!r}.")
+    for name, count in (("max_turns", limits.max_turns), ("token_budget", limits.token_budget)):
+        if count is not None and not (type(count) is int and count >= 1):
+            raise ConfigError(f"{name} must be a whole number and at least 1, not {count!r}.")
     cost = limits.max_cost
     if cost is not None and (type(cost) not in (int, float) or not 0 < cost < float("inf")):
         raise ConfigError(f"max_cost must be a number of US dollars above 0, not {cost!r}.")
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 1
 
 
 def add_set_limits(given: TurnLimits, settings: Settings) -> TurnLimits:

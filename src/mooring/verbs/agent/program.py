@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from mooring.backends.programs import PROGRAM_FACTS
 from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName, ServersWay
 from mooring.core.conversation.event import ConversationEvent, TurnDone
-from mooring.core.conversation.turn import Backend, ServerStatus, TurnInput
+from mooring.core.conversation.turn import Backend, TurnInput
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.limits import TurnLimits
@@ -47,8 +47,13 @@ class KeptProgram:
         servers: ServersWay,
         session: str,
         reporter: AgentReporter,
-        handover: Handover | None = None,
+        handover: Handover | None,
     ) -> None:
+        self.name = backend.name
+        self.status = backend.status
+        self.switch = backend.switch
+        self.reconnect = backend.reconnect
+        self.close = backend.close
         self.servers = servers
         """How it gets the servers."""
         self.session = session
@@ -58,10 +63,6 @@ class KeptProgram:
         self._reporter = reporter
         self._handover = handover
         """What the program has yet to be given of an earlier conversation."""
-
-    @property
-    def name(self) -> str:
-        return self._backend.name
 
     @property
     def stream(self) -> EventStream:
@@ -100,30 +101,10 @@ class KeptProgram:
             return said
         return TurnInput(said.text, (self._handover.text, *said.attachments))
 
-    async def status(self) -> Sequence[ServerStatus]:
-        """See `Backend.status`."""
-        return await self._backend.status()
-
-    async def switch(self, server: str, on: bool) -> None:
-        """See `Backend.switch`."""
-        await self._backend.switch(server, on)
-
-    async def reconnect(self, server: str) -> None:
-        """See `Backend.reconnect`."""
-        await self._backend.reconnect(server)
-
-    async def close(self) -> None:
-        """See `Backend.close`."""
-        await self._backend.close()
-
 
 @asynccontextmanager
 async def open_program(
-    host: Host,
-    options: ConversationOptions,
-    name: ProgramName,
-    model: str | None = None,
-    agent: AgentDefinition | None = None,
+    host: Host, options: ConversationOptions, name: ProgramName, model: str | None, agent: AgentDefinition | None
 ) -> AsyncIterator[KeptProgram]:
     """A program on an open host, in a session on disk: a new one, or one that goes on by the program's own means.
 
@@ -140,7 +121,7 @@ async def open_program(
         model=model,
         agent=None if agent is None else agent.name,
         backend=name,
-        mode=find_mode(options.policy) or host.call_policy().mode,
+        find_mode=lambda: find_mode(options.policy) or host.call_policy().mode,
         days=host.settings["sessionDays"],
         on_problem=options.on_problem,
     )
@@ -172,13 +153,12 @@ def _settle_limits(host: Host, options: ConversationOptions, name: ProgramName) 
     return replace(limits, max_cost=None)
 
 
-@asynccontextmanager
-async def _open_bridge(
+def _open_bridge(
     host: Host, options: ConversationOptions, name: ProgramName, agent: AgentDefinition | None, opened: OpenedSession
-) -> AsyncIterator[AgentBridge]:
+) -> AbstractAsyncContextManager[AgentBridge]:
     turns = 0 if opened.resumed is None else opened.resumed.session.turns
     reporter = AgentReporter(host.begin_stream(opened.journal.id, turns), name)
-    opening = open_bridge(
+    return open_bridge(
         host,
         reporter,
         ask=options.ask or refuse_unasked,
@@ -189,8 +169,6 @@ async def _open_bridge(
         way=host.settings["backendServers"],
         program=OWN_TOOLS[name],
     )
-    async with opening as bridge:
-        yield bridge
 
 
 def _find_taken_names(workspace: Workspace, found: FoundAgents) -> dict[str, TakenName]:
@@ -231,7 +209,6 @@ def _make_backend_options(
         servers=servers,
         resume=None if opened.resumed is None else opened.resumed.session.backend_session,
         on_session=opened.journal.name_backend_session,
-        mode=find_mode(options.policy),
     )
 
 
@@ -271,10 +248,10 @@ def _load(name: ProgramName) -> OpenProgram:
 
             return open_claude
         case "copilot":
-            from mooring.backends.copilot import open_copilot
+            from mooring.backends.copilot.backend import open_copilot
 
             return open_copilot
         case "opencode":
-            from mooring.backends.opencode import open_opencode
+            from mooring.backends.opencode.backend import open_opencode
 
             return open_opencode

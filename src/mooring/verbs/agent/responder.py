@@ -20,7 +20,7 @@ from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import BackendName, ProgramName, is_program
 from mooring.core.conversation.turn import Backend
 from mooring.host.host import Host
-from mooring.verbs.agent.choose_backend import BackendChoice, check_model_options, choose_backend, restore_model
+from mooring.verbs.agent.choose_backend import BackendChoice, check_model_options, choose_backend
 from mooring.verbs.agent.options import ConversationOptions
 
 if TYPE_CHECKING:
@@ -78,19 +78,11 @@ async def choose_responder(host: Host, options: ConversationOptions) -> ChosenRe
 
     defined = await find_defined_agent(host, options.agent, choice.continued)
     if is_program(choice.backend):
-        return ChosenResponder(
-            backend=choice.backend,
-            options=options,
-            defined=defined,
-            program_model=_name_program_model(options, choice, defined),
-        )
-    return ChosenResponder(
-        # Without a person, too: what is missing is said when a model is looked for.
-        backend="api",
-        options=options,
-        defined=defined,
-        model=await _choose_model(host, options, choice, defined),
-    )
+        named = _name_program_model(options, choice, defined)
+        return ChosenResponder(backend=choice.backend, options=options, defined=defined, program_model=named)
+    # Without a person, too: what is missing is said when a model is looked for.
+    model = await _choose_model(host, options, choice, defined)
+    return ChosenResponder(backend="api", options=options, defined=defined, model=model)
 
 
 async def _choose_model(
@@ -98,12 +90,12 @@ async def _choose_model(
 ) -> "Model":
     # Loaded here: without a model, nothing of an agent is needed.
     from mooring.verbs.agent.options import check_price
-    from mooring.verbs.agent.turn import restore_model_for
+    from mooring.verbs.agent.turn import choose_model_for
 
     agent_model = None if defined is None else defined.definition.model
     is_named = options.agent is not None
     past = choice.remembers_model
-    model = await restore_model_for(host, options.model, agent_model, past, is_agent_named=is_named)
+    model = await choose_model_for(host, options.model, agent_model, past, is_agent_named=is_named)
     check_price(options.limits, model)  # before anything is waited for
     return model
 
@@ -111,9 +103,14 @@ async def _choose_model(
 def _name_program_model(
     options: ConversationOptions, choice: BackendChoice, defined: "DefinedAgent | None"
 ) -> str | None:
-    # One that comes back with the conversation answered with the model that the conversation remembers.
-    agent_model = None if defined is None or options.agent is None else defined.definition.model
-    return restore_model(choice.remembers_model, options.model, agent_model)
+    """The model as the program names it: the one asked for, else the one that answered last."""
+    past = choice.remembers_model
+    # The program knows itself which model an agent has that was named just now. One that comes back with the
+    # conversation answered with the model that the conversation remembers.
+    names_model = options.agent is not None and defined is not None and defined.definition.model is not None
+    if options.model is not None or past is None or names_model:
+        return options.model
+    return past.model or None
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------

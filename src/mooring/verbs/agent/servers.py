@@ -50,12 +50,11 @@ def load_servers_of_agent(workspace: Workspace, name: str) -> "Inventory":
 
 
 def _load_servers(definition: AgentDefinition, workspace: Workspace) -> "Inventory":
-    from mooring.inventory.agent_servers import AgentServerFile, load_agent_servers  # few agents have servers
+    from mooring.inventory.load import load_agent_servers  # few agents have servers
 
     origin = definition.origin
     scope: Scope = "project" if origin.scope == "project" else "user"
-    file = AgentServerFile(definition.servers, origin.format, scope, origin.path)
-    return load_agent_servers(file, workspace)
+    return load_agent_servers(workspace, definition.servers, origin.format, scope, origin.path)
 
 
 class AgentServers:
@@ -78,10 +77,13 @@ class AgentServers:
         lacks = [_explain(definition, name, refused.error) for name, refused in admitted.refused.items()]
         async with self._host.bring(admitted.wanted) as names:
             taken = [name for name in admitted.wanted if name not in names]
-            lacks += [_explain_taken(definition, name) for name in taken]
+            why, hint = "another server of that name is configured", "give it another name there"
+            lacks += [_make_lack(definition, name, why, hint) for name in taken]
             errors = await self._host.ready(seconds, servers=names)
-            failed = {name: error for name, error in errors.items() if not _is_late(error, seconds)}
-            lacks += [_explain_failure(definition, name, error) for name, error in failed.items()]
+            for name, error in errors.items():
+                # One that only takes longer than anybody waits goes on connecting, and its tools come later.
+                if seconds is None or not isinstance(error, TimedOut):
+                    lacks.append(_explain_failure(definition, name, error))
             yield BroughtServers(names, tuple(lacks))
 
     async def _admit(self, definition: AgentDefinition) -> Admitted:
@@ -112,21 +114,12 @@ class AgentServers:
         return agreed
 
 
-def _is_late(error: MooringError, seconds: float | None) -> bool:
-    """Whether a server only took longer than anybody waits: it goes on connecting, and its tools come later."""
-    return seconds is not None and isinstance(error, TimedOut)
-
-
 def _explain(definition: AgentDefinition, name: str, error: MooringError) -> Problem:
     if not isinstance(error, NotApproved):
         return _explain_failure(definition, name, error)
     why = f"{definition.origin.path} comes with the project, and nobody approved this server"
     command = f"mooring mcp approve --agent {quote_argument(definition.name)} {quote_argument(name)}"
     return _make_lack(definition, name, why, f"to look and decide: {command}")
-
-
-def _explain_taken(definition: AgentDefinition, name: str) -> Problem:
-    return _make_lack(definition, name, "another server of that name is configured", "give it another name there")
 
 
 def _explain_failure(definition: AgentDefinition, name: str, error: MooringError) -> Problem:

@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
 
+from mooring.agents.history import Message, ModelMessage, PersonMessage, ResultsMessage, SummaryMessage
 from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.journal import SessionJournal
@@ -14,10 +15,13 @@ from mooring.agents.sessions.replay import TranscriptEntry
 from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
 from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.verdict import Mode
-from mooring.core.definitions.paths import Paths
+from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
+from mooring.display.text import count_noun, safe
 from mooring.errors import FileError
-from mooring.verbs.agent.session_start import SessionStart
+from mooring.verbs.agent.choose_backend import SessionStart
+from mooring.verbs.parse import UsageError
+from mooring.verbs.verb import ShownLine, VerbResult
 
 UPKEEP_DELAY = 2.0
 """Seconds after which old sessions are marked or removed, so that this doesn't slow down the start."""
@@ -56,16 +60,15 @@ async def open_session(
     model: str | None,
     agent: str | None = None,
     backend: BackendName = "api",
-    mode: Mode | None = None,
+    find_mode: Callable[[], Mode | None] = lambda: None,
     window: int | None = None,
     days: float,
-    secrets: Sequence[str] = (),
     on_problem: Callable[[Problem], None],
 ) -> AsyncIterator[OpenedSession]:
     """Open a session to write to. Sessions that nobody used for so many `days` are marked or removed a little later.
 
     Without a `model`, it is whichever answered last; another agent's program says which when it answers. `window` is
-    how many tokens it takes, if that is known.
+    how many tokens it takes, if that is known. `find_mode` finds the permission mode, which can change.
 
     A new one costs nothing and cannot fail. What cannot be stored then is told to `on_problem`, and when it can be.
 
@@ -73,7 +76,7 @@ async def open_session(
         ConfigError: there is no such session to go on with, or another process has it open.
         FileError: what was said before cannot be read.
     """
-    store = SessionStore(where, secrets=secrets, on_problem=on_problem)
+    store = SessionStore(where, on_problem=on_problem)
     id = store.find_newest(cwd, backend).id if start.newest else start.resume
     resumed = None if id is None else store.resume(id)
     handover = None if start.handed_over is None else store.read_handover(start.handed_over, window)
@@ -84,7 +87,7 @@ async def open_session(
     if model is not None:
         journal.model = model
     journal.agent = agent
-    journal.mode = mode
+    journal.find_mode = find_mode
     upkeep = asyncio.get_running_loop().call_later(UPKEEP_DELAY, _start_upkeep, store, days)
     try:
         yield OpenedSession(journal, resumed, handover)
@@ -120,11 +123,39 @@ def show_session(where: Paths, id: str) -> SessionTranscript:
         return SessionTranscript(session, messages, store.read_sub_agents(session.id))
 
 
-def remove_session(where: Paths, id: str) -> SessionSummary:
-    """Remove a session for good; `id` may be the beginning of one. Raises: ConfigError, FileError."""
-    return SessionStore(where).remove(id)
+def remove_sessions(workspace: Workspace, id: str | None, is_all: bool) -> VerbResult:
+    """Remove a session for good, or every session of every folder that is not open; `id` may be the beginning of one.
+
+    Raises: ConfigError, FileError.
+    """
+    if (id is None) != is_all:
+        raise UsageError("Name the ID of one conversation, or remove all of them with --all.")
+    store = SessionStore(workspace.where)
+    if id is not None:
+        return VerbResult(RemovedSessions(1, 0), [ShownLine(f"Removed {store.remove(id).id}.")])
+    result = RemovedSessions(*store.remove_all())
+    text = f"Removed {count_noun(result.removed, 'conversation')}."
+    if result.still_open:
+        text += f" {count_noun(result.still_open, 'conversation')} stayed: open in another process."
+    return VerbResult(result, [ShownLine(text)])
 
 
-def remove_all_sessions(where: Paths) -> RemovedSessions:
-    """Remove every session of every folder that is not open. Raises: FileError."""
-    return RemovedSessions(*SessionStore(where).remove_all())
+def name_speaker(message: Message, person: str) -> str:
+    """Who said it: `person` is the word for whoever gave the task."""
+    match message:
+        case PersonMessage(synthetic=True):
+            return "Mooring"
+        case PersonMessage():
+            return person
+        case ModelMessage(model=model):
+            # Another agent's program need not say which model answers.
+            return safe(model) or "Agent"
+        case ResultsMessage():
+            return "Results"
+        case SummaryMessage():
+            return "Summary of what was said before"
+
+
+def describe_cost(cost: float | None) -> str:
+    """A price, if it is known."""
+    return "unknown" if cost is None else f"${cost:.2f}"

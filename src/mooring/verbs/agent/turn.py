@@ -2,30 +2,29 @@
 
 import asyncio
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from msgspec.structs import replace
 
+from mooring.agents.compaction import summarize_history
 from mooring.agents.definition import AgentDefinition, apply_selection
 from mooring.agents.files.find import AgentFiles
+from mooring.agents.git_state import describe_git
 from mooring.agents.history import Message
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.sessions.store import SessionSummary
-from mooring.agents.sub_agent import FindAgents, KnownAgents, select_agents
+from mooring.agents.sub_agent import KnownAgents, select_agents
 from mooring.backends.agent import AgentBackend
 from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.events import tell_questions
 from mooring.conversation.tool import ModelTool
-from mooring.core.conversation.event import (
-    ConversationEvent,
-    TurnDone,
-)
+from mooring.core.conversation.event import ConversationEvent, TurnDone
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.conversation.verdict import Rule
@@ -38,13 +37,14 @@ from mooring.host.options import Policy, find_mode
 from mooring.verbs.agent.options import ConversationOptions, settle_limits
 from mooring.verbs.agent.servers import AgentServers
 from mooring.verbs.agent.sessions import OpenedSession, open_session
-from mooring.verbs.agent.sub_agents import AgentPast, AgentPlace, AgentRole
-from mooring.verbs.agent.thread import open_thread
+from mooring.verbs.agent.thread import AgentPast, AgentRole, AgentSetup, open_thread
 from mooring.verbs.agent.words import AgentWords
 
 if TYPE_CHECKING:
     from mooring.tools.results.outcome import Media
     from mooring.verbs.agent.defined_agent import DefinedAgent
+
+T = TypeVar("T")
 
 
 class Agent:
@@ -56,7 +56,7 @@ class Agent:
         """Its tools, with its permissions and questions."""
         self.lacks = lacks
         """Why servers of its own are not there, and which settings have no effect."""
-        self._working: asyncio.Task[None] | None = None
+        self._working: asyncio.Task[Any] | None = None
         self._closing = asyncio.Event()
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Agent:
     @property
     def session(self) -> str:
         """Identifies the conversation."""
-        return self.backend.thread.reporter.session
+        return self.backend.thread.reporter.stream.session
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -122,14 +122,35 @@ class Agent:
 
         Raises: as `turn`.
         """
+        said = TurnInput(said) if isinstance(said, str) else said
+        await self._work(lambda: self.backend.turn(said))
+
+    async def run_task(self, agent: str, task: str) -> None:
+        """Have one of the agents do a task for the user, in a turn in which the model itself is not asked.
+
+        Raises: as `turn`.
+        """
+        await self._work(lambda: self.backend.run_task(agent, task))
+
+    async def compact(self, focus: str = "") -> bool:
+        """Have the model summarize the conversation, which goes on with that and the last message; false if there is
+        nothing more to summarize. `focus` says what to keep above all.
+
+        Raises: ModelError if it can't, and nothing changed; ConfigError if a turn is under way.
+        """
+        thread = self.backend.thread
+        thread.reporter.begin_aside()
+        return await self._work(lambda: summarize_history(thread, focus))
+
+    async def _work(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._closing.is_set():
             raise ConfigError("This agent is closed. Use it inside its `async with`.")
         if self._working is not None:
             raise ConfigError("This agent is working on a turn. Wait for its end, or open another agent.")
         # A task of its own, so that closing ends the turn and not whoever waits for it.
-        self._working = asyncio.create_task(self._work(said))
+        self._working = working = asyncio.create_task(begin())
         try:
-            await self._working
+            return await working
         except asyncio.CancelledError:
             is_wanted = (task := asyncio.current_task()) is not None and not task.cancelling()
             if self._closing.is_set() and is_wanted:
@@ -138,11 +159,10 @@ class Agent:
         finally:
             self._working = None
 
-    async def _work(self, said: str | TurnInput | None) -> None:
-        if said is None:
-            await self.backend.resume()
-        else:
-            await self.backend.turn(TurnInput(said) if isinstance(said, str) else said)
+    async def read_prompt(self) -> str:
+        """The system prompt of the turn that would begin now."""
+        await self.backend.prepare()
+        return self.backend.thread.system()
 
     @property
     def registry(self) -> Conversation:
@@ -156,6 +176,11 @@ class Agent:
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait({self._working})
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a turn is under way."""
+        return self._working is not None
 
     async def cancel(self, id: str) -> bool:
         """End one call of the turn under way, such as a sub-agent's; the turn goes on. False if there is none."""
@@ -181,12 +206,24 @@ async def open_agent(
     past = role.past or AgentPast(uuid4().hex)
     reporter = TurnReporter(host.begin_stream(past.session, past.turn), AgentBackend.name)
     ask = options.ask and tell_questions(reporter.stream, options.ask)
-    place = AgentPlace(KnownAgents(_find_agents(host, options)), AgentServers(host, ask))
     starts = options.starts or follow_first_starts(host)
-    limits, idle = settle_limits(options.limits, role.max_turns, host.settings, model)
+    own_turns = None if role.definition is None else role.definition.max_turns
+    limits, idle = settle_limits(options.limits, own_turns, host.settings, model)
     options = replace(options, limits=limits)
-    async with open_thread(host, model, options, role, reporter, place) as opened:
-        prepare = partial(_prepare_turn, starts, options, role, opened.conversation)
+    find_agents = AgentFiles(host.workspace).find if options.agents is None else partial(select_agents, options.agents)
+    git = GitAtStart(host) if options.local else None
+    setup = AgentSetup(
+        describe_git=lambda: "" if git is None else git.text,
+        host=host,
+        model=model,
+        options=options,
+        role=role,
+        reporter=reporter,
+        known=KnownAgents(find_agents),
+        servers=AgentServers(host, ask),
+    )
+    async with open_thread(setup) as opened:
+        prepare = partial(_prepare_turn, starts, options, role, opened.conversation, git)
         backend = AgentBackend(opened.thread, HostServers(host, options.switch), prepare)
         made = Agent(backend, opened.conversation, (*opened.brought.lacks, *idle))
         try:
@@ -195,32 +232,37 @@ async def open_agent(
             await made.close()
 
 
-@asynccontextmanager
-async def _closing_model(model: Model) -> AsyncIterator[None]:
-    """Close a model of ours at the end."""
-    try:
-        yield
-    finally:
-        await model.close()
+class GitAtStart:
+    """The state of the repository, read once for a conversation."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._is_read = False
+        self.text = ""
+
+    async def read(self) -> None:
+        """Read it before the first turn."""
+        if self._is_read:
+            return
+        self._is_read = True
+        self.text = await describe_git(self._host.workspace, self._host.guard)
 
 
 async def _prepare_turn(
-    starts: FirstStarts, options: ConversationOptions, role: AgentRole, conversation: Conversation
+    starts: FirstStarts,
+    options: ConversationOptions,
+    role: AgentRole,
+    conversation: Conversation,
+    git: "GitAtStart | None",
 ) -> None:
     """Wait for servers that are new, and look at the files that the agent goes by: they may have changed."""
     await starts.wait()
+    if git is not None:
+        await git.read()
     if role.refresh is not None:
         await role.refresh(conversation)
     if options.words is not None:
         await options.words.refresh(conversation)
-
-
-def _find_agents(host: Host, options: ConversationOptions) -> FindAgents:
-    """What finds the agents that can be started as sub-agents."""
-    given = options.agents
-    if given is None:
-        return AgentFiles(host.workspace).find
-    return lambda: select_agents(given)
 
 
 @asynccontextmanager
@@ -238,12 +280,14 @@ async def open_kept_agent(
         options.session,
         model=model.name,
         agent=role.name,
-        mode=find_mode(options.policy) or host.call_policy().mode,
+        find_mode=lambda: find_mode(options.policy) or host.call_policy().mode,
         window=model.window,
         days=host.settings["sessionDays"],
         on_problem=options.on_problem,
     )
-    async with _closing_model(model), session as opened:
+    async with AsyncExitStack() as ends:
+        ends.push_async_callback(model.close)
+        opened = await ends.enter_async_context(session)
         kept = replace(role, journal=opened.journal, past=_make_past(opened))
         async with open_agent(host, model, options, kept) as agent:
             opened.journal.list_loaded = lambda: agent.conversation.loaded
@@ -260,28 +304,26 @@ def _make_past(opened: OpenedSession) -> AgentPast:
     return AgentPast(opened.journal.id, resumed.session.turns, resumed.messages, resumed.ended, resumed.loaded)
 
 
-async def choose_model_for(host: Host, spec: str | None, agent_model: str | None = None) -> Model:
-    """The model that is meant: `spec`, else that of the agent's definition, else what the environment or the settings
-    name. Raises: ConfigError."""
-    from mooring.backends.api.choose import choose_model  # only where a model is wanted
-
-    return await choose_model(spec, host.workspace.where, host.settings, agent_model)
-
-
-async def restore_model_for(
-    host: Host, spec: str | None, agent_model: str | None, continued: SessionSummary | None, *, is_agent_named: bool
+async def choose_model_for(
+    host: Host,
+    spec: str | None,
+    agent_model: str | None,
+    continued: SessionSummary | None = None,
+    *,
+    is_agent_named: bool = True,
 ) -> Model:
-    """The same for a conversation that may go on: with the model that answered in it, unless `spec` or an agent that
-    is named now (`is_agent_named`) says otherwise. Raises: ConfigError."""
-    if spec is not None or continued is None:
-        return await choose_model_for(host, spec, agent_model)
+    """The model that is meant: `spec`, else that of the agent's definition, else what the environment or the settings
+    name. A conversation that goes on has the model that answered in it, unless `spec` or an agent that is named now
+    (`is_agent_named`) says otherwise. Raises: ConfigError."""
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
-    where, previous = host.workspace.where, continued.model
+    where = host.workspace.where
+    if spec is not None or continued is None:
+        return await choose_model(spec, where, host.settings, agent_model)
     # The model that answered is what came of the agent's file, if nobody names another agent.
     from_file = agent_model if is_agent_named else None
     try:
-        return await choose_model(None, where, host.settings, from_file, previous)
+        return await choose_model(None, where, host.settings, from_file, continued.model)
     except NoModel as error:
         reason = str(error).removesuffix(error.hint).rstrip()
         hint = f"{error.hint} Or choose another model with -m PROVIDER:MODEL."
@@ -296,14 +338,11 @@ def add_definition(
         return options, AgentRole()
     definition = defined.definition
     role = AgentRole(
-        name=definition.name,
+        definition=definition,
         find_taken_name=lambda: defined.taken_name,
         prompt=lambda: defined.definition.prompt,
         refresh=defined.refresh,
         within=apply_selection(definition.tools, None),
-        max_turns=definition.max_turns,
-        brings=definition if definition.servers else None,
-        startable=definition.startable,
     )
     # Before the others: the first that matches decides, and these only deny or ask.
     return replace(options, rules=(*definition.rules, *options.rules)), role
@@ -375,11 +414,9 @@ async def agent(
 
         defined = await find_defined_agent(host, agent)
     options, role = add_definition(options, defined)
-    if model is not None and not isinstance(model, str):
-        # It is the program's, which may use it elsewhere too.
-        async with open_agent(host, model, options, role) as opened:
-            yield opened
-        return
-    chosen = await choose_model_for(host, model, None if defined is None else defined.definition.model)
-    async with _closing_model(chosen), open_agent(host, chosen, options, role) as opened:
-        yield opened
+    async with AsyncExitStack() as ends:
+        # A model of the program's own stays open: it may use it elsewhere too.
+        if model is None or isinstance(model, str):
+            model = await choose_model_for(host, model, None if defined is None else defined.definition.model)
+            ends.push_async_callback(model.close)
+        yield await ends.enter_async_context(open_agent(host, model, options, role))

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from mooring.agents.commands.find import CommandFiles, FoundCommands, write_server_skills, write_skills
+from mooring.agents.commands.find import CommandFiles, write_server_skills, write_skills
 from mooring.agents.instructions import FoundInstructions, LinkExit, collect_instructions, write_section
 from mooring.agents.local.project_files import ProjectFiles
 from mooring.conversation.conversation import Conversation
@@ -14,13 +13,11 @@ from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.errors import Denied
 
-OnProblem: TypeAlias = Callable[[Problem], None]
-
 
 class AgentWords:
     """The instruction files and skills that one conversation goes by."""
 
-    def __init__(self, workspace: Workspace, on_problem: OnProblem | None = None) -> None:
+    def __init__(self, workspace: Workspace, on_problem: Callable[[Problem], None] = lambda problem: None) -> None:
         """`on_problem` is told once about each file that cannot be read."""
         self.commands = CommandFiles(workspace)
         self.sections: tuple[str, ...] = ()
@@ -34,7 +31,7 @@ class AgentWords:
     async def refresh(self, conversation: Conversation) -> None:
         """Look at the files again. A file that a rule keeps from being read is left out."""
         # In a thread: a home on a network disk that hangs must not stop everything else.
-        found, commands = await asyncio.to_thread(self._look)
+        found, commands = await asyncio.to_thread(lambda: (self._collect(), self.commands.find()))
         # What one file imports may have imports of its own.
         while await self._ask_about(conversation, found.exits):
             found = await asyncio.to_thread(self._collect)
@@ -44,9 +41,6 @@ class AgentWords:
         self.sections = (write_section(files, self._workspace.where), write_skills(skills))
         self.sections += (write_server_skills(offered),)
         self._tell((*found.problems, *commands.problems, *offered.problems))
-
-    def _look(self) -> tuple[FoundInstructions, FoundCommands]:
-        return self._collect(), self.commands.find()
 
     def _collect(self) -> FoundInstructions:
         return collect_instructions(self._workspace, [real for real, is_agreed in self._agreed.items() if is_agreed])
@@ -74,7 +68,7 @@ class AgentWords:
 
     def _tell(self, problems: tuple[Problem, ...]) -> None:
         for problem in problems:
-            if self._on_problem is not None and problem not in self._told:
+            if problem not in self._told:
                 self._told.add(problem)
                 self._on_problem(problem)
 

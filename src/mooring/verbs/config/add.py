@@ -1,22 +1,24 @@
 """`add`: a server that a person described becomes an entry in a tool's file; and `undo`, which takes it out again."""
 
+import asyncio
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.definitions.config import Origin, ServerConfig
+from mooring.auth.store import StoredSecret
+from mooring.core.definitions.config import Origin, Scope, ServerConfig
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.secret import list_secrets, redact_data
 from mooring.core.text.suggestions import nearest
-from mooring.discovery.edit import find_entry_path, list_entries, put_entries, put_entry, remove_entry, write_entry
+from mooring.discovery.edit import find_entry_path, list_entries, put_entries, remove_entry, write_entry
 from mooring.discovery.entry import read_entry
 from mooring.discovery.format import Format, Place, RawEntry, ScanContext, document_kind
 from mooring.discovery.formats.mooring import FORMAT as OWN
@@ -30,20 +32,32 @@ from mooring.inventory.load import Inventory, RowSource, describe_source, load
 from mooring.syntax.document import Document
 from mooring.syntax.parse import parse
 from mooring.verbs.config.locate import check_files_are_read, check_stays_inside
+from mooring.verbs.config.rules import refuse_below_mooring
+from mooring.verbs.config.secrets import remove_secret
 
 LONGEST_NAME = 100
 _NAME = r"[a-zA-Z0-9_.-]+"
 
 
-class Addition(Struct, frozen=True, rename="camel"):
-    """What was written, and where."""
+class ChangedEntry(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entry that was added, changed or removed, and the file that it is or was in."""
 
     name: str
     tool: str
-    scope: WriteScope
+    scope: Scope | Literal["local"]
     path: str
     leads_to: str | None = None
     """The file that was changed, if the path is a symbolic link."""
+
+    def describe_link(self) -> Iterator[str]:
+        if self.leads_to:
+            yield f"That is a link; the file is {safe(self.leads_to)}."
+
+
+class Addition(ChangedEntry, frozen=True, kw_only=True):
+    """What was written, and where."""
+
+    scope: WriteScope
     not_expressed: tuple[str, ...] = ()
     """The keys of the definition that the tool cannot express; they were left out."""
     ignored: tuple[str, ...] = ()
@@ -74,12 +88,14 @@ def add(
     Raises:
         ConfigError: the description is not sound, the name is taken, or the tool cannot express it.
         FileError: the file cannot be read or written.
+        Denied: a program that Mooring started would add it.
     """
+    refuse_below_mooring("mooring mcp add")
     config, ignored = understand(name, raw)
     destination = find_destination(workspace, tool, scope, name)
     entry = write_entry(config, destination.target.format)
     update_config(destination.path, partial(destination.put, name, entry.raw), workspace.where, destination.place.limit)
-    approved = scope == "project" and approve_typed(workspace, name, destination.path, entry.raw)
+    approved = approve_entries(workspace, destination.path, {name: entry.raw}) if scope == "project" else ()
     return Addition(
         name=name,
         tool=tool,
@@ -88,14 +104,12 @@ def add(
         leads_to=follow_link(destination.path),
         not_expressed=_list_lost(entry.lost, raw),
         ignored=ignored,
-        approved=approved,
+        approved=bool(approved),
         behind=find_other_winner(workspace, name, destination.path),
     )
 
 
-def preview(
-    workspace: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope = "user", tool: str = OWN.tool
-) -> Preview:
+def preview(workspace: Workspace, name: str, raw: Mapping[str, Any], scope: WriteScope, tool: str) -> Preview:
     """What `add` would write, with nothing written yet. Raises: as `add`, unless the file itself is the reason."""
     config, _ = understand(name, raw)
     destination = find_destination(workspace, tool, scope, name)
@@ -115,30 +129,37 @@ def _list_lost(lost: tuple[str, ...], raw: Mapping[str, Any]) -> tuple[str, ...]
     return tuple(key for key in lost if key != "transport" or "type" in raw)
 
 
-def undo(workspace: Workspace, addition: Addition) -> None:
-    """Take a server out again that was just added.
+async def undo(workspace: Workspace, addition: Addition, stored: Iterable[StoredSecret]) -> None:
+    """Take a server out again that was just added, and what was stored for it.
 
     Raises:
         ConfigError, FileError: the file cannot be changed.
+        StoreUnavailable: a secret cannot be removed.
     """
     destination = find_destination(workspace, addition.tool, addition.scope, addition.name)
     change = partial(destination.remove, addition.name)
-    update_config(destination.path, change, workspace.where, destination.place.limit)
+    await asyncio.to_thread(update_config, destination.path, change, workspace.where, destination.place.limit)
+    for secret in stored:
+        await remove_secret(workspace.where, secret.name)
 
 
 def describe_addition(addition: Addition, home: str) -> Iterator[str]:
     """What was done, then what a person should know about it."""
     name = safe(addition.name)
     yield f"Added {name} to {short_path(addition.path, home)}."
-    if addition.leads_to:
-        yield f"That is a link; the file is {safe(addition.leads_to)}."
+    yield from addition.describe_link()
     for key in addition.not_expressed:
         yield f"{addition.tool} cannot express `{safe(key)}`, so it was left out."
     for message in addition.ignored:
         yield f"{name}: {safe(message)}."
-    if addition.behind:
-        winner = describe_origin(addition.behind.tool, addition.behind.scope, addition.behind.path, home)
-        yield f"Another definition of {name} wins: {safe(winner)}."
+    yield from describe_other_winner(addition.name, addition.behind, home)
+
+
+def describe_other_winner(name: str, winner: RowSource | None, home: str) -> Iterator[str]:
+    """The definition of a name that wins, if it is not the one that was written."""
+    if winner is not None:
+        origin = describe_origin(winner.tool, winner.shown_scope, winner.path, home)
+        yield f"Another definition of {safe(name)} wins: {safe(origin)}."
 
 
 class Destination(Struct, frozen=True):
@@ -150,7 +171,7 @@ class Destination(Struct, frozen=True):
     context: ScanContext
 
     def put(self, name: str, raw: Mapping[str, Any], data: bytes) -> bytes:
-        return put_entry(data, self.path, self.target, self.place, name, raw, self.context)
+        return put_entries(data, self.path, self.target, self.place, {name: raw}, self.context)
 
     def check_free(self, name: str) -> None:
         """Refuse a name that the file has already. Raises: ConfigError, FileError."""
@@ -177,7 +198,7 @@ def find_destination(workspace: Workspace, tool: str, scope: WriteScope, name: s
     target = _find_target(tool, scope)
     if name is not None:
         check_target_name(name, target.format)
-    if scope == "project" and not workspace.project:
+    if scope != "user" and not workspace.project:
         raise ConfigError("--no-project leaves the project's files out, so nothing is written there.")
     context = make_context(workspace.where, workspace.cwd, workspace.project)
     place, path = locate_target(target, context)
@@ -252,17 +273,14 @@ def _find_target(tool: str, scope: WriteScope) -> WriteTarget:
     target = find_target(tool, scope)
     if target is not None:
         return target
+    if scope == "local" and tool in list_writers():
+        raise ConfigError(f"{tool} has no local scope.", "Use -s user (everywhere) or -s project (for the project).")
     if tool not in list_writers():
         near = nearest(tool, list_writers(), 1)
         hint = f"Did you mean {near[0]}?" if near else f"These are: {', '.join(list_writers())}."
         raise ConfigError(f"{tool} is not a tool whose files are written. {hint}")
     whose = "of a project" if scope == "project" else "of your own"
     raise ConfigError(f"{tool} has no file {whose} that is written; try the other scope with -s.")
-
-
-def approve_typed(workspace: Workspace, name: str, path: str, raw: Mapping[str, Any]) -> bool:
-    """Approve what was typed, and nothing else that the project's files may say about the name; whether it was."""
-    return bool(approve_entries(workspace, path, {name: raw}))
 
 
 def approve_entries(workspace: Workspace, path: str, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:

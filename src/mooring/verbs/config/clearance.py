@@ -2,7 +2,7 @@
 
 import os
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,12 +11,17 @@ from mooring.core.conversation.question import Ask
 from mooring.core.definitions.approved import Standing
 from mooring.core.definitions.paths import Workspace
 from mooring.discovery.choose import Choice
+from mooring.discovery.guess import FoundServers
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.inventory.approval import ApprovalQuestion, list_definitions, list_questions
 from mooring.inventory.approval_rows import ask_approval
 from mooring.inventory.load import Inventory
 from mooring.settings import find_project_folders
+
+SkipKind: TypeAlias = Literal["same", "disabled", "rejected", "broken", "refused", "unapproved"]
+"""Why a definition is not copied: the file has it, it is off, the person rejected it, it cannot be used, it cannot be
+written there, or it is not approved."""
 
 _NOT_APPROVED = "it comes from the project and is not approved"
 _WHY: dict[Standing, str] = {
@@ -26,12 +31,21 @@ _WHY: dict[Standing, str] = {
 }
 
 
-class NotCleared(Struct, frozen=True):
-    """Why a project's definition is not copied, and what to do about it."""
+class SkippedServer(Struct, frozen=True):
+    """A definition that is not copied, and why."""
 
+    name: str
     why: str
-    kind: Literal["rejected", "unapproved"]
+    kind: SkipKind
     hint: str = ""
+    """What to do about it, if anything can be done."""
+
+
+def list_left_out(found: FoundServers) -> tuple[SkippedServer, ...]:
+    """The entries of a file that aren't servers, such as one that uses WebSocket."""
+    names = {each.name for each in found.definitions}
+    odd = [problem for problem in found.problems if problem.server and problem.server not in names]
+    return tuple(SkippedServer(problem.server or "", f"it {problem.message}", "broken") for problem in odd)
 
 
 class Clearance:
@@ -46,7 +60,7 @@ class Clearance:
         self._inventory = inventory
         self._ask = ask
 
-    async def find_objection(self, choice: Choice, *, is_named: bool) -> NotCleared | None:
+    async def find_objection(self, choice: Choice, *, is_named: bool) -> SkippedServer | None:
         """Why a definition must not be copied; `None` if it may be.
 
         One that the person rejected is asked about again only if they name it.
@@ -59,11 +73,12 @@ class Clearance:
         if question.still_approved:
             return None
         if choice.standing == "rejected" and not is_named:
-            return NotCleared(_WHY["rejected"], "rejected")
+            return SkippedServer(choice.name, _WHY["rejected"], "rejected")
         if self._ask is None:
-            return NotCleared(_WHY.get(choice.standing, _NOT_APPROVED), "unapproved", self._suggest(question))
+            why = _WHY.get(choice.standing, _NOT_APPROVED)
+            return SkippedServer(choice.name, why, "unapproved", self._suggest(question))
         if not await ask_approval(self._ask, self._inventory, question, self._where):
-            return NotCleared("it comes from the project, and you did not approve it", "unapproved")
+            return SkippedServer(choice.name, "it comes from the project, and you did not approve it", "unapproved")
         return None
 
     def _distrust(self, choice: Choice) -> Choice:

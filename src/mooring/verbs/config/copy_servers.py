@@ -5,7 +5,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,23 +36,12 @@ from mooring.verbs.config.add import (
     refuse_unreadable,
     update_config,
 )
-from mooring.verbs.config.clearance import Clearance
+from mooring.verbs.config.clearance import Clearance, SkippedServer
 from mooring.verbs.config.file_diff import diff_file, mask_entry
 from mooring.verbs.config.secrets import list_stored_secrets, name_secret, store_secret
+from mooring.verbs.config.stand_ins import StandIn, fill_in, find_stand_ins, spell_stand_ins
 
-SkipKind: TypeAlias = Literal["same", "disabled", "rejected", "broken", "refused", "unapproved"]
-"""Why a definition is not copied: the file has it, it is off, the person rejected it, it cannot be used, it cannot be
-written there, or it is not approved."""
-
-
-class SkippedServer(Struct, frozen=True):
-    """A definition that is not copied, and why."""
-
-    name: str
-    why: str
-    kind: SkipKind
-    hint: str = ""
-    """What to do about it, if anything can be done."""
+T = TypeVar("T")
 
 
 class ServerKey(Struct, frozen=True):
@@ -80,9 +69,6 @@ class CopyOptions(Struct, frozen=True):
     """Only find out what would be written; nobody is asked anything."""
     confirm: bool = True
     """Show the change and ask before the file is written, if there is anybody to ask."""
-
-
-BY_DEFAULT = CopyOptions()
 
 
 class Copied(Struct, frozen=True, rename="camel"):
@@ -168,16 +154,18 @@ async def copy_servers(
     skipped = [*left_out, *(each for each in prepared if isinstance(each, SkippedServer))]
     entries = [each for each in prepared if isinstance(each, _Entry)]
     before = files.read(destination.path, destination.place.limit) or b""
-    sorted_entries = _sort(entries, destination, before, options.replace)
-    skipped += sorted_entries.list_skipped(destination.path)
+    wanted, present = _sort(entries, destination, before, options.replace)
     clearance = Clearance(workspace, inventory, None if options.dry_run else ask)
-    cleared, refused = await _clear(sorted_entries.wanted, clearance)
+    cleared, refused = await _clear(wanted, clearance)
     answered = await _answer_inputs(workspace, cleared, None if options.dry_run else ask)
-    report = _plan(destination, options, answered.entries, before, (*skipped, *refused, *answered.skipped))
+    report = _plan(destination, options, answered.entries, before, (*skipped, *present, *refused, *answered.skipped))
     if options.dry_run or not answered.entries:
         return report
-    if options.confirm and ask and not await _is_confirmed(workspace, report, ask):
-        return replace(report, declined=True)
+    if options.confirm and ask:
+        path = short_path(report.path, workspace.where.home)
+        question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report)))
+        if not isinstance(await ask(question), Yes):
+            return replace(report, declined=True)
     # Before the file: an entry whose secret is missing would not start.
     for name, value in answered.values.items():
         await store_secret(workspace.where, name, value)
@@ -195,6 +183,8 @@ class _Entry(Struct, frozen=True):
     raw: Mapping[str, Any]
     lost: tuple[str, ...]
     inputs: tuple[SecretForInput, ...] = ()
+    plain_secrets: tuple[str, ...] = ()
+    """The keys under which there is a secret itself."""
 
     @property
     def name(self) -> str:
@@ -218,7 +208,9 @@ def _prepare(
         check_name(name)
         check_target_name(name, format)
         inputs = _list_inputs(config) if format.tool == OWN.tool else ()
-        config = translate_config(config, format, _find_equivalents(workspace, destination, scope, inputs))
+        config = translate_config(
+            spell_stand_ins(config), format, _find_equivalents(workspace, destination, scope, inputs)
+        )
         entry = write_entry(config, format)
     except ConfigError as error:
         return SkippedServer(name, str(error).removesuffix("."), "refused")
@@ -228,9 +220,20 @@ def _prepare(
     if entry.lacks:
         # The copy would come before the definition that has all of it.
         return SkippedServer(name, f"{format.title} cannot express {_describe_lack(config, entry.lacks)}", "refused")
+    # What other tools' files say in their own ways stays theirs.
+    stand_ins = find_stand_ins(name, entry.raw) if format.tool == OWN.tool else ()
+    asked = [SecretForInput(name, each.secret, _describe_stand_in(each)) for each in stand_ins]
+    raw = fill_in(entry.raw, {each: f"${{keyring:{each.secret}}}" for each in stand_ins})
     # A transport that nobody named is not missed.
     lost = [key for key in entry.lost if key != "transport" or config.transport != "auto"]
-    return _Entry(candidate, config, entry.raw, (*lost, *list_unread_keys(config)), _keep_used(inputs, config))
+    secrets = [key for key in list_secret_keys(config) if key not in {each.key for each in stand_ins}]
+    wanted = (*_keep_used(inputs, config), *dict.fromkeys(asked))
+    return _Entry(candidate, config, raw, (*lost, *list_unread_keys(config)), wanted, tuple(secrets))
+
+
+def _describe_stand_in(stand_in: StandIn) -> InputPart:
+    """What a page left for the person to fill in, as what a definition asks them for."""
+    return InputPart(stand_in.key, secret=stand_in.is_secret, description=f"{stand_in.text} stands for it")
 
 
 def _describe_lack(config: ServerConfig, lacks: Sequence[str]) -> str:
@@ -290,36 +293,27 @@ def _describe_broken(config: Broken) -> str:
     return f"it {problem.message} ({problem.path or 'as given'}{line})"
 
 
-class _SortedEntries(Struct, frozen=True):
-    """Entries, by what a file has under their names."""
-
-    wanted: tuple[_Entry, ...]
-    same: tuple[_Entry, ...]
-    taken: tuple[_Entry, ...]
-
-    def list_skipped(self, path: str) -> Iterator[SkippedServer]:
-        for entry in self.same:
-            yield SkippedServer(entry.name, f"already in {path}", "same")
-        for entry in self.taken:
-            yield SkippedServer(entry.name, describe_taken(entry.name, path), "refused", "--replace replaces it.")
-
-
-def _sort(entries: Iterable[_Entry], destination: Destination, data: bytes, may_replace: bool) -> _SortedEntries:
+def _sort(
+    entries: Iterable[_Entry], destination: Destination, data: bytes, may_replace: bool
+) -> tuple[list[_Entry], list[SkippedServer]]:
+    """The entries that a file does not have, and why the others are not written."""
     with refuse_unreadable(destination.path):
         there = destination.list(data)
+    path = destination.path
     wanted: list[_Entry] = []
-    same: list[_Entry] = []
-    taken: list[_Entry] = []
+    same: list[SkippedServer] = []
+    taken: list[SkippedServer] = []
     for entry in entries:
-        if entry.name not in there:
+        name = entry.name
+        if name not in there:
             wanted.append(entry)
-        elif is_same_entry(entry.name, there[entry.name], entry.raw, destination.target.format):
-            same.append(entry)
+        elif is_same_entry(name, there[name], entry.raw, destination.target.format):
+            same.append(SkippedServer(name, f"already in {path}", "same"))
         elif may_replace:
             wanted.append(entry)
         else:
-            taken.append(entry)
-    return _SortedEntries(tuple(wanted), tuple(same), tuple(taken))
+            taken.append(SkippedServer(name, describe_taken(name, path), "refused", "--replace replaces it."))
+    return wanted, [*same, *taken]
 
 
 async def _clear(entries: Iterable[_Entry], clearance: Clearance) -> tuple[list[_Entry], list[SkippedServer]]:
@@ -331,7 +325,7 @@ async def _clear(entries: Iterable[_Entry], clearance: Clearance) -> tuple[list[
         if objection is None:
             cleared.append(entry)
         else:
-            refused.append(SkippedServer(entry.name, objection.why, objection.kind, objection.hint))
+            refused.append(objection)
     return cleared, refused
 
 
@@ -400,7 +394,7 @@ def _plan(
         planned=tuple(entry.name for entry in entries),
         skipped=skipped,
         not_expressed=tuple(ServerKey(entry.name, key) for entry in entries for key in entry.lost),
-        plain_secrets=tuple(ServerKey(entry.name, key) for entry in entries for key in list_secret_keys(entry.config)),
+        plain_secrets=tuple(ServerKey(entry.name, key) for entry in entries for key in entry.plain_secrets),
         from_project=tuple(entry.name for entry in entries if options.scope == "user" and entry.is_foreign),
         stored=tuple(ServerKey(entry.name, each.secret) for entry in entries for each in entry.inputs),
         diff=_preview(destination, entries, before),
@@ -418,34 +412,25 @@ def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes)
         return diff_file(destination.path, document_kind(destination.path), before, after, dialect)
 
 
-async def _is_confirmed(workspace: Workspace, report: Copied, ask: Ask) -> bool:
-    path = short_path(report.path, workspace.where.home)
-    question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report)))
-    return isinstance(await ask(question), Yes)
-
-
 def _write(
-    workspace: Workspace,
-    report: Copied,
-    entries: Sequence[_Entry],
-    destination: Destination,
-    options: CopyOptions,
+    workspace: Workspace, report: Copied, entries: Sequence[_Entry], destination: Destination, options: CopyOptions
 ) -> Copied:
-    final = _SortedEntries((), (), ())
+    written: dict[str, Mapping[str, Any]] = {}
+    skipped: list[SkippedServer] = []
 
     def change(data: bytes) -> bytes:
         # Another program may have written some of them since the person was asked.
-        nonlocal final
-        final = _sort(entries, destination, data, options.replace)
-        return destination.put_all({entry.name: entry.raw for entry in final.wanted}, data) if final.wanted else data
+        nonlocal written, skipped
+        wanted, skipped = _sort(entries, destination, data, options.replace)
+        written = {entry.name: entry.raw for entry in wanted}
+        return destination.put_all(written, data) if written else data
 
     update_config(destination.path, change, workspace.where, destination.place.limit)
-    written = {entry.name: entry.raw for entry in final.wanted}
     approved = approve_entries(workspace, destination.path, written) if options.scope == "project" else ()
     return replace(
         report,
         written=tuple(written),
-        skipped=(*report.skipped, *final.list_skipped(destination.path)),
+        skipped=(*report.skipped, *skipped),
         not_expressed=tuple(each for each in report.not_expressed if each.name in written),
         plain_secrets=tuple(each for each in report.plain_secrets if each.name in written),
         from_project=tuple(name for name in report.from_project if name in written),
@@ -464,10 +449,10 @@ def describe_copied(copied: Copied, home: str) -> Iterator[str]:
         yield f"Wrote {count_noun(len(copied.written), 'server')} to {path}: {safe(', '.join(copied.written))}."
     elif copied.planned:
         count = count_noun(len(copied.planned), "server")
-        yield f"Nothing was written to {path}; {count} can be: {safe(', '.join(copied.planned))}."
+        yield f"Nothing was written to {path} yet. It would get {count}: {safe(', '.join(copied.planned))}."
     else:
         yield f"There is nothing to write to {path}."
-    for (why, hint), names in _group_by_reason(copied.skipped).items():
+    for (why, hint), names in _group_names(((each.why, each.hint), each.name) for each in copied.skipped).items():
         yield f"Skipped {safe(', '.join(names))}: {safe(why)}. {safe(hint)}".rstrip()
     for problem in copied.unread:
         yield f"Skipped a file: {problem_line(problem, home)}."
@@ -475,11 +460,11 @@ def describe_copied(copied: Copied, home: str) -> Iterator[str]:
         yield from map(safe, _list_notes(copied))
 
 
-def _group_by_reason(skipped: Iterable[SkippedServer]) -> dict[tuple[str, str], list[str]]:
-    """The names that were skipped, by why and what to do: a hundred that are there already are one line."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for each in skipped:
-        groups.setdefault((each.why, each.hint), []).append(each.name)
+def _group_names(named: Iterable[tuple[T, str]]) -> dict[T, list[str]]:
+    """The servers of which the same can be said: about a hundred of them it is one line."""
+    groups: dict[T, list[str]] = {}
+    for what, name in named:
+        groups.setdefault(what, []).append(name)
     return groups
 
 
@@ -489,18 +474,10 @@ def _list_notes(report: Copied) -> Iterator[str]:
         yield f"{report.path} is a link; the file is {report.leads_to}."
     for each in report.stored:
         yield f"{each.name}: what it asked for is the secret {each.key}, which is stored and not in the file."
-    for key, names in _group_by_key(report.not_expressed).items():
+    for key, names in _group_names((each.key, each.name) for each in report.not_expressed).items():
         yield f"{', '.join(names)}: {report.tool} cannot express `{key}`, so it is left out."
     for name in report.from_project:
         yield f"{name} comes from the project; your own servers start everywhere, unasked, and see more variables."
     readers = ", and everybody who has the project can read it" if report.scope == "project" else ""
-    for key, names in _group_by_key(report.plain_secrets).items():
+    for key, names in _group_names((each.key, each.name) for each in report.plain_secrets).items():
         yield f"{', '.join(names)}: `{key}` holds a secret in plain text, which is copied as it is{readers}."
-
-
-def _group_by_key(keys: Iterable[ServerKey]) -> dict[str, list[str]]:
-    """The servers that have each key: the same about a hundred of them is one line."""
-    groups: dict[str, list[str]] = {}
-    for each in keys:
-        groups.setdefault(each.key, []).append(each.name)
-    return groups

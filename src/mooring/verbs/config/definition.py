@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.units import MIB
+from mooring.display.status import STATUS_WORDS
 from mooring.display.text import (
     describe_origin,
     describe_path,
@@ -39,7 +40,8 @@ def show_details(details: Details, home: str) -> Iterator[Shown]:
 def _describe_details(details: Details, home: str) -> Iterator[tuple[str, str]]:
     """Each thing that a definition says, with its label."""
     row = details.server
-    yield "status", f"{row.status} (by {safe(details.disabled_by)})" if details.disabled_by else row.status
+    word = STATUS_WORDS[row.status]
+    yield "status", f"{word} (by {safe(details.disabled_by)})" if details.disabled_by else word
     adopted = f", adopted from {safe(row.adopted_from)}" if row.adopted_from else ""
     standing = _STANDINGS[details.standing].format(name=quote_argument(row.name))
     yield "approval", safe(standing) + adopted
@@ -53,7 +55,7 @@ def _describe_details(details: Details, home: str) -> Iterator[tuple[str, str]]:
         yield "command", quote_command((row.command, *row.args))
     if row.url is not None:
         yield "url", f"{safe(row.url)} ({row.transport})"
-    yield "from", describe_origin(row.source.tool, row.source.scope, row.source.path, home)
+    yield "from", describe_origin(row.source.tool, row.source.shown_scope, row.source.path, home)
     for path in details.merged:
         yield "merged", short_path(path, home)
     if details.key:
@@ -64,7 +66,7 @@ def _describe_details(details: Details, home: str) -> Iterator[tuple[str, str]]:
         variable = missing.variable or "the variable it names"
         yield "missing", f"{safe(missing.where)}: {safe(variable)} is not set; it {missing.effect}"
     for other in details.shadowed:
-        yield "shadows", describe_origin(other.tool, other.scope, other.path, home)
+        yield "shadows", describe_origin(other.tool, other.shown_scope, other.path, home)
     if row.proposed:
         source = row.proposed.source
         yield "proposed", f"{source.tool}: {describe_path(source.path, home)} (not approved)"

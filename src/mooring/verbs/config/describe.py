@@ -1,5 +1,6 @@
 """The quick form of `add`: what a person types or pastes about a server becomes an entry, for every face."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -10,14 +11,13 @@ from msgspec import Struct
 from mooring.core.definitions.config import Transport
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.targets import WriteScope
-from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
-from mooring.errors import ConfigError, ParseError
-from mooring.syntax.parse import parse
-from mooring.verbs.parse import is_address
+from mooring.errors import ConfigError
+from mooring.verbs.parse import is_address, parse_words
 
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
-SCOPES: tuple[WriteScope, ...] = get_args(WriteScope)
+SCOPES: tuple[WriteScope, ...] = ("user", "project")
+"""Those that Mooring's own files have."""
 
 _PLACING = ("--to", "--in", "--scope", "--no-test")
 """Options that hardly any server has too; `--url`, `--token` and `-e` are as common among theirs."""
@@ -38,7 +38,7 @@ class ServerDescription(Struct, frozen=True, kw_only=True):
     token: str | None = None
     scope: WriteScope = "user"
     tool: str = OWN.tool
-    """Whose file it is written into."""
+    """The tool whose file it is written into."""
     no_test: bool = False
 
     @property
@@ -48,30 +48,18 @@ class ServerDescription(Struct, frozen=True, kw_only=True):
 
 
 def parse_description(args: Sequence[str]) -> ServerDescription:
-    """What the words behind `add` say: a name, options, and an address or a command.
-
-    Raises:
-        ConfigError: an option is unknown, or lacks its value.
-    """
-    from getopt import GetoptError  # only where no other parser of options is at work
-
-    from mooring.verbs.mcp_rows import ROWS
-    from mooring.verbs.parse import parse_words
+    """What the words behind `add` say: a name, options, and an address or a command. Raises: UsageError."""
+    from mooring.verbs.mcp_rows import ROWS  # the shell has parsed them by then
 
     row = next(row for row in ROWS if row.name == "add")
-    try:
-        return ServerDescription(**parse_words(row, args))
-    except GetoptError as error:
-        dashes = "-" if len(error.opt) == 1 else "--"
-        reason = "needs a value" if "requires" in error.msg else "is not an option of add"
-        raise ConfigError(f"{dashes}{error.opt} {reason}.") from None
+    return ServerDescription(**parse_words(row, args))
 
 
 def describe_swallowed_options(description: ServerDescription) -> Iterator[str]:
     """Which arguments of the server's command were probably meant for the command that adds or edits it."""
     command, *args = description.words or [""]
     for word, following in pairwise([*args, ""]):
-        is_scope = word == "-s" and following in SCOPES
+        is_scope = word == "-s" and following in get_args(WriteScope)
         if is_scope or word.partition("=")[0] in _PLACING:
             yield f"{safe(word)} became an argument of {safe(command)}: options go before the server's command."
 
@@ -83,7 +71,7 @@ def split_words(text: str) -> list[str]:
     try:
         return split(text)
     except ValueError:
-        raise ConfigError("Invalid server config: a quotation mark is missing its partner.") from None
+        raise ConfigError("Invalid server config: unbalanced quotes.") from None
 
 
 def describe_entry(description: ServerDescription) -> dict[str, Any]:
@@ -124,12 +112,37 @@ def _describe_program(description: ServerDescription) -> dict[str, Any]:
     if transport in ("http", "sse"):
         raise ConfigError(f"Invalid server config: {transport} needs a URL, and this is a command.")
     command, *args = description.words
+    # A whole line in quotes. A path with blanks in it may be a program's.
+    if " " in command.strip() and "/" not in command.partition(" ")[0]:
+        raise _refuse_blanks(command)
     entry: dict[str, Any] = {"command": command}
     if args:
         entry["args"] = args
     if description.env:
         entry["env"] = dict(map(parse_variable, description.env))
     return entry
+
+
+def check_command(raw: Mapping[str, Any], cwd: str) -> None:
+    """Refuse a whole line as a command: no program is called so, unless its path has blanks. Raises: ConfigError."""
+    command = raw.get("command")
+    if not isinstance(command, str) or " " not in command.strip():
+        return
+    program, *others = command.split()
+    is_line = "/" not in program or _exists(program, cwd) or any(word.startswith("-") for word in others)
+    if is_line and not _exists(command, cwd):
+        raise _refuse_blanks(command)
+
+
+def _exists(path: str, cwd: str) -> bool:
+    return os.path.lexists(os.path.join(cwd, os.path.expanduser(path)))
+
+
+def _refuse_blanks(command: str) -> ConfigError:
+    return ConfigError(
+        "Invalid server config: the command has blanks in it; write its words apart, behind --.",
+        f"For example: -- {safe(command.strip())}",
+    )
 
 
 def parse_variable(text: str) -> tuple[str, str]:
@@ -148,42 +161,10 @@ def parse_header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-# `claude mcp add`, and those of the tools that copied it: the words behind it are the quick form's.
-_ADDERS = r"[a-z-]+ mcp (add|add-json)"
-_CONTAINERS = ("mcpServers", "servers", "mcp")
 _ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*=.*"
 # What the names of packages and hosts have around the name that people use.
 _AROUND_NAME = r"^(?:mcp[-_.]server|server|mcp)[-_.]|[-_.](?:mcp[-_.]server|server[-_.]mcp|server|mcp)$"
 _DULL_LABELS = ("www", "api", "mcp")
-
-
-class Pasted(Struct, frozen=True):
-    """A server that was pasted as a whole."""
-
-    name: str
-    """Its name, or one that may do if `is_named` is false; empty if none comes to mind."""
-    raw: Mapping[str, Any]
-    """Its entry, as in Mooring's own files."""
-    is_named: bool = False
-
-
-def parse_pasted(text: str) -> Pasted | None:
-    """The server that a text describes; `None` if it is a single word, which may be a name.
-
-    Raises:
-        ConfigError: it begins like a description, and is none.
-    """
-    text = text.strip().removeprefix("$ ")
-    if text.startswith(("{", '"')):
-        return _parse_json(text)
-    words = split_words(text)
-    found = re.fullmatch(_ADDERS, " ".join(words[:3]))
-    if found is not None:
-        return _parse_command(found[1], words[3:])
-    if len(words) == 1 and not is_address(words[0]):
-        return None
-    raw = parse_command_line(text)
-    return Pasted(_suggest_name(raw), raw)
 
 
 def parse_command_line(text: str) -> dict[str, Any]:
@@ -199,51 +180,10 @@ def parse_command_line(text: str) -> dict[str, Any]:
     return describe_entry(ServerDescription(words=tuple(words), env=tuple(env)))
 
 
-# --- JSON ---------------------------------------------------------------------------------------------------
-
-
-def _parse_json(text: str) -> Pasted:
-    """An entry, an entry with its name, or a file with one entry."""
-    # Pages often show the member of a file alone: "github": {"command": …}
-    whole = text if text.startswith("{") else f"{{{text.rstrip().rstrip(',')}}}"
-    data = as_mapping(_load(whole))
-    container = next((as_mapping(data[key]) for key in _CONTAINERS if key in data), data)
-    if _is_entry(container):
-        return Pasted("", container)
-    entries = {name: entry for name, entry in container.items() if isinstance(entry, Mapping)}
-    if len(entries) > 1:
-        raise ConfigError(f"Invalid server config: it describes {', '.join(entries)}; add one at a time.")
-    for name, entry in entries.items():
-        return Pasted(name, entry, is_named=True)
-    raise ConfigError("Invalid server config: it has neither a command nor a URL.")
-
-
-def _load(text: str) -> Any:
-    try:
-        return parse(text.encode(errors="surrogateescape"), "json").data
-    except ParseError:
-        raise ConfigError("Invalid server config: it is not valid JSON.") from None
-
-
-def _is_entry(data: Mapping[str, Any]) -> bool:
-    return any(isinstance(data.get(key), str) for key in ("command", "url"))
-
-
-# --- a command of another tool ------------------------------------------------------------------------------
-
-
-def _parse_command(verb: str, words: list[str]) -> Pasted:
-    described = parse_description(words)
-    if verb == "add-json":
-        pasted = _parse_json(" ".join(described.words))
-        return Pasted(described.name, pasted.raw, is_named=True)
-    return Pasted(described.name, describe_entry(described), is_named=True)
-
-
 # --- a name -------------------------------------------------------------------------------------------------
 
 
-def _suggest_name(raw: Mapping[str, Any]) -> str:
+def suggest_name(raw: Mapping[str, Any]) -> str:
     """What people would call a server, by its host or its package; empty if nothing comes to mind."""
     if "url" in raw:
         return _clean_name(_name_host(raw["url"]))

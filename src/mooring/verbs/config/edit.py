@@ -17,32 +17,29 @@ from mooring.display.text import quote_argument, safe, short_path
 from mooring.errors import ConfigError, NotApproved, ParseError, UnknownServer
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import Inventory, RowSource, load
-from mooring.syntax.edit import cut_excerpt, decode_text, edit_bytes, find_value, put_excerpt
-from mooring.syntax.parse import parse
+from mooring.syntax.edit import cut_excerpt, edit_bytes, find_value, put_excerpt
+from mooring.syntax.parse import decode_text, parse
 from mooring.verbs.config.add import (
-    approve_typed,
+    ChangedEntry,
+    approve_entries,
     check_name,
+    describe_other_winner,
     describe_refusal,
     find_other_winner,
     follow_link,
     refuse_unreadable,
     update_config,
 )
-from mooring.verbs.config.clearance import Clearance, NotCleared
+from mooring.verbs.config.clearance import Clearance, SkippedServer
 from mooring.verbs.config.fields import FieldChanges, apply_changes
 from mooring.verbs.config.locate import LocatedEntry, locate_entry
+from mooring.verbs.config.rules import refuse_below_mooring
 
 
-class Edit(Struct, frozen=True, rename="camel"):
+class Edit(ChangedEntry, frozen=True, kw_only=True):
     """What was changed, and where."""
 
-    name: str
-    tool: str
-    scope: str
-    path: str
     changed: bool
-    leads_to: str | None = None
-    """The file that was changed, if the path is a symbolic link."""
     ignored: tuple[str, ...] = ()
     """What is wrong with the entry and is left out when it is used."""
     approved: bool = True
@@ -92,8 +89,7 @@ async def edit(
     located = _locate(workspace, name, tool, scope)
 
     def change(text: str) -> str:
-        keys = located.find_keys(parse(text.encode(), located.kind).data)
-        return apply_changes(text, located, keys, changes)
+        return apply_changes(text, located, located.find_keys(text.encode()), changes)
 
     objection = await _find_objection(workspace, located)
     if objection is None:
@@ -115,6 +111,7 @@ def read_entry_text(
 
 
 def _locate(workspace: Workspace, name: str, tool: str | None, scope: WriteScope | None) -> LocatedEntry:
+    refuse_below_mooring("mooring mcp edit")
     try:
         located = locate_entry(workspace, name, tool, scope, "edit")
     except UnknownServer:
@@ -161,16 +158,12 @@ def describe_edit(done: Edit, home: str) -> Iterator[str]:
         yield "Nothing changed."
         return
     yield f"Changed {name} in {short_path(done.path, home)}."
-    if done.leads_to:
-        yield f"That is a link; the file is {safe(done.leads_to)}."
+    yield from done.describe_link()
     for message in done.ignored:
         yield f"{name}: {safe(message)}."
     if not done.approved:
         yield f"It comes from the project and is not approved: mooring mcp approve {quote_argument(done.name)}"
-    if done.behind:
-        source = done.behind
-        path = short_path(source.path, home) if source.path else "command line"
-        yield f"Another definition of {name} wins: {safe(source.tool)}, {source.scope}: {path}."
+    yield from describe_other_winner(done.name, done.behind, home)
 
 
 # --- texts --------------------------------------------------------------------------------------------------
@@ -181,8 +174,7 @@ def _read_file(located: LocatedEntry) -> bytes:
 
 
 def _cut(located: LocatedEntry, text: str) -> str:
-    keys = located.find_keys(parse(text.encode(), located.kind).data)
-    return cut_excerpt(text, located.kind, keys)
+    return cut_excerpt(text, located.kind, located.find_keys(text.encode()))
 
 
 def _is_unchanged(entry: EntryText, now: str) -> bool:
@@ -193,7 +185,7 @@ def _is_unchanged(entry: EntryText, now: str) -> bool:
 
 
 def _replace(located: LocatedEntry, now: str, text: str) -> str:
-    keys = located.find_keys(parse(now.encode(), located.kind).data)
+    keys = located.find_keys(now.encode())
     try:
         return put_excerpt(now, located.kind, keys, text)
     except ParseError as error:
@@ -203,8 +195,7 @@ def _replace(located: LocatedEntry, now: str, text: str) -> str:
 
 def _find_raw(located: LocatedEntry, text: str) -> Any:
     """The entry as data. Raises: ParseError, LookupError."""
-    content = parse(text.encode(), located.kind).data
-    return find_value(content, located.find_keys(content))
+    return find_value(parse(text.encode(), located.kind).data, located.find_keys(text.encode()))
 
 
 def _refuse_changed(located: LocatedEntry) -> ConfigError:
@@ -248,14 +239,15 @@ async def _ask_and_write(workspace: Workspace, located: LocatedEntry, change: Ca
 
 async def _find_objection(
     workspace: Workspace, located: LocatedEntry, draft: bytes | None = None, ask: Ask | None = None
-) -> NotCleared | None:
+) -> SkippedServer | None:
     """Why a project's entry is not approved, as it is or as a draft would make it; `None` if it is or needs not be."""
     if not located.definition.origin.foreign:
         return None
     inventory = load(workspace, remember=False, drafts={} if draft is None else {located.path: draft})
     definition = _find_definition(inventory, located)
     if definition is None or not isinstance(definition.config, ServerConfig):
-        return NotCleared("nobody can approve it as it is", "unapproved", "Run this in a terminal to look and decide.")
+        hint = "Run this in a terminal to look and decide."
+        return SkippedServer(located.name, "nobody can approve it as it is", "unapproved", hint)
     choice = Choice(definition, inventory.standing(definition))
     return await Clearance(workspace, inventory, ask).find_objection(choice, is_named=True)
 
@@ -285,7 +277,7 @@ def _write(workspace: Workspace, located: LocatedEntry, change: Callable[[str], 
 
     changed = update_config(located.path, change_bytes, workspace.where, located.place.limit)
     if changed and approve and located.definition.origin.foreign:
-        approve_typed(workspace, located.name, located.path, raw)
+        approve_entries(workspace, located.path, {located.name: raw})
     return _describe(workspace, located, changed, ignored)
 
 

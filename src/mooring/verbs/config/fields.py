@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from mooring.core.definitions.config import ServerConfig
@@ -13,6 +13,7 @@ from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.values import as_mapping, text_or_none
 from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
+from mooring.syntax.document import Kind
 from mooring.syntax.edit import Steps, find_value, put_value, remove_value
 from mooring.syntax.parse import parse
 from mooring.verbs.config.add import understand
@@ -42,13 +43,6 @@ class FieldChanges(Struct, frozen=True, kw_only=True):
         return self.description.is_bare and self.timeout is None and not self.unset
 
 
-class _Gone:
-    """In the place of a value: the key is removed."""
-
-
-_GONE = _Gone()
-
-
 def apply_changes(text: str, located: LocatedEntry, keys: Steps, changes: FieldChanges) -> str:
     """A file's text with fields of the entry under these keys changed.
 
@@ -63,8 +57,16 @@ def apply_changes(text: str, located: LocatedEntry, keys: Steps, changes: FieldC
     else:
         made = _apply_translated(text, located, keys, raw, changes)
     for key in changes.unset:
-        made = remove_value(made, located.kind, (*keys, *_find_key(raw, key, located.name)))
+        made = _remove(made, located.kind, keys, _find_key(raw, key, located.name))
     return made
+
+
+def _remove(text: str, kind: Kind, entry: Steps, path: tuple[str, ...]) -> str:
+    """The text without a key of an entry, and without the objects that would be left empty."""
+    data = find_value(parse(text.encode(), kind).data, entry)
+    while len(path) > 1 and len(find_value(data, path[:-1])) == 1:
+        path = path[:-1]
+    return remove_value(text, kind, (*entry, *path))
 
 
 def _find_entry(text: str, located: LocatedEntry, keys: Steps) -> Mapping[str, Any]:
@@ -80,8 +82,10 @@ def _find_entry(text: str, located: LocatedEntry, keys: Steps) -> Mapping[str, A
 def _apply(text: str, located: LocatedEntry, keys: Steps, edits: Iterable[tuple[Steps, Any]]) -> str:
     for path, value in edits:
         whole = (*keys, *path)
-        is_gone = isinstance(value, _Gone)
-        text = remove_value(text, located.kind, whole) if is_gone else put_value(text, located.kind, whole, value)
+        if value is UNSET:
+            text = remove_value(text, located.kind, whole)
+        else:
+            text = put_value(text, located.kind, whole, value)
     return text
 
 
@@ -168,7 +172,7 @@ def _apply_translated(
         ((_find_spelling(raw, str(path[0]), format), *path[1:]), value) for path, value in _compare(old.raw, new.raw)
     ]
     # An entry that the tool itself would refuse may lack what it always has.
-    made = _apply(text, located, keys, [(path, value) for path, value in edits if value is not _GONE or path[0] in raw])
+    made = _apply(text, located, keys, [(path, value) for path, value in edits if value is not UNSET or path[0] in raw])
     # Tools have more ways to write the same than are known here.
     if write_entry(_read(made, located), OWN).raw != write_entry(after, OWN).raw:
         raise ConfigError(f"{located.name} is written in a way that options cannot change; {_advise_editor(located)}")
@@ -193,10 +197,10 @@ def _find_spelling(raw: Mapping[str, Any], key: str, format: Format) -> str:
 
 
 def _compare(before: Mapping[str, Any], after: Mapping[str, Any], path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """What to put and what to remove, so that one entry becomes the other."""
+    """What to put, or `UNSET` to remove a key, so that one entry becomes the other."""
     for key in before:
         if key not in after:
-            yield (*path, key), _GONE
+            yield (*path, key), UNSET
     for key, value in after.items():
         old = before.get(key)
         if isinstance(old, Mapping) and isinstance(value, Mapping):

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from mooring.core.definitions.template import is_bare_name
 from mooring.core.text.diff import list_changes
 from mooring.core.text.secret import HIDDEN, SHORTEST, hide_in_arguments, hide_in_url, is_secret
@@ -14,9 +12,8 @@ from mooring.discovery.dialect import Dialect
 from mooring.discovery.template import parse_template
 from mooring.display.text import reveal_commands
 from mooring.syntax.document import Kind
-from mooring.syntax.edit import decode_text
-from mooring.syntax.parse import parse
-from mooring.syntax.render import quote
+from mooring.syntax.parse import decode_text, parse
+from mooring.syntax.spans import quote
 
 _NO_FILE = "/dev/null"
 # Maps of variables and headers, whatever a tool calls them.
@@ -39,26 +36,19 @@ def diff_file(path: str, kind: Kind, before: bytes, after: bytes, dialect: Diale
     old, new = decode_text(before).splitlines(), decode_text(after).splitlines()
     shown = "\n".join([f"--- {path if before else _NO_FILE}", f"+++ {path}", *list_changes(old, new)])
     data = parse(before, kind).data if before.strip() else {}
-    return _strike_out(shown, _find_hidden(data, "", False, dialect))
+    return _strike_out(shown, _find_hidden(data, _mask(data, "", False, dialect)))
 
 
 # --- what is hidden -----------------------------------------------------------------------------------------
 
 
-class _HiddenText(Struct, frozen=True):
-    """A text of a file that is not shown as it is."""
-
-    text: str
-    masked: str
-
-
-def _strike_out(shown: str, hidden: Iterable[_HiddenText]) -> str:
+def _strike_out(shown: str, hidden: Iterable[tuple[str, str]]) -> str:
     """The text with everything that is hidden replaced, however a file spells it."""
     # By their first words: to look for each of a thousand texts in a thousand lines would take a while.
     by_word: dict[str, dict[str, str]] = {}
-    for each in hidden:
-        for form in _list_spellings(each.text):
-            by_word.setdefault(_list_words(form)[0], {})[form] = each.masked
+    for text, masked in hidden:
+        for form in _list_spellings(text):
+            by_word.setdefault(_list_words(form)[0], {})[form] = masked
     return "\n".join(_strike_out_line(line, by_word) for line in shown.split("\n"))
 
 
@@ -86,40 +76,30 @@ def _list_words(text: str) -> list[str]:
     return [*re.findall(r"\w+", text), ""]
 
 
-def _find_hidden(value: Any, key: str, is_private: bool, dialect: Dialect) -> Iterator[_HiddenText]:
-    """The texts of a file's data that are not shown, with what is shown of them."""
+def _find_hidden(value: Any, masked: Any) -> Iterator[tuple[str, str]]:
+    """The texts of a file's data that are not shown as they are, with what is shown of them."""
     match value:
         case Mapping():
             for name, inner in value.items():
-                is_map = isinstance(inner, Mapping)
-                yield from _find_hidden(inner, str(name), is_private or (is_map and _is_private(str(name))), dialect)
-        case list() if all(isinstance(each, str) for each in value):
-            for text, masked in zip(value, _mask(value, key, is_private, dialect), strict=True):
-                yield from _hide(text, masked)
+                yield from _find_hidden(inner, masked[name])
         case list():
-            for inner in value:
-                yield from _find_hidden(inner, key, is_private, dialect)
-        case str():
-            yield from _hide(value, _mask(value, key, is_private, dialect))
-        case int() | float() if is_private and not isinstance(value, bool):
-            yield from _hide(str(value), HIDDEN)
-        case _:
-            pass
+            for inner, shown in zip(value, masked, strict=True):
+                yield from _find_hidden(inner, shown)
+        case _ if isinstance(masked, str) and value != masked:
+            yield from _hide(str(value), masked)
 
 
-def _hide(text: str, masked: str) -> Iterator[_HiddenText]:
-    if text == masked:
-        return
+def _hide(text: str, masked: str) -> Iterator[tuple[str, str]]:
     # YAML breaks a text into lines, and indents them.
     for line in text.splitlines():
         if len(line.strip()) >= SHORTEST:
-            yield _HiddenText(line.strip(), masked if line == text else HIDDEN)
+            yield line.strip(), masked if line == text else HIDDEN
 
 
 def _mask(value: Any, key: str, is_private: bool, dialect: Dialect) -> Any:
     match value:
         case Mapping():
-            inside = is_private or _is_private(key)
+            inside = is_private or re.search(_PRIVATE, key) is not None
             return {name: _mask(inner, str(name), inside, dialect) for name, inner in value.items()}
         case list() | tuple() if all(isinstance(each, str) for each in value):
             return _mask_arguments(value, dialect)
@@ -127,6 +107,8 @@ def _mask(value: Any, key: str, is_private: bool, dialect: Dialect) -> Any:
             return [_mask(inner, key, is_private, dialect) for inner in value]
         case str():
             return _mask_text(value, key, is_private, dialect)
+        case int() | float() if is_private and not isinstance(value, bool):
+            return HIDDEN
         case _:
             return value
 
@@ -150,7 +132,3 @@ def _mask_text(text: str, key: str, is_private: bool, dialect: Dialect) -> str:
     if is_secret(key, text) and not re.search(_NAMES_VARIABLE, key):
         return HIDDEN
     return text
-
-
-def _is_private(key: str) -> bool:
-    return re.search(_PRIVATE, key) is not None

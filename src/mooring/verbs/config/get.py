@@ -123,21 +123,19 @@ def _find_unset(key: str, template: Template, env: Mapping[str, str]) -> Iterato
             yield MissingVariable(key, None, _EFFECTS[effect])
 
 
+_SHOWN_AS_WRITTEN = (
+    "required", "max_in_flight", "max_message_bytes", "era", "tools_allow", "tools_deny", "always_load", "lifecycle",
+    "auto_approve",
+)  # fmt: skip
+
+
 def _describe_config(config: ServerConfig, env: Mapping[str, str]) -> dict[str, object]:
     return {
         **_describe_connection(config.connection),
-        "required": config.required,
+        **{name: getattr(config, name) for name in _SHOWN_AS_WRITTEN},
         "start_timeout": finite_seconds(config.start_timeout),
         "call_timeout": finite_seconds(config.call_timeout),
-        "max_in_flight": config.max_in_flight,
-        "max_message_bytes": config.max_message_bytes,
-        "era": config.era,
-        "tools_allow": config.tools_allow,
-        "tools_deny": config.tools_deny,
         "oauth": config.oauth is not None and config.oauth.enabled,
-        "always_load": config.always_load,
-        "lifecycle": config.lifecycle,
-        "auto_approve": config.auto_approve,
         "missing": find_missing_variables(config, env),
         "inputs": tuple(dict.fromkeys(part.id for part in list_inputs(config.connection))),
     }

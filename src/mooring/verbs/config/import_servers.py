@@ -1,10 +1,8 @@
 """`import` and `export`: copy servers of other tools into Mooring's own file, or servers into another tool's."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
@@ -18,64 +16,65 @@ from mooring.discovery.formats import FORMATS
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.guess import FoundServers, is_file_of, read_servers
 from mooring.discovery.scan import RankedDefinition, make_context
+from mooring.display.text import quote_argument
 from mooring.errors import ConfigError
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import Inventory, load
 from mooring.verbs.config.add import find_destination
-from mooring.verbs.config.clearance import is_of_project
-from mooring.verbs.config.copy_servers import (
-    BY_DEFAULT,
-    Copied,
-    CopyCandidate,
-    CopyOptions,
-    SkippedServer,
-    copy_servers,
-    list_candidates,
-)
+from mooring.verbs.config.clearance import is_of_project, list_left_out
+from mooring.verbs.config.copy_servers import Copied, CopyOptions, copy_servers, list_candidates
+from mooring.verbs.config.pasted import PastedServers
+from mooring.verbs.config.rules import refuse_below_mooring
 
-STDIN = "-"
-_FENCED = rb"(?s)\s*```[^\n]*\n(.*)\n[ \t]*```\s*"
+_PAGES = (".md", ".markdown", ".mdx")
 
 
-class ImportSource(Struct, frozen=True):
-    """Where definitions are taken from: a tool or a file, by what the person calls it."""
+async def import_pasted(
+    workspace: Workspace, pasted: PastedServers, names: Sequence[str], options: CopyOptions, ask: Ask | None, tool: str
+) -> Copied:
+    """Copy the servers of these names, or all that a text describes, into a tool's file.
 
-    word: str = ""
-    """A tool's id, a path, or `-`; empty for every tool but Mooring."""
-    text: bytes = b""
-    """What was read from the standard input, for `-`."""
-
-
-EVERY_TOOL = ImportSource()
+    Raises: as `import_servers`.
+    """
+    _refuse_writing("import", options)
+    inventory = load(workspace)
+    destination = find_destination(workspace, tool, options.scope)
+    candidates = list_candidates(choose(pasted.definitions, inventory.standing), names, "in the text")
+    left_out = () if names else pasted.left_out
+    return await copy_servers(workspace, inventory, candidates, destination, options, ask, left_out)
 
 
 async def import_servers(
-    workspace: Workspace,
-    source: ImportSource = EVERY_TOOL,
-    names: Sequence[str] = (),
-    options: CopyOptions = BY_DEFAULT,
-    ask: Ask | None = None,
+    workspace: Workspace, source: str, names: Sequence[str], options: CopyOptions, ask: Ask | None
 ) -> Copied:
     """Copy the servers of these names, or all that the source has, into Mooring's own file.
 
-    Without a source, every definition is taken that wins and whose name Mooring's own files lack.
+    The source is a tool's id or a path. Without one, every definition is taken that wins and whose name Mooring's own
+    files lack.
 
     Raises:
         UnknownServer: the source has no server of one of the names.
         ConfigError: the source is not known or cannot be understood, or Mooring's own file cannot.
         FileError: a file cannot be read or written.
     """
+    _refuse_writing("import", options)
     inventory = load(workspace)
     destination = find_destination(workspace, OWN.tool, options.scope)
     found = _find_definitions(workspace, inventory, source)
     choices = choose(found.definitions, inventory.standing)
-    if not source.word and not names:
-        owned = _list_own_names(inventory)
+    if not source and not names:
+        owned = {each.name for each in _list_known(inventory) if each.origin.tool == OWN.tool}
         choices = tuple(choice for choice in choices if choice.name not in owned)
-    candidates = list_candidates(choices, names, f"of {source.word}" if source.word else "of another tool")
-    left_out = [] if names else _list_left_out(found)
+    candidates = list_candidates(choices, names, f"of {source}" if source else "of another tool")
+    left_out = () if names else list_left_out(found)
     copied = await copy_servers(workspace, inventory, candidates, destination, options, ask, left_out)
     return replace(copied, unread=() if names else _list_unread(inventory, source))
+
+
+def _refuse_writing(verb: str, options: CopyOptions) -> None:
+    """Keep what Mooring started from writing servers; it may look at what would be written. Raises: Denied."""
+    if not options.dry_run:
+        refuse_below_mooring(f"mooring mcp {verb}")
 
 
 def list_tools() -> tuple[str, ...]:
@@ -83,28 +82,21 @@ def list_tools() -> tuple[str, ...]:
     return tuple(dict.fromkeys(format.tool for format in FORMATS))
 
 
-def _find_definitions(workspace: Workspace, inventory: Inventory, source: ImportSource) -> FoundServers:
+def _find_definitions(workspace: Workspace, inventory: Inventory, source: str) -> FoundServers:
     known = sorted(_list_known(inventory), key=lambda definition: definition.rank)
-    if not source.word:
+    if not source:
         return FoundServers(tuple(each for each in known if each.origin.tool != OWN.tool))
-    if source.word in list_tools():
-        return FoundServers(tuple(each for each in known if each.origin.tool == source.word))
+    if source in list_tools():
+        return FoundServers(tuple(each for each in known if each.origin.tool == source))
     return _read_file(workspace, known, source)
 
 
-def _list_left_out(found: FoundServers) -> list[SkippedServer]:
-    """The entries of a file that aren't servers, such as one that uses WebSocket."""
-    names = {each.name for each in found.definitions}
-    odd = [problem for problem in found.problems if problem.server and problem.server not in names]
-    return [SkippedServer(problem.server or "", f"it {problem.message}", "broken") for problem in odd]
-
-
-def _list_unread(inventory: Inventory, source: ImportSource) -> tuple[Problem, ...]:
+def _list_unread(inventory: Inventory, source: str) -> tuple[Problem, ...]:
     """The files of the source that could not be read: without them, "nothing to write" would be only half of it."""
 
     def is_of_source(path: str) -> bool:
         # Without a word, the source is every tool but Mooring, into whose file all is imported.
-        return is_file_of(source.word, path) if source.word else not is_file_of(OWN.tool, path)
+        return is_file_of(source, path) if source else not is_file_of(OWN.tool, path)
 
     return tuple(
         problem for problem in inventory.problems if problem.hides_servers and is_of_source(problem.path or "")
@@ -116,33 +108,24 @@ def _list_known(inventory: Inventory) -> Iterator[RankedDefinition]:
         yield from list_definitions(choice)
 
 
-def _list_own_names(inventory: Inventory) -> set[str]:
-    return {each.name for each in _list_known(inventory) if each.origin.tool == OWN.tool}
-
-
 # --- a file -------------------------------------------------------------------------------------------------
 
 
-def _read_file(workspace: Workspace, known: Sequence[RankedDefinition], source: ImportSource) -> FoundServers:
+def _read_file(workspace: Workspace, known: Sequence[RankedDefinition], source: str) -> FoundServers:
     context = make_context(workspace.where, workspace.cwd)
-    if source.word == STDIN:
-        return read_servers(_strip_fence(source.text), "", "The standard input", context, foreign=False)
-    path = os.path.abspath(os.path.join(workspace.cwd, os.path.expanduser(source.word)))
+    path = os.path.abspath(os.path.join(workspace.cwd, os.path.expanduser(source)))
     # As the scan read it: whether its servers are off, for one, may be said in another file of its tool.
     listed = tuple(each for each in known if _is_in(each.origin, path))
     if listed:
         return FoundServers(listed)
+    if path.endswith(_PAGES) and os.path.exists(path):
+        # What a person pipes in, they have chosen; a page of the project is no file of servers.
+        raise ConfigError(f"{source} is a page. To read it: mooring mcp import --from - <{quote_argument(source)}")
     data = files.read(path)
     if data is None:
-        raise _refuse_source(source.word)
+        raise _refuse_source(source)
     foreign = is_of_project(path, workspace)
-    return read_servers(data, path, source.word, context, foreign=foreign)
-
-
-def _strip_fence(text: bytes) -> bytes:
-    """What is between the fences of Markdown, if it was copied from a page together with them."""
-    found = re.fullmatch(_FENCED, text)
-    return found[1] if found else text
+    return read_servers(data, path, source, context, foreign=foreign)
 
 
 def _is_in(origin: Origin, path: str) -> bool:
@@ -161,11 +144,7 @@ def _refuse_source(word: str) -> ConfigError:
 
 
 async def export_servers(
-    workspace: Workspace,
-    tool: str,
-    names: Sequence[str] = (),
-    options: CopyOptions = BY_DEFAULT,
-    ask: Ask | None = None,
+    workspace: Workspace, tool: str, names: Sequence[str], options: CopyOptions, ask: Ask | None
 ) -> Copied:
     """Copy the servers of these names into a tool's file; without names, all that are not that tool's own already.
 
@@ -174,13 +153,10 @@ async def export_servers(
         ConfigError: the tool has no file that may be written, or it cannot be understood.
         FileError: the file cannot be read or written.
     """
+    _refuse_writing("export", options)
     inventory = load(workspace)
     candidates = list_candidates(inventory.choices, names)
-    wanted = [each for each in candidates if each.is_named or not _is_of(each, tool)]
+    # A tool reads what is its own already, perhaps from another of its files.
+    wanted = [each for each in candidates if each.is_named or each.config.origin.tool != tool]
     destination = find_destination(workspace, tool, options.scope)
     return await copy_servers(workspace, inventory, wanted, destination, options, ask)
-
-
-def _is_of(candidate: CopyCandidate, tool: str) -> bool:
-    """Whether a tool reads the definition already, perhaps from another of its files."""
-    return candidate.config.origin.tool == tool

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from msgspec.structs import replace
 
@@ -114,7 +115,7 @@ def describe_definition(config: ServerConfig | Broken, home: str) -> str:
     origin = config.origin
     if origin.path is None:
         return f"{config.transport}, as given"
-    return f"{config.transport}, from {origin.tool}, {origin.scope}: {short_path(origin.path, home)}"
+    return f"{config.transport}, from {origin.tool}, {origin.shown_scope}: {short_path(origin.path, home)}"
 
 
 def describe_approval(approved: Approved) -> str:
@@ -130,7 +131,7 @@ class Programs:
     def __init__(self, where: Paths, settings_env: Mapping[str, str]) -> None:
         self.where = where
         self._settings_env = settings_env
-        self._found: dict[tuple[str, str], bool] = {}
+        self._is_there = cache(self._look_for)
 
     def find_missing(self, config: ServerConfig, folder: str) -> str | None:
         """The command of a server if there is no such program; `None` also where only its start can tell."""
@@ -142,12 +143,6 @@ class Programs:
         if command is None or (program.cwd is not None and "/" in command):
             return None
         return None if self._is_there(command, folder) else command
-
-    def _is_there(self, command: str, folder: str) -> bool:
-        key = command, folder
-        if key not in self._found:
-            self._found[key] = self._look_for(command, folder)
-        return self._found[key]
 
     def _look_for(self, command: str, folder: str) -> bool:
         path = self._settings_env.get("PATH") or self.where.env.get("PATH", "")

@@ -125,20 +125,19 @@ def _describe_others(inventory: Inventory, choice: Choice) -> Iterator[Row]:
 
 def describe_winner(inventory: Inventory, choice: Choice) -> Row:
     """The row of the definition that wins, with every alias."""
+    connection = _find_connection(choice.definition)
     return _make_row(
         choice.definition,
         choice.standing,
         adopted_from=inventory.adopted_from(choice.definition) or UNSET,
         applied_rules=inventory.applied_rules(choice.definition) or UNSET,
-        shadows=tuple(_describe_shadow(choice.definition, other) for other in choice.shadowed),
+        shadows=tuple(
+            Shadow(other.origin.tool, other.origin.path, _find_connection(other) != connection or UNSET)
+            for other in choice.shadowed
+        ),
         proposed=_describe_proposal(choice.proposed) if choice.proposed else None,
         aliases=choice.aliases,
     )
-
-
-def _describe_shadow(winner: RankedDefinition, other: RankedDefinition) -> Shadow:
-    differs = _find_connection(winner) != _find_connection(other)
-    return Shadow(other.origin.tool, other.origin.path, differs or UNSET)
 
 
 def _find_connection(definition: RankedDefinition) -> Connection | None:
@@ -218,3 +217,9 @@ def finite_seconds(seconds: float | None) -> float | None:
     if seconds is None or math.isinf(seconds):
         return None
     return seconds
+
+
+def make_problem_data(problem: Problem) -> dict[str, object]:
+    """A problem in the shape that other programs rely on."""
+    keys = ("path", "server", "line", "message", "hint")
+    return {key: getattr(problem, key) or None for key in keys}

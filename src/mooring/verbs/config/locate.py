@@ -1,7 +1,7 @@
 """Finds the entry that `remove` and `edit` change: the file that it is in, if that may be written."""
 
 import os
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -41,13 +41,14 @@ class LocatedEntry(Struct, frozen=True):
     def kind(self) -> Kind:
         return document_kind(self.path)
 
-    def find_keys(self, data: Any) -> tuple[str | int, ...]:
-        """The keys that lead to it in the file's data, as that is now."""
+    def find_keys(self, data: bytes) -> tuple[str | int, ...]:
+        """The keys that lead to it in the file's bytes, as they are now. Raises: ParseError."""
+        content = parse(data, self.kind).data
         key = self.definition.origin.key
         if not isinstance(key[-1], int):
             return key
         # In a list, others may have moved it.
-        return find_entry_path(data, self.target, self.place, self.name, self.context)
+        return find_entry_path(content, self.target, self.place, self.name, self.context)
 
     def read(self, text: str) -> ParsedEntry | None:
         """What a text of the file says about the server; `None` if it says nothing. Raises: ParseError."""
@@ -94,7 +95,9 @@ def _choose(
     choice: Choice, context: ScanContext, tool: str | None, scope: WriteScope | None, verb: str
 ) -> RankedDefinition:
     every = list_definitions(choice)
-    in_scope = [each for each in every if scope in (None, each.origin.scope)]
+    # A project's file comes before the person's own entry for the project, which Claude Code calls local.
+    named = [each for each in every if scope in (None, each.origin.shown_scope)]
+    in_scope = named or [each for each in every if each.origin.scope == scope]
     wanted = [each for each in in_scope if each.origin.tool == (tool or OWN.tool)]
     # Next to a file of a plugin or of an administrator, the one that may be written is meant.
     written = [each for each in wanted if find_written_place(each.origin, context)]
@@ -102,7 +105,7 @@ def _choose(
         if len(only) == 1:
             return only[0]
     if wanted:
-        places = ", ".join(f"{each.origin.scope}: {each.origin.path}" for each in wanted)
+        places = ", ".join(f"{each.origin.shown_scope}: {each.origin.path}" for each in wanted)
         raise ConfigError(f"{choice.name} is defined more than once ({places}); choose one with -s.")
     whose = tool or "Mooring's own file"
     others = ", ".join(f"{each.origin.tool} ({each.origin.path})" for each in every)

@@ -9,11 +9,13 @@ from mooring.conversation.consent import list_changed_tools
 from mooring.core.conversation.question import ChangedTool
 from mooring.core.definitions.paths import Paths
 from mooring.display.text import count_noun, problem_line
+from mooring.display.times import format_local
 from mooring.host.host import Host
 from mooring.permissions import pins
 from mooring.permissions.pins import HeldTools
 
 INSTRUCTIONS = "what it tells models"
+NONE_PINNED = "No tools are pinned yet: that happens with a server's first allowed call."
 
 
 class PinnedServer(Struct, frozen=True, kw_only=True):
@@ -56,10 +58,10 @@ def approve_tools(host: Host, server: str) -> tuple[str, ...]:
 def describe_pin(row: PinnedServer) -> str:
     """When the tools of a server were approved, and how many."""
     if row.off:
-        return f"pinning is off since {row.at}; whatever it lists may be called"
+        return f"pinning is off since {format_local(row.at or '')}; whatever it lists may be called"
     if row.at is None:
         return f"{count_noun(row.tools, 'tool')}, none approved yet"
-    return f"{count_noun(row.tools, 'tool')}, approved {row.at}"
+    return f"{count_noun(row.tools, 'tool')}, approved {format_local(row.at)}"
 
 
 def _describe_pin(host: Host, name: str, where: Paths, held: Mapping[str, HeldTools]) -> PinnedServer:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.auth.store import StoredSecret
 from mooring.core.conversation.question import Ask, ServerDetail, Yes
@@ -72,9 +73,9 @@ def suggest_references(server: str, raw: Mapping[str, Any]) -> Iterator[str]:
     config, _ = understand(NAMELESS, raw)
     for secret in find_literal_secrets(config.written or config.connection):
         name = name_secret(server, secret.name)
-        reference = f"{_find_scheme(secret.value)}${{keyring:{name}}}"
+        reference = f"{find_scheme(secret.value)}${{keyring:{name}}}"
         yield (
-            f"{secret.slot}.{secret.name} is in the file as it is. "
+            f"{secret.slot}.{secret.name} is in the file as plain text. "
             f"To keep it out: mooring secret set {name}, and write {reference} in its place."
         )
 
@@ -89,7 +90,7 @@ class _Choice(Struct, frozen=True):
 async def _ask_for_reference(ask: Ask, where: Paths, server: str, tool: str, secret: LiteralSecret) -> _Choice:
     choices = _list_choices(server, tool, secret)
     options = tuple(choices)
-    variable = _name_variable(secret, server)
+    variable = name_variable(secret, server)
     is_set = variable in where.env
     # A variable that is set already needs no second place; an unset one is what people forget.
     default = options[-2] if is_set else options[0]
@@ -98,25 +99,25 @@ async def _ask_for_reference(ask: Ask, where: Paths, server: str, tool: str, sec
         notes.append("With ${keyring:…}, Mooring stores it in your system's keyring, or in a private file.")
     if not is_set:
         notes.append(f"{variable} is not set here. Before you use the server: export {variable}=…")
-    chosen = await ask_until(ask, server, "Write it as", pick(options), tuple(notes), default, options)
-    return choices[chosen]
+    detail = ServerDetail(server, "Write it as", tuple(notes), default, options)
+    return choices[await ask_until(ask, detail, pick(options))]
 
 
 def _list_choices(server: str, tool: str, secret: LiteralSecret) -> dict[str, _Choice]:
     """The ways in which a secret can be written, by what a person picks: stored, from the environment, as it is."""
-    scheme = _find_scheme(secret.value)
+    scheme = find_scheme(secret.value)
     choices: dict[str, _Choice] = {}
     if tool == OWN.tool:
         stored = SecretToStore(name_secret(server, secret.name), secret.value.removeprefix(scheme))
         text = f"{scheme}${{keyring:{stored.name}}}"
         choices[text] = _Choice(text, stored)
-    text = f"{scheme}${{{_name_variable(secret, server)}}}"
+    text = f"{scheme}${{{name_variable(secret, server)}}}"
     choices[text] = _Choice(text)
     choices[_AS_TYPED] = _Choice(secret.value)
     return choices
 
 
-def _name_variable(secret: LiteralSecret, server: str) -> str:
+def name_variable(secret: LiteralSecret, server: str) -> str:
     """The variable that a reference names: for a header, one that says which server it belongs to."""
     if secret.slot == "env":
         return secret.name
@@ -125,7 +126,7 @@ def _name_variable(secret: LiteralSecret, server: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name
 
 
-def _find_scheme(value: str) -> str:
+def find_scheme(value: str) -> str:
     """The word before the token in a header such as `Bearer abc`, with its space."""
     found = re.match(r"(?i)(?:bearer|basic|token)\s+", value)
     return found[0] if found else ""
@@ -138,27 +139,16 @@ class GivenUp(Exception):
     """There was no answer."""
 
 
-async def ask_until(
-    ask: Ask,
-    server: str,
-    label: str,
-    check: Callable[[str], T],
-    notes: tuple[str, ...] = (),
-    default: str | None = None,
-    options: tuple[str, ...] = (),
-    *,
-    secret: bool = False,
-    block: bool = False,
-) -> T:
+async def ask_until(ask: Ask, detail: ServerDetail, check: Callable[[str], T]) -> T:
     """What `check` makes of the answer; asked again, with what was wrong, until it accepts one. Raises: GivenUp."""
     while True:
-        answer = await ask(ServerDetail(server, label, notes, default, options, secret, block))
+        answer = await ask(detail)
         if not isinstance(answer, Yes):
             raise GivenUp
         try:
             return check(str(answer.content or "").strip())
         except ConfigError as error:
-            notes = (str(error),)
+            detail = replace(detail, notes=(str(error),))
 
 
 def pick(options: tuple[T, ...]) -> Callable[[str], T]:

@@ -85,4 +85,4 @@ def _show_results(
     if servers and not undecided:
         yield ShownLine(f"Nothing was decided about {safe(', '.join(servers))}.", is_note=True)
     for rule in removed:
-        yield ShownLine(f"Removed from {short_path(rule.path, home)}: allow {safe(rule.tool)}")
+        yield ShownLine(f"Removed from {short_path(rule.path, home)}: {rule.action} {safe(rule.tool)}")

@@ -8,7 +8,9 @@ from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.template import SECRET_NAME
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import safe, short_path
+from mooring.display.times import format_local
 from mooring.errors import ConfigError
+from mooring.verbs.config.rules import refuse_below_mooring
 from mooring.verbs.verb import Shown, ShownLine, ShownTable, VerbResult
 
 
@@ -43,12 +45,13 @@ def _show_secrets(stored: tuple[StoredSecret, ...]) -> Iterator[Shown]:
     if not stored:
         yield ShownLine("No secrets are stored. To store one: mooring secret set NAME", is_hint=True)
         return
-    rows = [(safe(each.name), each.store, safe(each.at[: len("2026-01-31")]), safe(each.why)) for each in stored]
+    rows = [(safe(each.name), each.store, format_local(each.at), safe(each.why)) for each in stored]
     yield ShownTable([("NAME", "STORE", "STORED", "WHY THERE"), *rows])
 
 
 async def forget_secret(workspace: Workspace, name: str) -> VerbResult:
     """Remove a secret, and say so. Raises: as `remove_secret`."""
+    refuse_below_mooring("mooring secret rm")
     await remove_secret(workspace.where, name)
     return VerbResult({"removed": name}, [ShownLine(f"Removed {name}.")])
 

@@ -1,6 +1,7 @@
 """`enable` and `disable`: in Mooring's own files where the server is defined; otherwise in the person's own record."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from mooring.inventory.overlay import check_overlay, forget_switch, save_switch
 from mooring.syntax.edit import edit_bytes, put_value, remove_value
 from mooring.verbs.config.add import update_config
 from mooring.verbs.config.locate import check_files_are_read
+from mooring.verbs.config.rules import refuse_below_mooring
 from mooring.verbs.verb import ShownLine, VerbResult
 
 Reach: TypeAlias = Literal["file", "user", "project"]
@@ -36,20 +38,15 @@ class Switched(Struct, frozen=True, rename="camel"):
     approved: bool = True
 
 
-def enable(workspace: Workspace, name: str, scope: WriteScope | None) -> VerbResult:
-    """Turn a server on for good. Raises: as `switch`."""
-    return _switch(workspace, name, scope, True)
-
-
-def disable(workspace: Workspace, name: str, scope: WriteScope | None) -> VerbResult:
-    """Turn a server off for good. Raises: as `switch`."""
-    return _switch(workspace, name, scope, False)
-
-
-def _switch(workspace: Workspace, name: str, scope: WriteScope | None, on: bool) -> VerbResult:
+def _switch(on: bool, workspace: Workspace, name: str, scope: WriteScope | None) -> VerbResult:
+    """Turn a server on or off for good. Raises: as `switch`."""
     result = switch(workspace, name, on, scope)
     lines = show_switch(result, on, workspace.where.home)
     return VerbResult({"switched": result}, lines, is_healthy=result.enabled == on)
+
+
+enable = partial(_switch, True)
+disable = partial(_switch, False)
 
 
 def switch(workspace: Workspace, name: str, on: bool, scope: WriteScope | None = None) -> Switched:
@@ -60,6 +57,7 @@ def switch(workspace: Workspace, name: str, on: bool, scope: WriteScope | None =
         ConfigError: its definition cannot be used, or the file cannot be changed.
         FileError: a file cannot be read or written.
     """
+    refuse_below_mooring(f"mooring mcp {'enable' if on else 'disable'}")
     check_files_are_read(workspace)
     check_overlay(workspace.where)
     inventory = load(workspace, remember=False)
@@ -69,15 +67,18 @@ def switch(workspace: Workspace, name: str, on: bool, scope: WriteScope | None =
         raise ConfigError(f"{choice.name} cannot be used: it {config.problem.message} ({config.problem.path}).")
     if config.enabled == on:
         return _report(workspace, choice.name, False, "file")
+    # The record is the person's own: `local` is what `project` is there.
+    scope = "project" if scope == "local" else scope
     is_ours = config.origin.tool == OWN.tool and scope in (None, config.origin.scope)
     if on:
         forget_switch(workspace.where, choice.name, inventory.root)
     if is_ours and config.origin.path is not None:
-        _switch_in_file(workspace, config, config.origin.path, on)
+        change = _make_change(config, config.origin.path, on)
+        update_config(config.origin.path, lambda data: edit_bytes(data, change), workspace.where)
         return _report(workspace, choice.name, True, "file")
-    reach: WriteScope = scope or "user"
+    reach: Literal["user", "project"] = "user" if scope in (None, "user") else "project"
     # What was only switched off by the record is on again without it.
-    if not on or not _is_enabled(workspace, choice.name):
+    if not on or not load(workspace, remember=False).find(choice.name).definition.config.enabled:
         save_switch(workspace.where, choice.name, on, inventory.root, everywhere=reach == "user")
     return _report(workspace, choice.name, True, reach)
 
@@ -100,13 +101,9 @@ def _describe_switch(result: Switched, on: bool, home: str) -> str:
         return f"{name} is {word} already."
     if result.reach == "file":
         return f"{word.capitalize()} {name} in {path}."
-    where = "in this project" if result.reach == "project" else "everywhere"
+    # Whichever tool the file belongs to goes by it, not by our record.
+    where = "in Mooring, for this project" if result.reach == "project" else "in Mooring"
     return f"{word.capitalize()} {name} {where}; {path} stays as it is."
-
-
-def _switch_in_file(workspace: Workspace, config: ServerConfig, path: str, on: bool) -> None:
-    change = _make_change(config, path, on)
-    update_config(path, lambda data: edit_bytes(data, change), workspace.where)
 
 
 def _make_change(config: ServerConfig, path: str, on: bool) -> Callable[[str], str]:
@@ -121,10 +118,6 @@ def _make_change(config: ServerConfig, path: str, on: bool) -> Callable[[str], s
         return text
 
     return change
-
-
-def _is_enabled(workspace: Workspace, name: str) -> bool:
-    return load(workspace, remember=False).find(name).definition.config.enabled
 
 
 def _report(workspace: Workspace, name: str, changed: bool, reach: Reach) -> Switched:

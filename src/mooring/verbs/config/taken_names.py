@@ -14,6 +14,7 @@ from mooring.display.text import safe, short_path
 from mooring.errors import ConfigError
 from mooring.inventory.load import utc_timestamp
 from mooring.permissions import trust
+from mooring.verbs.config.rules import refuse_below_mooring
 from mooring.verbs.verb import ShownLine, VerbResult
 
 
@@ -40,6 +41,7 @@ def approve_taken_names(workspace: Workspace, names: Sequence[str]) -> VerbResul
 
     Raises: ConfigError if one of them is not taken; FileError if that can't be written.
     """
+    refuse_below_mooring("mooring agents approve")
     found = _find(workspace, names)
     at = utc_timestamp()
     approved = [trust.NameApproval(each.project, each.kind, each.name, each.digest, at) for each in found]

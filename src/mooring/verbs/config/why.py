@@ -44,11 +44,6 @@ class Candidate(Struct, frozen=True, rename="camel"):
     differences: tuple[Difference, ...] = ()
     """What it would start or reach differently than the one that wins."""
 
-    @property
-    def starts(self) -> bool:
-        """Whether it wins and may be started."""
-        return self.wins and self.standing in ("own", "approved")
-
 
 class Reasons(Struct, frozen=True):
     """Every definition of one name, highest first, and the other names of the same connection."""
@@ -122,7 +117,7 @@ def _show_reasons(reasons: Reasons, home: str) -> Iterator[ShownLine]:
     for candidate in reasons.candidates:
         mark, style = _choose_mark(candidate)
         source = candidate.source
-        yield ShownLine(f"{mark} {describe_origin(source.tool, source.scope, source.path, home)}", style)
+        yield ShownLine(f"{mark} {describe_origin(source.tool, source.shown_scope, source.path, home)}", style)
         yield from map(ShownLine, _describe_standing(candidate))
     if reasons.aliases:
         yield ShownLine(f"The same connection also goes by: {safe(', '.join(reasons.aliases))}")
@@ -131,7 +126,7 @@ def _show_reasons(reasons: Reasons, home: str) -> Iterator[ShownLine]:
 def _choose_mark(candidate: Candidate) -> tuple[str, LineStyle]:
     if not candidate.wins:
         return "·", "plain"
-    return ("●", "good") if candidate.starts else ("○", "doubtful")
+    return ("●", "good") if candidate.standing in ("own", "approved") else ("○", "doubtful")
 
 
 def _describe_standing(candidate: Candidate) -> Iterator[str]:
@@ -151,17 +146,14 @@ _MOST_DIFFERENCES = 20
 
 def _describe_differences(differences: Sequence[Difference]) -> Iterator[str]:
     for difference in differences[:_MOST_DIFFERENCES]:
-        yield _describe_difference(difference)
+        field = safe(difference.field)
+        if difference.here == difference.winner:
+            yield f"{field}: not the same value as the winner's"
+        else:
+            yield f"{field}: {_show(difference.here)} (winner: {_show(difference.winner)})"
     left = len(differences) - _MOST_DIFFERENCES
     if left > 0:
         yield f"{count_noun(left, 'more difference')}; `mooring mcp why --json` shows all of them"
-
-
-def _describe_difference(difference: Difference) -> str:
-    field = safe(difference.field)
-    if difference.here == difference.winner:
-        return f"{field}: not the same value as the winner's"
-    return f"{field}: {_show(difference.here)} (winner: {_show(difference.winner)})"
 
 
 def _show(value: str | tuple[str, ...] | None) -> str:
@@ -177,56 +169,49 @@ def list_differences(winner: ServerConfig | Broken, other: ServerConfig | Broken
     """What another definition would start or reach differently; nothing if one of them cannot be understood."""
     if isinstance(winner, Broken) or isinstance(other, Broken):
         return ()
-    wins = {part.field: part for part in _list_parts(winner)}
-    has = {part.field: part for part in _list_parts(other)}
-    fields = dict.fromkeys([*wins, *has])
-    return tuple(
-        Difference(field, _shown(has.get(field)), _shown(wins.get(field)))
-        for field in fields
-        if not _is_same(wins.get(field), has.get(field))
-    )
+    wins, has = dict(_list_parts(winner)), dict(_list_parts(other))
+    differences = []
+    for field in wins | has:
+        here, there = has.get(field, _LACKING), wins.get(field, _LACKING)
+        if here.value != there.value:
+            differences.append(Difference(field, here.shown, there.shown))
+    return tuple(differences)
 
 
 class _Part(NamedTuple):
-    """One field of a definition: what it holds, and what of that can be shown."""
+    """What a field of a definition holds, and what of that can be shown."""
 
-    field: str
     value: object
-    shown: str | tuple[str, ...]
+    shown: str | tuple[str, ...] | None
 
 
-def _is_same(one: _Part | None, other: _Part | None) -> bool:
-    return one is not None and other is not None and one.value == other.value
+_LACKING = _Part(None, None)
 
 
-def _shown(part: _Part | None) -> str | tuple[str, ...] | None:
-    return None if part is None else part.shown
-
-
-def _list_parts(config: ServerConfig) -> Iterator[_Part]:
+def _list_parts(config: ServerConfig) -> Iterator[tuple[str, _Part]]:
     command, args, url = split_target(config)
     match config.connection:
         case Stdio() as program:
-            yield _Part("command", program.command, command or "")
-            yield _Part("args", program.args, args)
+            yield "command", _Part(program.command, command or "")
+            yield "args", _Part(program.args, args)
             yield from _list_program_parts(program)
         case Http() as remote:
-            yield _Part("url", remote.url, url or "")
-            yield _Part("type", remote.transport, remote.transport)
+            yield "url", _Part(remote.url, url or "")
+            yield "type", _Part(remote.transport, remote.transport)
             for name, value in remote.headers.items():
-                yield _Part(f"headers.{name}", value, mask(value))
+                yield f"headers.{name}", _Part(value, mask(value))
             if remote.headers_helper:
-                yield _Part("headersHelper", remote.headers_helper, mask(remote.headers_helper))
+                yield "headersHelper", _Part(remote.headers_helper, mask(remote.headers_helper))
         case InProcess(server):
-            yield _Part("object", id(server), type(server).__qualname__)
+            yield "object", _Part(id(server), type(server).__qualname__)
 
 
-def _list_program_parts(program: Stdio) -> Iterator[_Part]:
+def _list_program_parts(program: Stdio) -> Iterator[tuple[str, _Part]]:
     for name, value in program.env.items():
-        yield _Part(f"env.{name}", value, mask(value))
+        yield f"env.{name}", _Part(value, mask(value))
     if program.pass_env:
-        yield _Part("pass_env", program.pass_env, program.pass_env)
+        yield "pass_env", _Part(program.pass_env, program.pass_env)
     if program.env_file:
-        yield _Part("envFile", program.env_file, written_text(program.env_file) or "")
+        yield "envFile", _Part(program.env_file, written_text(program.env_file) or "")
     if program.cwd:
-        yield _Part("cwd", program.cwd, written_text(program.cwd) or "")
+        yield "cwd", _Part(program.cwd, written_text(program.cwd) or "")

@@ -19,16 +19,10 @@ from mooring.servers.launch.target import UNRESOLVED, resolve_target
 from mooring.verbs.config.get import MissingVariable, find_missing_variables
 from mooring.verbs.config.known import STOPS
 from mooring.verbs.config.list import list_needed_inputs
-from mooring.verbs.doctor.fixes import (
-    can_edit,
-    lead_with_command,
-    make_fix,
-    suggest_edit,
-    suggest_editor,
-    suggest_retry,
-)
+from mooring.verbs.doctor.fixes import lead_with_command, make_fix, suggest_edit, suggest_editor, suggest_retry
+from mooring.verbs.doctor.programs import suggest_program
 from mooring.verbs.doctor.report import Finding
-from mooring.verbs.use.advice import suggest_program
+from mooring.verbs.use.advice import can_edit
 
 
 def check_files(inventory: Inventory, where: Paths) -> Iterator[Finding]:
@@ -65,7 +59,7 @@ def _suggest_edit(problem: Problem, where: Paths, config: ServerConfig | Broken 
     if problem.hint.startswith(IF_TRUSTED):
         return make_fix(problem.hint.removeprefix(IF_TRUSTED), IF_TRUSTED.removesuffix(": "))
     edit = suggest_editor(problem.path) if config is None else suggest_edit(config)
-    return make_fix(edit, problem.hint)
+    return lead_with_command(problem.hint, edit)
 
 
 def check_approvals(inventory: Inventory) -> Iterator[Finding]:
@@ -87,12 +81,10 @@ def check_starts(inventory: Inventory, where: Paths) -> Iterator[Finding]:
     """Look for the command and the variables of each server that could be started."""
     # Programs are looked for where a start would look for them, which is not always PATH alone.
     path = default_search_path(where, inventory.settings["env"])
-    for choice in inventory.choices:
-        config = choice.definition.config
-        if isinstance(config, ServerConfig) and config.enabled and choice.approved:
-            yield from _check_command(config, inventory.root, where, path)
-            yield from _check_variables(config, where.env)
-            yield from _check_inputs(config)
+    for config in inventory.list_startable():
+        yield from _check_command(config, inventory.root, where, path)
+        yield from _check_variables(config, where.env)
+        yield from _check_inputs(config)
 
 
 def _check_command(config: ServerConfig, root: str, where: Paths, path: str) -> Iterator[Finding]:
@@ -107,13 +99,11 @@ def _check_command(config: ServerConfig, root: str, where: Paths, path: str) -> 
         what = (
             "The command has its arguments in the same text" if split else f"The command {safe(command)} is not on PATH"
         )
-        is_split = bool(split) and can_edit(config)
-        fix = suggest_edit(config, words=tuple(command.split())) if is_split else _suggest_program(config, command)
+        if split and can_edit(config):
+            fix = suggest_edit(config, words=tuple(command.split()))
+        else:
+            fix = make_fix(suggest_edit(config), safe(split)) if split else suggest_program(config, command, path)
         yield Finding(config.name, what, config.origin.path, None, fix, True, "command")
-
-
-def _suggest_program(config: ServerConfig, command: str) -> str:
-    return lead_with_command(safe(suggest_args(command)) or suggest_program(command), suggest_retry(config.name))
 
 
 def _check_variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[Finding]:

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, get_args
 
+from msgspec import Struct
+
 from mooring.auth.store import StoreInfo
 from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.config import Broken, ServerConfig
@@ -16,7 +18,8 @@ from mooring.process.table import RunningProcess
 from mooring.servers.records import Remembered, look_up
 from mooring.verbs.config.known import describe_approval, describe_definition
 from mooring.verbs.doctor.definitions import cannot_start, check_approvals, check_files, check_isolation, check_starts
-from mooring.verbs.doctor.pitfalls import check_other_tools, check_pitfalls
+from mooring.verbs.doctor.pitfalls import check_other_tools, check_own_name, check_pitfalls
+from mooring.verbs.doctor.plain_secrets import check_plain_secrets
 from mooring.verbs.doctor.remembered import check_failures, check_held_tools, find_recorded_stage
 from mooring.verbs.doctor.report import Finding, Report, ServerDiagnosis, StageResult, list_stages
 from mooring.verbs.doctor.running import check_running
@@ -45,6 +48,7 @@ def diagnose(
     remembered = look_up(admitted.wanted.values(), where)
     found = (
         *check_storage(where),
+        *check_own_name(where),
         *check_files(inventory, where),
         *_drop_outdated(check_starts(inventory, where), tried),
         *check_isolation(inventory, admitted, where),
@@ -53,13 +57,22 @@ def diagnose(
         *check_approvals(inventory),
         *_drop_outdated(check_secrets(inventory, where), tried),
         *check_pitfalls(inventory, where),
+        *check_plain_secrets(inventory),
         *check_other_tools(inventory, where),
         *check_held_tools(admitted, where),
         *check_running(inventory, processes or ()),
     )
-    findings = _group(found, names)
-    servers = tuple(_describe_servers(inventory, where, admitted, remembered, findings, tried, names))
-    return Report(inventory.files, servers, findings, processes is not None, store)
+    by_server = _group(found, names)
+    servers = []
+    for choice in inventory.choices:
+        if names is None or choice.name in names:
+            alias = admitted.aliases.get(choice.name)
+            record = remembered.get(alias.server if alias else choice.name, Remembered())
+            approved = admitted.find_approved(choice.name)
+            known = _KnownServer(choice, approved, record, tried.get(choice.name), where)
+            servers.append(_describe_stages(known, by_server.get(choice.name, ())))
+    findings = tuple(finding for group in by_server.values() for finding in group)
+    return Report(inventory.files, tuple(servers), findings, processes is not None, store)
 
 
 def _drop_outdated(findings: Iterable[Finding], tried: "Mapping[str, TriedServer]") -> Iterator[Finding]:
@@ -73,66 +86,48 @@ def _check_tried(admitted: Admitted, tried: "Mapping[str, TriedServer]", where: 
     from mooring.verbs.doctor.trial import check_tried
 
     for name, outcome in tried.items():
-        alias = admitted.aliases.get(name)
-        approved = alias.approved if alias else admitted.wanted[name]
-        yield from check_tried(name, approved.config, outcome, where)
+        approved = admitted.find_approved(name)
+        if approved is not None:
+            yield from check_tried(name, approved.config, outcome, where)
 
 
-def _group(findings: Iterable[Finding], names: Collection[str] | None) -> tuple[Finding, ...]:
+def _group(findings: Iterable[Finding], names: Collection[str] | None) -> Mapping[str | None, Iterable[Finding]]:
     """What belongs to no server first, then server by server, each once, in the order in which they were found."""
     by_server: dict[str | None, dict[Finding, None]] = {None: {}}
     for finding in findings:
         if names is None or finding.server in names:
             by_server.setdefault(finding.server, {})[finding] = None
-    return tuple(finding for group in by_server.values() for finding in group)
+    return by_server
 
 
-def _describe_servers(
-    inventory: Inventory,
-    where: Paths,
-    admitted: Admitted,
-    remembered: Mapping[str, Remembered],
-    findings: Iterable[Finding],
-    tried: "Mapping[str, TriedServer]",
-    names: Collection[str] | None,
-) -> Iterator[ServerDiagnosis]:
-    by_server: dict[str | None, list[Finding]] = {}
-    for finding in findings:
-        by_server.setdefault(finding.server, []).append(finding)
-    for choice in inventory.choices:
-        name = choice.name
-        if names is not None and name not in names:
-            continue
-        alias = admitted.aliases.get(name)
-        record = remembered.get(alias.server if alias else name)
-        yield describe_stages(choice, by_server.get(name, ()), admitted, record, tried.get(name), where)
+class _KnownServer(Struct, frozen=True):
+    """What is known of a server, besides what there is to fix."""
+
+    choice: Choice
+    approved: Approved | None
+    remembered: Remembered
+    tried: "TriedServer | None"
+    where: Paths
+
+    @property
+    def config(self) -> ServerConfig | Broken:
+        return self.choice.definition.config
 
 
-_STEPS: Mapping[str, CheckStage] = {"handshake": "protocol", "tools": "tools"}
-"""The steps of `mcp test` whose details say something about a stage."""
+_TELLING: tuple[CheckStage, ...] = ("protocol", "tools")
+"""The stages whose details a trial finds out."""
 
 
-def describe_stages(
-    choice: Choice,
-    findings: Iterable[Finding],
-    admitted: Admitted,
-    remembered: Remembered | None,
-    tried: "TriedServer | None",
-    where: Paths,
-) -> ServerDiagnosis:
+def _describe_stages(known: _KnownServer, findings: Iterable[Finding]) -> ServerDiagnosis:
     """How far a server comes, according to what was found about it."""
-    config = choice.definition.config
     failed: dict[CheckStage, Finding] = {}
     for finding in findings:
         if finding.stage is not None:
             failed.setdefault(finding.stage, finding)
-    approved = _find_approved(admitted, choice.name)
-    last = _find_last_known(choice, failed, approved, remembered, tried, where)
-    details = _list_details(choice, approved, remembered, tried, where)
-    stages = tuple(
-        _make_result(stage, failed.get(stage), details.get(stage, "")) for stage in _list_until(config, last)
-    )
-    return ServerDiagnosis(choice.name, stages, tried is not None)
+    reached = _list_until(known.config, _find_last_known(known, failed))
+    details = _list_details(known)
+    stages = tuple(_make_result(stage, failed.get(stage), details.get(stage, "")) for stage in reached)
+    return ServerDiagnosis(known.choice.name, stages, known.tried is not None)
 
 
 def _list_until(config: ServerConfig | Broken, last: CheckStage) -> Iterator[CheckStage]:
@@ -144,54 +139,39 @@ def _list_until(config: ServerConfig | Broken, last: CheckStage) -> Iterator[Che
     yield last
 
 
-def _find_approved(admitted: Admitted, name: str) -> Approved | None:
-    alias = admitted.aliases.get(name)
-    return alias.approved if alias else admitted.wanted.get(name)
-
-
-def _find_last_known(
-    choice: Choice,
-    failed: Mapping[CheckStage, Finding],
-    approved: Approved | None,
-    remembered: Remembered | None,
-    tried: "TriedServer | None",
-    where: Paths,
-) -> CheckStage:
+def _find_last_known(known: _KnownServer, failed: Mapping[CheckStage, Finding]) -> CheckStage:
     """The last stage about which anything is known: where the server stops, or where nobody has looked further."""
-    config = choice.definition.config
+    config, failure = known.config, known.remembered.failure
     if not isinstance(config, ServerConfig) or not config.enabled:
         return "file"
-    if approved is None:
+    if known.approved is None:
         return "approval"
-    if tried is not None:
-        return "tools" if tried.error is None else find_failed_stage(tried.error)
+    if known.tried is not None:
+        return "tools" if known.tried.error is None else find_failed_stage(known.tried.error)
     if "command" in failed:
         return "command"
-    if cannot_start(config, where.env):
+    if cannot_start(config, known.where.env):
         return "variables"
     # The failure of a server is reported under the first of its names only.
-    if remembered is not None and remembered.failure is not None:
-        stage = find_recorded_stage(remembered.failure)
-        if stage in failed:
-            return stage
-    elif remembered is not None and remembered.tools is not None:
+    if failure is not None and find_recorded_stage(failure) in failed:
+        return find_recorded_stage(failure)
+    if failure is None and known.remembered.tools is not None:
         return "tools"
     return "command" if config.transport == "stdio" else "variables"
 
 
-def _list_details(
-    choice: Choice, approved: Approved | None, remembered: Remembered | None, tried: "TriedServer | None", where: Paths
-) -> dict[CheckStage, str]:
-    config = choice.definition.config
-    details: dict[CheckStage, str] = {"file": describe_definition(config, where.home)}
+def _list_details(known: _KnownServer) -> dict[CheckStage, str]:
+    config = known.config
+    details: dict[CheckStage, str] = {"file": describe_definition(config, known.where.home)}
     if config.disabled_by is not None:
         details["file"] += f"; off by {config.disabled_by}"
-    if approved is not None:
-        details["approval"] = describe_approval(approved)
-    if tried is not None:
-        details |= {_STEPS[step.step]: step.detail for step in tried.steps if step.step in _STEPS and step.ok}
-    elif remembered is not None and remembered.tools is not None:
-        details["tools"] = f"{count_noun(len(remembered.tools), 'tool')}, as it listed them the last time"
+    if known.approved is not None:
+        details["approval"] = describe_approval(known.approved)
+    if known.tried is not None:
+        found = {step.step: step.detail for step in known.tried.steps if step.ok}
+        details |= {stage: found[stage] for stage in _TELLING if stage in found}
+    elif known.remembered.tools is not None:
+        details["tools"] = f"{count_noun(len(known.remembered.tools), 'tool')}, as it listed them the last time"
     return details
 
 

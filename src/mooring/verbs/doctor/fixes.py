@@ -3,9 +3,9 @@
 import re
 
 from mooring.core.definitions.config import Broken, Http, ServerConfig
-from mooring.discovery.formats import find_format
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.display.text import quote_argument, quote_command
+from mooring.verbs.use.advice import can_edit
 
 _COMMAND = re.compile(r"(?:^|: |`)((?:mooring|mv|chmod|export|env|pip) [^`;,]+)")
 """A command in words of advice, such as "To store it: mooring secret set TOKEN"."""
@@ -42,7 +42,7 @@ def suggest_edit(config: ServerConfig | Broken, options: str = "", words: tuple[
     if not can_edit(config):
         return suggest_editor(origin.path) if origin.path else f"mooring mcp get {quote_argument(config.name)}"
     tool = "" if origin.tool == OWN.tool else f" --in {origin.tool}"
-    scope = " -s project" if origin.scope == "project" else ""
+    scope = f" -s {origin.shown_scope}" if origin.scope == "project" else ""
     options = f" {options}" if options else ""
     edit = f"mooring mcp edit{tool}{scope}{options} {quote_argument(config.name)}"
     if not words:
@@ -50,12 +50,6 @@ def suggest_edit(config: ServerConfig | Broken, options: str = "", words: tuple[
     # Behind a name that begins like an option, nothing is one any more.
     end_of_options = "" if config.name.startswith("-") else "-- "
     return f"{edit} {end_of_options}{quote_command(words)}"
-
-
-def can_edit(config: ServerConfig | Broken) -> bool:
-    """Whether `mcp edit` writes the file that a definition is in."""
-    format = find_format(config.origin.tool)
-    return format is not None and format.writes is not None and config.origin.scope in ("user", "project")
 
 
 def suggest_url(config: ServerConfig, url: str = "") -> str:

@@ -1,6 +1,8 @@
 """What is sound and still surprises: rivals, names that become one, switches, tools that start servers unasked."""
 
+import os
 import re
+import sys
 from collections.abc import Iterator
 
 from mooring.core.conversation.verdict import Rule
@@ -118,6 +120,42 @@ def _check_denies(inventory: Inventory) -> Iterator[Finding]:
             what = f"The deny rule {safe(rule.tool)} matches no known server"
             look = suggest_editor(value.path) if value.path else "mooring mcp list"
             yield Finding(None, what, value.path, None, make_fix(look, "check the name of the server in it"), False)
+
+
+# --- other programs ---------------------------------------------------------------------------------------------------
+
+
+def check_own_name(where: Paths) -> Iterator[Finding]:
+    """Other programs called `mooring` on PATH, such as the one of that name on the public index of packages."""
+    ours = _find_own_command()
+    found: dict[str, str] = {}
+    for path in _list_commands(where.env.get("PATH", "")):
+        found.setdefault(os.path.realpath(path), path)
+    first = next(iter(found), "")
+    for target, path in found.items():
+        if target == os.path.realpath(ours):
+            continue
+        if target != first:
+            what = f"PATH has another program called mooring, further back: {safe(path)}"
+            fix = make_fix(f"{quote_argument(ours)} --version", "names this one wherever PATH is in another order")
+        else:
+            what = f"Your shell starts another program when you type mooring: {safe(path)}"
+            folder = quote_argument(os.path.dirname(ours))
+            fix = make_fix(f"export PATH={folder}:$PATH", "has it start this one; put it into your shell's profile")
+        yield Finding(None, what, path, None, fix, False)
+
+
+def _find_own_command() -> str:
+    """What starts this copy: as it was started, or else as it was installed."""
+    started = os.path.abspath(sys.argv[0])
+    return started if os.path.basename(started) == "mooring" else os.path.join(sys.prefix, "bin", "mooring")
+
+
+def _list_commands(search_path: str) -> Iterator[str]:
+    for folder in search_path.split(os.pathsep):
+        path = os.path.join(folder, "mooring")
+        if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
+            yield path
 
 
 _MOST_NAMED = 5

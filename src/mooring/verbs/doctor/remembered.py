@@ -29,7 +29,8 @@ def check_failures(
         what = address_server(name, record.failure.describe(time()))
         fix = _suggest_fix(name, record.failure)
         stage = find_recorded_stage(record.failure)
-        yield Finding(name, what, config.origin.path, None, fix, True, stage, _list_evidence(record.failure))
+        evidence = describe_evidence(record.failure.exit_code, record.failure.status)
+        yield Finding(name, what, config.origin.path, None, fix, True, stage, evidence)
 
 
 def _suggest_fix(name: str, failure: Failure) -> str:
@@ -44,10 +45,6 @@ def find_recorded_stage(failure: Failure) -> CheckStage:
     """The stage that was not passed."""
     # Earlier versions did not write it down.
     return failure.stage or ("auth" if failure.login else "protocol")
-
-
-def _list_evidence(failure: Failure) -> tuple[str, ...]:
-    return describe_evidence(failure.exit_code, failure.status)
 
 
 def describe_evidence(exit_code: int | None, status: int | None) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from mooring.inventory.overlay import is_overlay_damaged, overlay_path
 from mooring.permissions import pins, trust
 from mooring.syntax.edit import edit_bytes, put_value
 from mooring.verbs.config.add import update_config
+from mooring.verbs.config.rules import refuse_below_mooring
 from mooring.verbs.doctor.definitions import lacks_type
 from mooring.verbs.doctor.report import Repair
 from mooring.verbs.doctor.storage import list_own_folders
@@ -49,7 +50,8 @@ def plan_repairs(
 
 
 def make_repair(planned: PlannedRepair) -> Repair:
-    """Make one change; what keeps it from being made is part of the result."""
+    """Make one change; what keeps it from being made is part of the result. Raises: Denied."""
+    refuse_below_mooring("mooring mcp doctor --fix")
     try:
         planned.make()
     except ConfigError as error:

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mooring.auth.store import StoreInfo
 from mooring.core.definitions.config import Broken, Http, ServerConfig
 from mooring.core.protocol.failure import CheckStage
-from mooring.display.text import count_noun, safe, short_path
+from mooring.display.text import count_noun, safe, short_path, shorten_paths
 from mooring.verbs.verb import ShownLine
 
 _PROGRAM: tuple[CheckStage, ...] = ("file", "approval", "variables", "command", "protocol", "tools")
@@ -89,12 +90,19 @@ _LONGEST_STAGE = max(map(len, get_args(CheckStage)))
 
 def list_lines(report: Report, home: str, *, is_named: bool, verbose: bool = False) -> Iterator[ShownLine]:
     """What a person reads of a report; `is_named` if it is about servers that they named."""
+    for line in _list_lines(report, home, is_named=is_named, verbose=verbose):
+        yield replace(line, text=shorten_paths(line.text, home), more=shorten_paths(line.more, home))
+
+
+def _list_lines(report: Report, home: str, *, is_named: bool, verbose: bool) -> Iterator[ShownLine]:
     shows_stages = is_named or verbose
     if not is_named:
         yield from _describe_summary(report, home, verbose)
     if shows_stages:
         for server in report.servers:
-            yield from _describe_server(server)
+            yield ShownLine(safe(server.name), "title")
+            for stage in server.stages:
+                yield from _describe_stage(stage)
     for finding in report.findings:
         # What stops a server is shown at its stage already.
         if not shows_stages or finding.stage is None or finding.server is None:
@@ -118,12 +126,6 @@ def _describe_store(store: StoreInfo, home: str) -> str:
     if store.path is None:
         return f"Secrets are stored in the system keyring ({safe(store.name)})."
     return f"Secrets are stored in {safe(short_path(store.path, home))}, because {safe(store.why)}."
-
-
-def _describe_server(server: ServerDiagnosis) -> Iterator[ShownLine]:
-    yield ShownLine(safe(server.name), "title")
-    for stage in server.stages:
-        yield from _describe_stage(stage)
 
 
 def _describe_stage(stage: StageResult) -> Iterator[ShownLine]:

@@ -69,7 +69,7 @@ def find_running(inventory: Inventory, processes: Iterable[RunningProcess]) -> M
     found: dict[str, tuple[RunningServer, ...]] = {}
     for name, pids in matched.items():
         # A launcher and the program it launched have the same words, and are one instance.
-        roots = [pid for pid in sorted(pids) if not _has_ancestor_in(pid, pids, table)]
+        roots = [pid for pid in sorted(pids) if pids.isdisjoint(each.pid for each in _list_ancestors(pid, table))]
         found[name] = tuple(_describe_instance(pid, table) for pid in roots)
     return found
 
@@ -82,18 +82,6 @@ def _join(names: Iterable[str]) -> str:
 # --- which process is which server ----------------------------------------------------------------------------------
 
 
-class _Pattern(Struct, frozen=True):
-    """The words with which a server is started; some of them are known only at its start."""
-
-    server: str
-    words: _Words
-
-    def fits(self, words: Sequence[str]) -> bool:
-        if len(words) != len(self.words):
-            return False
-        return all(expected in (None, word) for expected, word in zip(self.words, words, strict=True))
-
-
 class _Patterns(Struct, frozen=True):
     """What to look for, by all of its words, or by the first if others are not known.
 
@@ -101,18 +89,23 @@ class _Patterns(Struct, frozen=True):
     """
 
     exact: dict[tuple[str, ...], list[str]]
-    vague: dict[str, list[_Pattern]]
+    vague: dict[str, list[tuple[str, _Words]]]
 
     def add(self, server: str, words: _Words) -> None:
         known = tuple(word for word in words if word is not None)
         if len(known) == len(words):
             self.exact.setdefault(known, []).append(server)
         elif words[0] is not None:
-            self.vague.setdefault(words[0], []).append(_Pattern(server, words))
+            self.vague.setdefault(words[0], []).append((server, words))
 
     def find(self, words: tuple[str, ...]) -> Iterator[str]:
         yield from self.exact.get(words, ())
-        yield from (pattern.server for pattern in self.vague.get(words[0], ()) if pattern.fits(words))
+        yield from (server for server, pattern in self.vague.get(words[0], ()) if _fits(pattern, words))
+
+
+def _fits(pattern: _Words, words: Sequence[str]) -> bool:
+    is_as_long = len(words) == len(pattern)
+    return is_as_long and all(expected in (None, word) for expected, word in zip(pattern, words, strict=True))
 
 
 class _Servers(Struct, frozen=True):
@@ -204,10 +197,6 @@ def _is_interpreter(program: str) -> bool:
 
 
 # --- what it runs under ---------------------------------------------------------------------------------------------
-
-
-def _has_ancestor_in(pid: int, pids: set[int], table: Mapping[int, RunningProcess]) -> bool:
-    return any(ancestor.pid in pids for ancestor in _list_ancestors(pid, table))
 
 
 def _list_ancestors(pid: int, table: Mapping[int, RunningProcess]) -> Iterator[RunningProcess]:

@@ -59,12 +59,9 @@ def _check_rights(folder: str) -> Iterator[Finding]:
 def _check_leftovers(folder: str) -> Iterator[Finding]:
     leftovers = list(find_leftovers(folder))
     if leftovers:
-        what = f"{count_noun(len(leftovers), 'file')} of a process that ended long ago {_verb(leftovers)} still there"
+        verb = "is" if len(leftovers) == 1 else "are"
+        what = f"{count_noun(len(leftovers), 'file')} of a process that ended long ago {verb} still there"
         yield Finding(None, what, folder, None, FIX, False)
-
-
-def _verb(things: list[str]) -> str:
-    return "is" if len(things) == 1 else "are"
 
 
 def check_secrets(inventory: Inventory, where: Paths) -> Iterator[Finding]:
@@ -77,12 +74,10 @@ def check_secrets(inventory: Inventory, where: Paths) -> Iterator[Finding]:
         return
     secrets = {entry.name for entry in stored if entry.kind == "secret"}
     logins = {entry.name for entry in stored if entry.kind == "oauth"}
-    for choice in inventory.choices:
-        config = choice.definition.config
-        if isinstance(config, ServerConfig) and config.enabled and choice.approved:
-            yield from _check_secrets_of(config, secrets)
-            # A project's file can name a login by its id, but not a secret.
-            yield from _check_credential(config, logins if config.origin.foreign else logins | secrets)
+    for config in inventory.list_startable():
+        yield from _check_secrets_of(config, secrets)
+        # A project's file can name a login by its id, but not a secret.
+        yield from _check_credential(config, logins if config.origin.foreign else logins | secrets)
 
 
 def _check_secrets_of(config: ServerConfig, stored: set[str]) -> Iterator[Finding]:

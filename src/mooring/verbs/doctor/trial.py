@@ -36,13 +36,14 @@ from mooring.verbs.doctor.fixes import (
     suggest_retry,
     suggest_url,
 )
+from mooring.verbs.doctor.programs import suggest_program
 from mooring.verbs.doctor.remembered import describe_evidence
 from mooring.verbs.doctor.report import Finding
-from mooring.verbs.use.advice import advise_on_failure, can_edit_timeout, lacks_token, suggest_program
+from mooring.verbs.use.advice import advise_on_failure, can_edit_timeout, lacks_token
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import name_as_typed
 from mooring.verbs.use.test import Found, TrialStep, test
-from mooring.wire.http.address import Address, parse_address
+from mooring.wire.http.address import parse_address
 from mooring.wire.http.network import Network, Options
 
 AT_ONCE = 16
@@ -63,7 +64,7 @@ class TriedServer(Struct, frozen=True):
     @property
     def missing(self) -> str:
         """What had no value when it started, in words."""
-        return next((step.detail for step in self.steps if step.step == "values" and step.partial), "")
+        return next((step.detail for step in self.steps if step.step == "variables" and step.partial), "")
 
 
 def list_triable(admitted: Admitted, names: Sequence[str], env: Mapping[str, str], *, asks: bool) -> tuple[str, ...]:
@@ -71,23 +72,12 @@ def list_triable(admitted: Admitted, names: Sequence[str], env: Mapping[str, str
 
     If somebody can be asked for inputs, those are not lacking.
     """
-    return tuple(name for name in names if _is_triable(admitted, name, env, asks))
-
-
-def _is_triable(admitted: Admitted, name: str, env: Mapping[str, str], asks: bool) -> bool:
-    alias = admitted.aliases.get(name)
-    approved = alias.approved if alias else admitted.wanted.get(name)
-    if approved is None:
-        return False
-    return asks or not cannot_start(approved.config, env)
+    approved = {name: admitted.find_approved(name) for name in names}
+    return tuple(name for name, each in approved.items() if each and (asks or not cannot_start(each.config, env)))
 
 
 async def try_servers(
-    host: Host,
-    names: Sequence[str],
-    deadline: Deadline,
-    where: Paths,
-    on_pending: Callable[[Sequence[str]], None],
+    host: Host, names: Sequence[str], deadline: Deadline, where: Paths, on_pending: Callable[[Sequence[str]], None]
 ) -> dict[str, TriedServer]:
     """Try servers, several at once; `on_pending` gets the names of those that are under way or wait."""
     slots = asyncio.Semaphore(AT_ONCE)
@@ -181,7 +171,7 @@ def _suggest_fix(config: ServerConfig, error: MooringError, where: Paths) -> str
         case NotApproved():
             return f"mooring mcp approve {name}"
         case SpawnError(fix=fix) if fix:
-            return lead_with_command(suggest_program(error.command), suggest_retry(config.name))
+            return suggest_program(config, error.command, where.env.get("PATH", ""))
         case InputMissing():
             return make_fix(f"mooring tools {name}", "asks for it in a terminal")
         case ServerError():
@@ -261,25 +251,21 @@ def _suggest_network(config: ServerConfig, reason: str, env: Mapping[str, str]) 
 def _find_proxy_variables(config: ServerConfig, env: Mapping[str, str]) -> list[str]:
     """The variables that send requests to this address through a proxy, if any does."""
     url = find_plain_url(config)
-    address = _parse(url) if url else None
-    if address is None or not _has_proxy(address, env):
+    if not url or not _has_proxy(url, env):
         return []
     names = (f"{urlsplit(url).scheme}_proxy", "all_proxy")
     return [spelling for name in names for spelling in (name.upper(), name) if env.get(spelling)]
 
 
-def _has_proxy(address: Address, env: Mapping[str, str]) -> bool:
+def _has_proxy(url: str, env: Mapping[str, str]) -> bool:
+    try:
+        address = parse_address(url)
+    except ConfigError:
+        return False
     try:
         return Network(env).proxy(address, Options()) is not None
     except ConfigError:  # a proxy that is not http
         return True
-
-
-def _parse(url: str) -> Address | None:
-    try:
-        return parse_address(url)
-    except ConfigError:
-        return None
 
 
 def _suggest_path(config: ServerConfig, words: str) -> str:

@@ -5,26 +5,11 @@ from mooring.core.definitions.paths import Paths
 from mooring.discovery.formats import find_format
 from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.template import find_literal_placeholders, spell_variable
-from mooring.display.text import quote_argument, safe, short_path
+from mooring.display.text import quote_argument, short_path
 from mooring.errors import HttpError, NeedsLogin, ServerError, TimedOut
 from mooring.servers.log import read
 
-_INSTALL = {
-    "npx": "install Node.js, which brings npx",
-    "node": "install Node.js",
-    "bunx": "install Bun",
-    "uvx": "pip install uv",
-    "uv": "pip install uv",
-    "docker": "install Docker",
-    "podman": "install Podman",
-}
-
 _TIMES = ("timeout", "call_timeout", "start_timeout")
-
-
-def suggest_program(command: str) -> str:
-    """How to get a program that is not on PATH."""
-    return _INSTALL.get(command, f"install {safe(command)}, or write its full path into the entry")
 
 
 def advise_on_failure(config: ServerConfig | Broken, error: ServerError, where: Paths) -> str:
@@ -53,12 +38,15 @@ def _advise_time(config: ServerConfig | Broken, place: str) -> str:
 
 
 def can_edit_timeout(config: ServerConfig | Broken) -> bool:
-    """Whether the file of a definition may be changed and has a place for a timeout."""
+    """Whether `mcp edit` writes the file of a definition, and that has a place for a timeout."""
     format = find_format(config.origin.tool)
-    if format is None or format.writes is None:
-        return False
-    is_own_file = config.origin.scope in ("user", "project")
-    return is_own_file and any(field.slot in _TIMES for field in format.fields.values())
+    return can_edit(config) and format is not None and any(field.slot in _TIMES for field in format.fields.values())
+
+
+def can_edit(config: ServerConfig | Broken) -> bool:
+    """Whether `mcp edit` writes the file that a definition is in."""
+    format = find_format(config.origin.tool)
+    return format is not None and format.writes is not None and config.origin.scope in ("user", "project")
 
 
 def _advise_token(config: ServerConfig | Broken, place: str) -> str:

@@ -1,7 +1,7 @@
 """Turns the words of a command line into the arguments of a tool, guided by its schema."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from mooring import files
@@ -20,8 +20,9 @@ LIMIT = 16 * MIB
 def parse_arguments(words: Sequence[str], schema: Mapping[str, Any], text: str | None = None) -> dict[str, Any]:
     """The arguments that `k=v` and `k=@file` words and a JSON text spell out; a word overrides the text.
 
-    `k=a k=b` is a list where the schema has one. A word with a name that the schema doesn't know is refused. The JSON
-    text is left to the schema alone, so that anything can be sent.
+    `k=a k=b` is a list where the schema has one, `k:=1.5` is JSON whatever the schema says, and `a.b=v` is the `b` of
+    an object `a`, unless there is a parameter of that very name. A word with a name that the schema doesn't know is
+    refused. The JSON text is left to the schema alone, so that anything can be sent.
 
     Raises:
         ConfigError: a word or the text cannot be understood.
@@ -31,11 +32,39 @@ def parse_arguments(words: Sequence[str], schema: Mapping[str, Any], text: str |
     shape = Shape(schema)
     typed = _group_words(words)
     known = shape.properties_at(())
+    paths: list[tuple[str, ...]] = []
     for key, values in typed.items():
-        if key not in known and not shape.is_open_at(()):
-            raise _make_unknown(key, typed, shape)
-        arguments[key] = _parse_values(key, values, shape)
+        path = _find_path(key, known)
+        if any(other[: len(path)] == path for other in paths):
+            raise ConfigError(f"{'.'.join(path)} is given twice.")
+        paths.append(path)
+        owner = path[:-1]
+        if path[-1] not in shape.properties_at(owner) and not shape.is_open_at(owner):
+            raise _make_unknown(path[-1], owner, typed, shape)
+        is_json = key.endswith(":") and key not in known
+        _put(arguments, path, _parse_raw(path, values) if is_json else _parse_values(path, values, shape))
     return arguments
+
+
+def _find_path(key: str, known: Container[str]) -> tuple[str, ...]:
+    """The parameter that a name means, and what inside it."""
+    for name in (key, key.removesuffix(":"), key.removesuffix(":").replace("-", "_")):
+        if name in known:
+            return (name,)
+    key = key.removesuffix(":")
+    steps = tuple(key.split("."))
+    return steps if len(steps) > 1 and steps[0] in known and all(steps) else (key,)
+
+
+def _put(arguments: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Put a value into the object that it belongs into, which is made where it is missing."""
+    container = arguments
+    for step in path[:-1]:
+        inner = container.setdefault(step, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"{step} is given as a whole, so {'.'.join(path)} cannot be put into it.")
+        container = inner
+    container[path[-1]] = value
 
 
 def _group_words(words: Sequence[str]) -> dict[str, list[str]]:
@@ -43,17 +72,17 @@ def _group_words(words: Sequence[str]) -> dict[str, list[str]]:
     typed: dict[str, list[str]] = {}
     for word in words:
         key, equals, value = word.partition("=")
-        if not equals or not key:
+        if not equals or not key.removesuffix(":"):
             raise ConfigError(f"{word!r} has no name; write it as name=value, or give all of them with --args.")
         typed.setdefault(key, []).append(value)
     return typed
 
 
-def _make_unknown(key: str, typed: Mapping[str, Any], shape: Shape) -> ConfigError:
+def _make_unknown(key: str, owner: Sequence[str], typed: Mapping[str, Any], shape: Shape) -> ConfigError:
     # Loaded here: it brings difflib, which only an error needs.
     from mooring.tools.arguments.mismatch import explain_unknown
 
-    return ConfigError(FOR_PEOPLE.finish("", explain_unknown(key, (), typed, shape, FOR_PEOPLE)))
+    return ConfigError(FOR_PEOPLE.finish("", explain_unknown(key, owner, typed, shape, FOR_PEOPLE)))
 
 
 def build_arguments(
@@ -133,9 +162,22 @@ def _read_value(text: str) -> str:
 _SWITCHES = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def _parse_values(key: str, texts: Sequence[str], shape: Shape) -> Any:
+def _parse_raw(path: Sequence[str], texts: Sequence[str]) -> Any:
+    """What was typed as JSON: a value, or a list of those that were typed one by one."""
+    name = ".".join(path)
+    try:
+        values = [loads(_read_value(text)) for text in texts]
+    except ValueError:
+        raise ConfigError(
+            f"{name}:= takes JSON, such as {name}:=1.5 or {name}:=null; for a text write {name}=…"
+        ) from None
+    return values[0] if len(values) == 1 else values
+
+
+def _parse_values(path: Sequence[str], texts: Sequence[str], shape: Shape) -> Any:
     """What one name was given: a value, or a list of those that were typed one by one."""
-    wanted = shape.types_at([key])
+    key = ".".join(path)
+    wanted = shape.types_at(path)
     takes_list = "array" in wanted and wanted != ALL
     if len(texts) == 1:
         value = _parse_value(_read_value(texts[0]), wanted)
@@ -145,14 +187,14 @@ def _parse_values(key: str, texts: Sequence[str], shape: Shape) -> Any:
             raise _make_misfit(key, texts[0], wanted)
     elif not takes_list:
         raise ConfigError(f"{key} is given {len(texts)} times, but takes one value.")
-    return [_parse_item(key, index, text, shape) for index, text in enumerate(texts)]
+    return [_parse_item(path, index, text, shape) for index, text in enumerate(texts)]
 
 
-def _parse_item(key: str, index: int, text: str, shape: Shape) -> Any:
-    wanted = shape.types_at([key, index])
+def _parse_item(path: Sequence[str], index: int, text: str, shape: Shape) -> Any:
+    wanted = shape.types_at([*path, index])
     value = _parse_value(_read_value(text), wanted)
     if value is _MISFIT:
-        raise _make_misfit(key, text, wanted, _PLURALS.get(wanted))
+        raise _make_misfit(".".join(path), text, wanted, _PLURALS.get(wanted))
     return value
 
 

@@ -56,7 +56,6 @@ class KnownServers:
         return keep_matching([f"{each}=" for each in left], typed)
 
     def list_tools(self, server: str) -> list[str]:
-        """The tools of a server."""
         return [tool.name for tool in self._list_definitions(server)]
 
     def list_addresses(self, server: str) -> list[str]:

@@ -58,13 +58,12 @@ class Cost(Struct, frozen=True):
 
 async def count_cost(host: Host, deadline: Deadline, name: str | None = None, *, refresh: bool = False) -> Cost:
     """What the tools of one server, or of all, add up to. Raises: as `list_tools`."""
+    errors = {}
     if name is None:
         errors = await connect_servers(host, deadline, refresh=refresh)
-        shares, own = await _count_shares(host, None)
     else:
         await connect_server(host, deadline, name, refresh=refresh)
-        errors = {}
-        shares, own = await _count_shares(host, host.server(name).name)
+    shares, own = await _count_shares(host, None if name is None else host.server(name).name)
     budget = round(DEFAULT_CONTEXT * host.settings["toolBudget"] / 100)
     # Whether tools are deferred depends on all servers, also when the person asked about one.
     all_tools = {(entry.server, entry.tool): entry.definition for entry in host.tools}

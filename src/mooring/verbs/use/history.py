@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from mooring.core.definitions.paths import Workspace
 from mooring.display.text import problem_line, safe
+from mooring.display.times import format_local
 from mooring.errors import ConfigError
 from mooring.permissions.audit import AuditEntry, CallOutcome, LogReading, read_log
 from mooring.verbs.verb import Shown, ShownLine, ShownTable, VerbResult
@@ -39,7 +40,7 @@ def history(
 
 def _show_calls(entries: Sequence[AuditEntry], nothing: str) -> Iterator[Shown]:
     if entries:
-        yield ShownTable([_make_cells(entry) for entry in entries])
+        yield ShownTable([_make_cells(entry) for entry in entries], is_cut=True)
     elif nothing:
         yield ShownLine(nothing, is_note=True)
 
@@ -47,14 +48,6 @@ def _show_calls(entries: Sequence[AuditEntry], nothing: str) -> Iterator[Shown]:
 def _format_utc(moment: datetime) -> str:
     """A time as it is in the log."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-
-
-def _format_local(time: str) -> str:
-    """A time of the log on the person's own clock."""
-    try:
-        return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:  # somebody else wrote the line
-        return safe(time)
 
 
 _VERDICTS = {"allow": "allowed", "deny": "denied", "ask": "asked"}
@@ -73,7 +66,7 @@ def _make_cells(entry: AuditEntry) -> tuple[str, ...]:
     # A call that was denied never ran, and nobody knows how long an unfinished one did.
     duration = "" if entry.outcome in ("denied", "unfinished") else f"{entry.seconds * 1000:.0f} ms"
     outcome = entry.outcome.replace("_", " ")
-    return _format_local(entry.time), safe(name), outcome, duration, safe(_describe_decision(entry))
+    return format_local(entry.time), safe(name), outcome, duration, safe(_describe_decision(entry))
 
 
 def _describe_decision(entry: AuditEntry) -> str:

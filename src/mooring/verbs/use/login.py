@@ -38,13 +38,6 @@ class LogoutReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """Why the issuer could not take the token back, which is removed here all the same."""
 
 
-class LoginUnused(Struct, frozen=True):
-    """The login is stored, but the server fails."""
-
-    report: LoginReport
-    error: ServerError
-
-
 def describe_login(report: LoginReport) -> str:
     """What a login came to, in a sentence."""
     tools = "" if report.tools is None else f" It has {count_noun(report.tools, 'tool')}."
@@ -68,8 +61,8 @@ def explain_logout(report: LogoutReport) -> str:
 
 async def login(
     host: Host, deadline: Deadline, name: str, *, scopes: Sequence[str] = (), browser: bool = True
-) -> LoginReport | LoginUnused:
-    """Log in at a server, then connect to it with that. Raises: as `Host.login`."""
+) -> tuple[LoginReport, ServerError | None]:
+    """Log in at a server, then connect to it with that; why it fails, if it does. Raises: as `Host.login`."""
     seconds = LOGIN_SECONDS if deadline.seconds is None else deadline.seconds_left
     done = await host.login(name, scopes=scopes, browser=browser, timeout=seconds)
     failure: ServerError | None = None
@@ -86,7 +79,7 @@ async def login(
         tools=None if failure else len(host.server(name).tools),
         notes=done.notes,
     )
-    return report if failure is None else LoginUnused(report, failure)
+    return report, failure
 
 
 async def logout(host: Host, name: str) -> LogoutReport:

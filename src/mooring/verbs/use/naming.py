@@ -17,17 +17,13 @@ HOUR: Final = 3600.0
 def split_target(host: Host, first: str, words: Sequence[str]) -> tuple[str | Pair, tuple[str, ...]]:
     """The tool that the first word or two name, and the words after it."""
     rest = tuple(words)
-    if not rest or not _may_name_tool(rest[0]):
+    # An argument has an equals sign, and `-` stands for what is on stdin.
+    if not rest or "=" in rest[0] or rest[0] == "-":
         return first, rest
     try:
         return (host.find_configured_name(first), rest[0]), rest[1:]
     except UnknownServer:
         return first, rest
-
-
-def _may_name_tool(word: str) -> bool:
-    # An argument has an equals sign, and `-` stands for what is on stdin.
-    return "=" not in word and word != "-"
 
 
 async def find_tool(

@@ -46,9 +46,13 @@ async def list_offered(host: Host, what: What, deadline: Deadline, name: str | N
 
 
 async def read_resource(host: Host, name: str, uri: str, deadline: Deadline) -> Reading:
-    """The content of a resource. Raises: as `Host.server`, and ServerError, which may suggest another address."""
+    """The content of a resource, by its address or its name.
+
+    Raises: as `Host.server`, and ServerError, which may suggest another address.
+    """
     server = await host.admit(name)
     async with deadline.enforce(server.name, uri):
+        uri = uri if ":" in uri else await _find_address(host, name, uri)
         try:
             return await host.read(name, uri)
         except RpcError as error:
@@ -56,6 +60,16 @@ async def read_resource(host: Host, name: str, uri: str, deadline: Deadline) -> 
             if suggestion:
                 error.args = (f"{error}. {suggestion}",)
             raise
+
+
+async def _find_address(host: Host, server: str, name: str) -> str:
+    """The address of the one resource that a server lists under a name; the name itself if there is no such one."""
+    try:
+        listed = [item.item for item in await host.resources(server)]
+    except MooringError:
+        return name
+    found = [each.uri for each in listed if isinstance(each, Resource) and name in (each.name, each.title)]
+    return found[0] if len(found) == 1 else name
 
 
 async def _suggest_listed(host: Host, server: str, uri: str) -> str:
@@ -102,25 +116,22 @@ async def fill_prompt(host: Host, server: str, name: str, words: Sequence[str], 
 
 async def _list_all(host: Host, what: What, deadline: Deadline) -> Offered:
     # A server that failed moments ago would take the whole deadline again; it is reported with that failure instead.
-    servers = _find_by_own_name(host)
+    # By its own name: an alias leads to the same server, which is asked once.
+    servers = {name: server for name, server in sorted(host.servers.items()) if server.name == name}
     failed: dict[str, MooringError] = {**host.lately_failed(LATELY), **_find_lacking(servers)}
     asked = [name for name, server in servers.items() if name not in failed and _may_have(server, what)]
     answers = await asyncio.gather(*(_try_ask(host, what, name, deadline) for name in asked))
     found: list[Item] = []
     for name, answer in zip(asked, answers, strict=True):
-        if _is_denied(answer):
-            continue  # whoever denied it knows: a list of all servers leaves it out
-        if isinstance(answer, MooringError):
-            failed[name] = answer
-        else:
-            found += answer
+        match answer:
+            case Denied() if not isinstance(answer, NotApproved):
+                continue  # whoever denied it knows: a list of all servers leaves it out
+            case MooringError():
+                failed[name] = answer  # also that a server waits for an approval, which has to be said
+            case _:
+                found += answer
     errors = {name: str(error) for name, error in sorted(failed.items())}
     return Offered(tuple(found), errors, has_servers=bool(host.status()))
-
-
-def _is_denied(answer: object) -> bool:
-    """Whether a rule or the mode forbids the list; that a server waits for an approval has to be said."""
-    return isinstance(answer, Denied) and not isinstance(answer, NotApproved)
 
 
 def _find_lacking(servers: Mapping[str, KnownServer]) -> dict[str, MooringError]:
@@ -131,11 +142,6 @@ def _find_lacking(servers: Mapping[str, KnownServer]) -> dict[str, MooringError]
             variables = find_input_variables(server.config.connection, input)
             lacking[name] = InputMissing(name, input, variables, named=False)
     return lacking
-
-
-def _find_by_own_name(host: Host) -> dict[str, KnownServer]:
-    """Each server by its own name: an alias leads to the same server, which is asked once."""
-    return {name: server for name, server in sorted(host.servers.items()) if server.name == name}
 
 
 def _may_have(server: KnownServer, what: What) -> bool:
@@ -154,14 +160,9 @@ async def _try_ask(host: Host, what: What, name: str, deadline: Deadline) -> lis
 
 
 async def _ask(host: Host, what: What, name: str, deadline: Deadline) -> list[Item]:
+    ask = {"resources": host.resources, "templates": host.templates, "prompts": host.prompts}[what]
     async with deadline.enforce(name, f"the request for its {what}"):
-        match what:
-            case "resources":
-                return await host.resources(name)
-            case "templates":
-                return await host.templates(name)
-            case "prompts":
-                return await host.prompts(name)
+        return await ask(name)
 
 
 # --- the arguments of a prompt --------------------------------------------------------------------------------------
@@ -187,9 +188,7 @@ def find_prompt(server: str, known: Sequence[Prompt], name: str) -> Prompt:
         if prompt.name == name:
             return prompt
     names = [prompt.name for prompt in known]
-    near = nearest(name, names)
-    guess = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(names) or 'none'}."
-    raise ConfigError(f"{server} has no prompt {name!r}. {guess}")
+    raise ConfigError(f"{server} has no prompt {name!r}. {_guess_name(nearest(name, names), names)}")
 
 
 def check_prompt_arguments(server: str, prompt: Prompt, given: Mapping[str, str]) -> None:
@@ -205,7 +204,7 @@ def check_argument_names(server: str, prompt: Prompt, given: Mapping[str, str]) 
     known = [argument.name for argument in prompt.arguments or ()]
     for name in given:
         if name not in known:
-            guess = _guess_argument(name, known)
+            guess = _guess_name(nearest(name, known, 1), known)
             raise ConfigError(f"{server}'s prompt {prompt.name} has no argument {name}. {guess}")
 
 
@@ -214,8 +213,5 @@ def list_missing_arguments(prompt: Prompt, given: Mapping[str, str]) -> list[str
     return [each.name for each in prompt.arguments or () if each.required and each.name not in given]
 
 
-def _guess_argument(name: str, known: list[str]) -> str:
-    near = nearest(name, known, 1)
-    if near:
-        return f"Did you mean {near[0]}?"
-    return f"It has {', '.join(known) or 'none'}."
+def _guess_name(near: Sequence[str], known: Sequence[str]) -> str:
+    return f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(known) or 'none'}."

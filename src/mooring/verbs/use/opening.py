@@ -52,20 +52,6 @@ def _ignore_problem(_: Problem) -> None:
     return
 
 
-def _ignore_lack(server: str, what: str) -> None:
-    return
-
-
-class ServerTarget(Struct, frozen=True, kw_only=True):
-    """A server that is configured nowhere: a command and what to add to its environment, or an address."""
-
-    command: str = ""
-    env: Mapping[str, str] = {}
-    url: str | None = None
-    headers: Mapping[str, str] = {}
-    transport: Transport = "auto"
-
-
 class Setup(Struct, frozen=True, kw_only=True):
     """What the command line says about the servers to talk to."""
 
@@ -82,7 +68,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Puts questions to the person, if somebody is there."""
     unanswered: list[Question] = field(default_factory=list)
     """What servers asked while nobody was there."""
-    warn: Callable[[str, str], None] = _ignore_lack
+    warn: Callable[[str, str], None] = lambda server, what: None
     """Called with a server and a sentence on the value it has to start without."""
     tell: Callable[[Problem], None] = _ignore_problem
     """Called once everything is done, with what went wrong besides the work."""
@@ -269,20 +255,19 @@ def find_waiting(host: Host) -> tuple[str, ...]:
     return tuple(name for name, refused in host.refused.items() if isinstance(refused.status, Unapproved))
 
 
-def make_adhoc_config(target: ServerTarget) -> ServerConfig:
-    """The definition of a server that is named by its command or its address. Raises: ConfigError."""
-    if target.url is not None:
-        return _make_http_config(target, target.url)
-    command, *args = argv = split_command(target.command)
-    program = Stdio(literal(command), tuple(map(literal, args)), _make_literals(target.env))
+def make_program_config(line: str, env: Mapping[str, str]) -> ServerConfig:
+    """The definition of a server that is named by its command. Raises: ConfigError."""
+    command, *args = argv = split_command(line)
+    program = Stdio(literal(command), tuple(map(literal, args)), _make_literals(env))
     return ServerConfig(name=derive_server_name(argv), origin=_ADHOC, connection=program)
 
 
-def _make_http_config(target: ServerTarget, url: str) -> ServerConfig:
+def make_http_config(url: str, headers: Mapping[str, str], transport: Transport = "auto") -> ServerConfig:
+    """The definition of a server that is named by its address. Raises: ConfigError."""
     # Loaded here: a call of a program needs nothing of what speaks HTTP.
     from mooring.wire.http.address import parse_address
 
-    connection = Http(literal(url), _make_literals(target.headers), transport=target.transport)
+    connection = Http(literal(url), _make_literals(headers), transport=transport)
     return ServerConfig(name=parse_address(url).name, origin=_ADHOC, connection=connection)
 
 

@@ -80,11 +80,7 @@ def _known_tools(server: KnownServer) -> Mapping[str, Tool] | None:
 
 
 def _compare(
-    name: str,
-    server: KnownServer | None,
-    before: Mapping[str, Tool] | None,
-    held: int,
-    failure: MooringError | None,
+    name: str, server: KnownServer | None, before: Mapping[str, Tool] | None, held: int, failure: MooringError | None
 ) -> ServerChange:
     is_known = before is not None
     # It may have been taken out of the configuration meanwhile.

@@ -6,7 +6,6 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.tool import Implementation
 from mooring.errors import ConfigError
+from mooring.files.installation import find_version
 from mooring.host.exposed_names import NameStyle
 from mooring.host.gateway import open_client
 from mooring.host.host import Host
@@ -25,7 +25,6 @@ from mooring.serve.connection import serve_stdio
 
 if TYPE_CHECKING:
     from mooring.serve.http.checks import ListenAddress
-    from mooring.serve.http.server import HttpServer
 
 _LAST_PORT = 65535
 _INBOUND = 1024
@@ -109,14 +108,10 @@ async def serve_on_http(
         raise ConfigError(f"Cannot listen on {address.host}:{address.port}: {error.strerror or error}.") from error
     try:
         new_token = access.text if access is not None and access.is_new else None
-        drain = partial(_drain, server, host.settings["drainSeconds"])
-        yield Listening(str(server.address), new_token, token_path, drain)
+        seconds = host.settings["drainSeconds"]
+        yield Listening(str(server.address), new_token, token_path, lambda: server.drain(seconds, wait_for_end()))
     finally:
         await server.__aexit__(None, None, None)
-
-
-async def _drain(server: "HttpServer", seconds: float) -> None:
-    await server.drain(seconds, wait_for_end())
 
 
 async def wait_for_end() -> None:
@@ -156,5 +151,5 @@ def make_serve_options(
         seal_key=seal_key,
     )
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
-    program = Implementation("mooring", version("mooring"))
+    program = Implementation("mooring", find_version())
     return ServeOptions(open_upstream, program, limits, terms.visit_patience)

@@ -10,11 +10,12 @@ from mooring.core.conversation.status import KnownServer
 from mooring.core.definitions.config import ServerConfig, Stdio
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
+from mooring.core.protocol.failure import CheckStage, find_failed_stage
 from mooring.core.protocol.tool import Listing, ServerInfo, Tool
 from mooring.discovery.formats import find_format
 from mooring.discovery.template import find_literal_placeholders
 from mooring.display.text import safe
-from mooring.errors import ServerDied, ServerError, Stage, Unresolved
+from mooring.errors import ServerError, Stage
 from mooring.host.host import Host
 from mooring.host.trial import PingAnswered, SessionOpened, StagePassed, TrialNews, ValuesFilledIn, try_once
 from mooring.permissions import pins
@@ -24,9 +25,7 @@ from mooring.verbs.config.known import count_offered, describe_approval, describ
 from mooring.verbs.use.deadline import CONNECTING, Deadline
 from mooring.verbs.verb import ShownLine
 
-StepName: TypeAlias = Literal[
-    "definition", "approval", "values", "start", "reach", "handshake", "tools", "ping", "close"
-]
+StepName: TypeAlias = CheckStage | Literal["ping", "close"]
 
 
 class TrialStep(Struct, frozen=True):
@@ -74,7 +73,7 @@ async def test(
     """
     config = host.definition(name)
     if isinstance(config, ServerConfig):
-        show(TrialStep("definition", True, perf_counter() - began, describe_definition(config, where.home)))
+        show(TrialStep("file", True, perf_counter() - began, describe_definition(config, where.home)))
     server = await host.admit(name)
     show(TrialStep("approval", True, 0.0, describe_approval(server.approved)))
     async with deadline.enforce(server.name, CONNECTING):
@@ -135,45 +134,38 @@ class _Trial:
         self._since = perf_counter()
         self._passed: list[tuple[StepName, float]] = []
         self._details: dict[StepName, str] = {}
-        way: StepName = "start" if isinstance(config.connection, Stdio) else "reach"
+        way: StepName = "command" if isinstance(config.connection, Stdio) else "network"
         self._steps: dict[Stage, StepName] = {
-            "spawn": way, "connect": way, "handshake": "handshake", "list": "tools", "call": "ping",
+            "spawn": way, "connect": way, "handshake": "protocol", "list": "tools", "call": "ping",
         }  # fmt: skip
 
     def follow(self, news: TrialNews) -> None:
         """Note or show what the attempt has come to."""
         match news:
             case ValuesFilledIn(omitted):
-                self._show_values(describe_values(self._config, omitted, self._env))
+                missing = describe_values(self._config, omitted, self._env)
+                self.finish("variables", missing, ok=not missing, partial=bool(missing))
             case StagePassed(stage):
-                self._add_stage(stage)
+                if stage == "connect":
+                    self._passed.clear()
+                self._passed.append((self._steps[stage], perf_counter()))
             case SessionOpened():
                 self._show_session(news)
             case PingAnswered(error):
                 self.finish("ping", error)
 
-    def finish(self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True) -> None:
+    def finish(
+        self, step: StepName, detail: str = "", *, at: float | None = None, ok: bool = True, partial: bool = False
+    ) -> None:
         """Show a step that ended now, or at the given time."""
         at = at or perf_counter()
-        self._show(TrialStep(step, ok, at - self._since, detail))
+        self._show(TrialStep(step, ok, at - self._since, detail, partial))
         self._since = at
-
-    def _show_values(self, missing: str) -> None:
-        """Show that the definition is filled in, or what has no value in it."""
-        at = perf_counter()
-        self._show(TrialStep("values", not missing, at - self._since, missing, partial=bool(missing)))
-        self._since = at
-
-    def _add_stage(self, stage: Stage) -> None:
-        """Note that the connection has passed a stage."""
-        if stage == "connect":
-            self._passed.clear()
-        self._passed.append((self._steps[stage], perf_counter()))
 
     def _show_session(self, opened: SessionOpened) -> None:
         """Show the steps that led to the session."""
         self.opened = opened
-        self._details["handshake"] = _describe_handshake(opened.hello)
+        self._details["protocol"] = _describe_handshake(opened.hello)
         tools = opened.tools
         if tools.note and not tools.items:
             return  # the attempt ends here, with an error that is shown next
@@ -187,12 +179,7 @@ class _Trial:
         self.finish(step, str(error), ok=False)
 
     def _find_step(self, error: ServerError) -> StepName:
-        if isinstance(error, Unresolved):
-            return "values"
-        # Its process was there, but only to crash.
-        if isinstance(error, ServerDied) and error.has_read_nothing:
-            return "start"
-        return self._steps[error.stage]
+        return "ping" if error.stage == "call" else find_failed_stage(error)
 
     def _show_passed(self, but: StepName | None = None) -> None:
         for step, at in self._passed:

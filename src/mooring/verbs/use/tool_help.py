@@ -26,12 +26,7 @@ class ToolHelp(Struct, frozen=True):
 
 
 async def describe_tool(
-    host: Host,
-    deadline: Deadline,
-    name: str | Pair,
-    on_guess: Callable[[CatalogEntry], None],
-    *,
-    refresh: bool = False,
+    host: Host, deadline: Deadline, name: str | Pair, on_guess: Callable[[CatalogEntry], None], *, refresh: bool = False
 ) -> ToolHelp:
     """One tool in full; its server is started only if the tool is unknown, or with `refresh`.
 

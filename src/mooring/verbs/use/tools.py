@@ -163,12 +163,10 @@ def _describe_server(
 ) -> ServerTools:
     word = status_word(status)
     error = status_error(status) if failure is None else str(failure)
-    if server is None:
-        return ServerTools(name=name, status=word, error=error)
     # A failure that is only remembered leaves the server idle here; to a person it has failed all the same.
-    if failure is not None and isinstance(status, Idle):
+    if server is not None and failure is not None and isinstance(status, Idle):
         word = "failed"
-    if server.offer is None:
+    if server is None or server.offer is None:
         return ServerTools(name=name, status=word, error=error)
     info = server.offer.hello.server_info
     return ServerTools(

@@ -1,8 +1,8 @@
-"""`watch`: reports each change of a resource, or of a tool's answer, as it comes."""
+"""`watch`: reports a resource, or a tool's answer, and each change of it as it comes."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final
 
@@ -30,7 +30,7 @@ async def watch(
     interval: float | None = None,
     count: int | None = None,
 ) -> None:
-    """Report each change of a resource, named by its address, or of a tool's answer; at most `count` of them.
+    """Report a resource, named by its address, or a tool's answer, and then each change; at most `count` changes.
 
     A resource is watched as its server allows; with an `interval`, it is read every so many seconds. When the
     deadline passes, the watch ends. `warn` is told if a tool's arguments could not be checked.
@@ -46,11 +46,13 @@ async def watch(
     await host.admit(server)
     async with deadline.enforce(server, CONNECTING):
         await host.connect(server)
-    changes = 0
+    changes = -1  # the first report is what it is now
     try:
         async with asyncio.timeout_at(None if deadline.until == inf else deadline.until):
             watched = await _start_watch(host, server, target, words, interval, warn)
-            async for event in _filter_events(events, watched):
+            async for event in events:
+                if not isinstance(event, Updated) or event.watch != watched.id:
+                    continue
                 tell(event)
                 if event.ended:
                     raise ServerError(watched.server, event.error or f"{watched.server} is no longer watched.")
@@ -60,7 +62,7 @@ async def watch(
                 if changes == count:
                     return
     except TimeoutError:
-        raise _make_timeout(host.server(server).name, target, deadline.seconds or 0.0, changes) from None
+        raise _make_timeout(host.server(server).name, target, deadline.seconds or 0.0, max(changes, 0)) from None
 
 
 _FEW: Final = {0: "no change", 1: "1 change"}
@@ -80,13 +82,15 @@ async def _start_watch(
     if not _ADDRESS.match(target):
         entry = await host.find((host.find_name(server), target))
         arguments = build_arguments(entry.server, entry.definition, words, warn=warn)
-        return await host.poll(server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL)
+        return await host.poll(
+            server, tool=entry.tool, arguments=arguments, interval=interval or DEFAULT_INTERVAL, first=True
+        )
     if words:
         raise ConfigError(f"{target} is the address of a resource; only tools take arguments.")
     await _check_resource(host, server, target)
     if interval is None:
-        return await host.subscribe(server, target)
-    return await host.poll(server, uri=target, interval=interval)
+        return await host.subscribe(server, target, first=True)
+    return await host.poll(server, uri=target, interval=interval, first=True)
 
 
 async def _check_resource(host: Host, server: str, uri: str) -> None:
@@ -99,9 +103,3 @@ async def _check_resource(host: Host, server: str, uri: str) -> None:
         await host.read(server, uri)
     except RpcError as error:
         raise ConfigError(f"{server} has no resource {uri}. {suggest_resource(server, uri, known)}") from error
-
-
-async def _filter_events(events: AsyncIterator[object], watched: Watch) -> AsyncIterator[Updated]:
-    async for event in events:
-        if isinstance(event, Updated) and event.watch == watched.id:
-            yield event

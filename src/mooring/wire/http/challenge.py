@@ -39,8 +39,10 @@ def _parse_field(text: str) -> list[Challenge]:
     position = 0
     while position < len(text):
         if param := _PARAM.match(text, position):
+            name, quoted, plain = param.groups()
             if found:
-                _add_param(found[-1], param)
+                value = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+                found[-1].params.setdefault(name.lower(), value)
             position = param.end()
         elif scheme := _SCHEME.match(text, position):
             found.append(Challenge(scheme[1], {}))
@@ -48,9 +50,3 @@ def _parse_field(text: str) -> list[Challenge]:
         else:
             break
     return found
-
-
-def _add_param(challenge: Challenge, param: re.Match[str]) -> None:
-    name, quoted, plain = param.groups()
-    value = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-    challenge.params.setdefault(name.lower(), value)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from mooring.core.protocol.limits import Limits
 from mooring.wire.http.address import Address
 from mooring.wire.http.network import Network, Options
-from mooring.wire.http.reach import OutOfReach, Reach
+from mooring.wire.http.reach import NetworkReach, OutOfReach
 
 if TYPE_CHECKING:
     import aiohttp
@@ -52,31 +52,18 @@ def follow_nothing(url: str, target: str) -> bool:
     return False
 
 
-class HttpFetcher:
+class HttpFetcher(Struct, frozen=True):
     """Sends requests, each over a connection of its own, and remembers nothing but the addresses of names."""
 
-    def __init__(
-        self,
-        reach: Reach,
-        network: Network,
-        options: Options,
-        *,
-        seconds: float,
-        max_body: int,
-        hops: int = 1,
-        inflates: bool = True,
-    ) -> None:
-        """`seconds` is for one request with its redirects, which are at most `hops`.
-
-        `inflates` says whether the server may compress its answer; where not, a compressed one is left as it is.
-        """
-        self._reach = reach
-        self._network = network
-        self._options = options
-        self._seconds = seconds
-        self._max_body = max_body
-        self._hops = hops
-        self._inflates = inflates
+    reach: NetworkReach
+    network: Network
+    options: Options
+    seconds: float
+    """For one request with its redirects, which are at most `hops`."""
+    max_body: int
+    hops: int = 1
+    inflates: bool = True
+    """Whether the server may compress its answer; where not, a compressed one is left as it is."""
 
     async def send(
         self,
@@ -96,8 +83,8 @@ class HttpFetcher:
 
         target = url
         try:
-            async with asyncio.timeout(self._seconds):
-                for _ in range(self._hops):
+            async with asyncio.timeout(self.seconds):
+                for _ in range(self.hops):
                     fetched = await self._send_once(target, method, headers, body, head_only)
                     if not fetched.redirect or not may_follow(target, fetched.redirect):
                         return fetched
@@ -111,9 +98,9 @@ class HttpFetcher:
     async def _send_once(
         self, url: str, method: str, headers: Mapping[str, str] | None, body: bytes | None, head_only: bool
     ) -> Fetched:
-        proxy = self._network.proxy(Address(url), self._options)
+        proxy = self.network.proxy(Address(url), self.options)
         if proxy is not None:
-            await self._reach.check_for_proxy(url)
+            await self.reach.check_for_proxy(url)
         async with (
             await self._open(url, proxy) as session,
             session.request(method, url, data=body, headers=headers, allow_redirects=False, proxy=proxy) as answer,
@@ -128,16 +115,16 @@ class HttpFetcher:
         import aiohttp
 
         is_encrypted = url.startswith("https:") or (proxy or "").startswith("https:")
-        tls = await self._network.tls(self._options) if is_encrypted else None
+        tls = await self.network.tls(self.options) if is_encrypted else None
         connector = aiohttp.TCPConnector(
             ssl=True if tls is None else tls,
-            resolver=_make_resolver(self._reach),
+            resolver=_make_resolver(self.reach),
             # The proxy was chosen by the user, wherever it is.
             socket_factory=self._make_socket if proxy is None else None,
             force_close=True,
         )
         # Nothing is decompressed before it is counted: a few kilobytes could become gigabytes.
-        encodings = "gzip, deflate" if self._inflates else "identity"
+        encodings = "gzip, deflate" if self.inflates else "identity"
         headers = {"User-Agent": "mooring", "Accept-Encoding": encodings}
         jar = aiohttp.DummyCookieJar()
         return aiohttp.ClientSession(connector=connector, cookie_jar=jar, headers=headers, auto_decompress=False)
@@ -145,23 +132,23 @@ class HttpFetcher:
     def _make_socket(self, to: Any) -> socket.socket:
         """A socket for one address, at the last moment before it is connected: names cannot change any more."""
         family, kind, protocol, _, address = to
-        self._reach.check(str(address[0]))
+        self.reach.check(str(address[0]))
         return socket.socket(family, kind, protocol)
 
     async def _read(self, answer: "aiohttp.ClientResponse", url: str) -> bytes:
         from mooring.wire.http.body import DecompressionBomb, Inflate, UnknownEncoding  # loads aiohttp
 
         encoding = answer.headers.get("Content-Encoding", "").strip().lower()
-        is_plain = not self._inflates or encoding in ("", "identity")
+        is_plain = not self.inflates or encoding in ("", "identity")
         pieces: list[bytes] = []
         size = 0
         try:
-            inflate = None if is_plain else Inflate(encoding, self._max_body, Limits().inflation)
+            inflate = None if is_plain else Inflate(encoding, self.max_body, Limits().inflation)
             while piece := await answer.content.readany():
                 made = piece if inflate is None else inflate.feed(piece)
                 pieces.append(made)
                 size += len(made)
-                if size > self._max_body:
+                if size > self.max_body:
                     raise FetchFailed("too-large", url)
         except DecompressionBomb:
             raise FetchFailed("too-large", url) from None
@@ -170,7 +157,7 @@ class HttpFetcher:
         return b"".join(pieces)
 
 
-def _make_resolver(reach: Reach) -> "AbstractResolver":
+def _make_resolver(reach: NetworkReach) -> "AbstractResolver":
     """aiohttp's view of what knows the addresses of names."""
     from aiohttp.abc import AbstractResolver, ResolveResult
 

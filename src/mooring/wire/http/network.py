@@ -4,7 +4,7 @@ import asyncio
 import os
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -54,7 +54,7 @@ class Network:
         Made once for each set of files, off the event loop: it takes a tenth of a second. Raises: ConfigError.
         """
         files = options.ca, options.certificate, options.key
-        extra = self._extra_authorities()
+        extra = [path for name in _CA_VARIABLES if (path := self._env.get(name))]
         if not any(files) and not extra and not _IS_STRICT:
             return None
         if files not in self._contexts:
@@ -75,10 +75,6 @@ class Network:
         if value or is_forgeable:
             return value
         return self._env.get(name.upper(), "")
-
-    def _extra_authorities(self) -> list[str]:
-        paths = [self._env.get(name, "") for name in _CA_VARIABLES]
-        return list(filter(None, paths))
 
 
 def _is_loopback(host: str) -> bool:
@@ -110,21 +106,14 @@ def trust_system() -> ssl.SSLContext:
 
 def _make_context(options: Options, extra: list[str]) -> ssl.SSLContext:
     context = trust_system()
-    authorities = [options.ca] if options.ca else extra
-    for path in authorities:
-        _load(path, lambda path: context.load_verify_locations(**{_kind_of(path): path}))
-    if options.certificate:
-        # Without a password OpenSSL would ask for one on the terminal.
-        _load(options.certificate, lambda path: context.load_cert_chain(path, options.key or None, password=""))
-    return context
-
-
-def _kind_of(path: str) -> str:
-    return "capath" if os.path.isdir(path) else "cafile"
-
-
-def _load(path: str, load: Callable[[str], None]) -> None:
+    path = ""
     try:
-        load(path)
+        for path in [options.ca] if options.ca else extra:
+            kind = "capath" if os.path.isdir(path) else "cafile"
+            context.load_verify_locations(**{kind: path})
+        if path := options.certificate:
+            # Without a password OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(path, options.key or None, password="")
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"{path}: no certificate or key can be read from it: {error.strerror or error}.") from error
+    return context

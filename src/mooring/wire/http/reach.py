@@ -20,7 +20,7 @@ class OutOfReach(OSError):
     """An address that must not be contacted, in words for whoever wanted to."""
 
 
-class Reach:
+class NetworkReach:
     """Which addresses a fetch may contact, whatever names lead there.
 
     Each name is resolved once, and its addresses are checked where a connection is made: a name that is given another

@@ -6,13 +6,12 @@ import ssl
 from email.utils import parsedate_to_datetime
 from os import strerror
 from time import time
-from typing import Any
 
 from msgspec import DecodeError
 
 from mooring.core.protocol.raw import read
 from mooring.errors import HttpError, NeedsLogin, ServerError
-from mooring.wire.http.challenge import Challenge, parse_challenge
+from mooring.wire.http.challenge import parse_challenge
 from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.post import JSON
 
@@ -28,7 +27,15 @@ def make_refusal(server: str, response: HttpAnswer, words: bytes) -> ServerError
     status = response.status
     challenge = parse_challenge(response.headers.getall("WWW-Authenticate", ()))
     if status == 401 or (status == 403 and challenge["error"] == "insufficient_scope"):
-        return _make_needs_login(server, status, challenge)
+        return NeedsLogin(
+            server,
+            status,
+            scheme=challenge.scheme,
+            resource_metadata=challenge["resource_metadata"],
+            scope=challenge["scope"],
+            error=challenge["error"],
+            description=challenge["error_description"],
+        )
     return HttpError(
         server,
         status,
@@ -68,18 +75,6 @@ def first_line(text: str) -> str:
     return lines[0][:_SHOWN].rstrip(".")
 
 
-def _make_needs_login(server: str, status: int, challenge: Challenge) -> NeedsLogin:
-    return NeedsLogin(
-        server,
-        status,
-        scheme=challenge.scheme,
-        resource_metadata=challenge["resource_metadata"],
-        scope=challenge["scope"],
-        error=challenge["error"],
-        description=challenge["error_description"],
-    )
-
-
 def _parse_retry_after(value: str) -> float | None:
     """How many seconds `Retry-After` asks for: it is a number of them or a date."""
     if value.isascii() and value.isdigit():
@@ -111,15 +106,8 @@ def _find_reason(words: bytes) -> str:
     # Twice, because the reason may itself be an object: {"error": {"message": …}}.
     for _ in range(2):
         if isinstance(found, dict):
-            found = _first_reason(found)
+            found = next((found[key] for key in _REASONS if found.get(key)), None)
     return found if isinstance(found, str) else ""
-
-
-def _first_reason(body: dict[str, Any]) -> Any:
-    for key in _REASONS:
-        if body.get(key):
-            return body[key]
-    return None
 
 
 def _system_number(error: BaseException) -> int | None:

@@ -10,7 +10,6 @@ from typing import Final
 
 from multidict import CIMultiDict
 
-from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, ServerError
 from mooring.wire.http.body import release
 from mooring.wire.http.connections import HttpAnswer
@@ -109,15 +108,11 @@ class Renewal:
         web: Web,
         session: HttpSession,
         *,
-        server: str,
-        limits: Limits,
         on_renewed: Callable[[], None],
         on_failed: Callable[[BaseException], None],
     ) -> None:
         self._web = web
         self._session = session
-        self._server = server
-        self._limits = limits
         self._on_renewed = on_renewed
         self._on_failed = on_failed
         self._task: asyncio.Task[None] | None = None
@@ -140,11 +135,11 @@ class Renewal:
 
     async def _renew(self) -> None:
         try:
-            async with asyncio.timeout(self._limits.connect):
+            async with asyncio.timeout(self._web.limits.connect):
                 await self._initialize()
         except (ServerError, TimeoutError) as error:
             self._on_failed(error)
-            raise ServerDied(self._server, "initialize", cause="it ended its session and began no other") from error
+            raise ServerDied(self._web.server, "initialize", cause="it ended its session and began no other") from error
         self._on_renewed()
 
     async def _initialize(self) -> None:
@@ -152,11 +147,11 @@ class Renewal:
         assert initialize is not None, "a session begins with initialize"
         response = await self._web.request("POST", self._session.headers_of(initialize), initialize.body)
         if response.status >= 300:
-            raise make_refusal(self._server, response, await self._web.read_beginning(response))
+            raise make_refusal(self._web.server, response, await self._web.read_beginning(response))
         session_id = response.headers.get(SESSION_ID, "")
         # The peer above goes on as before, so the new session must speak as the old one did.
         if await self._read_version(response) != self._session.version:
-            raise ProtocolError(self._server, "it now speaks a different revision")
+            raise ProtocolError(self._web.server, "it now speaks a different revision")
         self._session.begin(session_id)
         for message in self._session.messages_to_repeat():
             response = await self._web.request("POST", self._session.headers, encode(message))
@@ -165,7 +160,7 @@ class Renewal:
     async def _read_version(self, response: HttpAnswer) -> str:
         if response.content_type != EVENT_STREAM:
             return read_revision(await self._web.read_all(response))
-        events = Events(self._limits.line)
+        events = Events(self._web.limits.line)
         body = self._web.open_body(response, inf)
         try:
             while piece := await body.read():

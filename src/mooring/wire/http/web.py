@@ -72,7 +72,7 @@ class Web:
     ) -> None:
         self.url = URL(address.url)
         self.limits = limits
-        self._server = server
+        self.server = server
         defaults = _make_defaults(program, headers)
         self._cookies = Cookies(defaults.get("Cookie", ""))
         self._connections = Connections(address, defaults, limits=limits, tls=tls, proxy=proxy, program=program)
@@ -101,29 +101,26 @@ class Web:
             # Whoever made this call said who they are.
             authorizer = None
         for _ in range(_HOPS):
-            if authorizer is not None and authorizer.in_use:
-                response = await self._request_authorized(authorizer, method, url, headers, body, private)
-            else:
+            if authorizer is None:
                 response = await self._request_once(method, url, headers, body, private)
-                # Rare: most servers need no login, and their requests are not to pay for one.
-                if authorizer is not None and response.status in _REFUSED:
-                    response = await self._try_again(authorizer, {}, response, method, url, headers, body, private)
+            else:
+                response = await self._request_authorized(authorizer, method, url, headers, body, private)
             if response.status not in _REDIRECTS:
                 return response
             response.close()
             url = self._find_target(response, method, url)
-        raise HttpError(self._server, response.status, "it redirects endlessly")
+        raise HttpError(self.server, response.status, "it redirects endlessly")
 
     def open_body(self, response: HttpAnswer, limit: float | None = None) -> Body:
         """What follows the head, decompressed; at most a line's budget unless `limit` says otherwise."""
-        return Body(response, self._server, self.limits, self.limits.line if limit is None else limit)
+        return Body(response, self.server, self.limits, self.limits.line if limit is None else limit)
 
     async def read_all(self, response: HttpAnswer) -> bytes:
         """All that follows the head. Raises: TooLarge, ServerDied, ProtocolError."""
         try:
             length = response.content_length
             if length is not None and length > self.limits.line:
-                raise TooLarge(self._server, self.limits.line)
+                raise TooLarge(self.server, self.limits.line)
             body = self.open_body(response)
             whole = await body.read()
             # Nearly always true: then there is nothing to wait for or to join.
@@ -163,26 +160,15 @@ class Web:
         body: bytes | None,
         private: bool,
     ) -> HttpAnswer:
-        """Send a request with the login in it."""
-        sent = await authorizer.authorize(method, str(url))
+        """Send a request with the login in it; if it is refused, once more if the login could be renewed."""
+        # Most servers need no login, and their requests are not to pay for one.
+        has_login = authorizer.in_use
+        sent = await authorizer.authorize(method, str(url)) if has_login else {}
         response = await self._request_once(method, url, {**headers, **sent}, body, private)
-        authorizer.note(str(url), response.headers)
+        if has_login:
+            authorizer.note(str(url), response.headers)
         if response.status not in _REFUSED:
             return response
-        return await self._try_again(authorizer, sent, response, method, url, headers, body, private)
-
-    async def _try_again(
-        self,
-        authorizer: Authorizer,
-        sent: Mapping[str, str],
-        response: HttpAnswer,
-        method: str,
-        url: URL,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        private: bool,
-    ) -> HttpAnswer:
-        """Send a refused request once more if its login could be renewed; else its refusal is the answer."""
         challenge = parse_challenge(response.headers.getall("WWW-Authenticate", ()))
         if not await authorizer.renew(sent, challenge):
             return response
@@ -210,21 +196,21 @@ class Web:
         """Our error for one of aiohttp's. The order matters: each is a special case of a later one."""
         match error:
             case aiohttp.ClientConnectorSSLError() | aiohttp.ClientConnectorCertificateError():
-                return TlsError(self._server, describe_error(error))
+                return TlsError(self.server, describe_error(error))
             case (
                 aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError() | aiohttp.ClientProxyConnectionError()
             ):
-                return ConnectError(self._server, describe_error(error))
+                return ConnectError(self.server, describe_error(error))
             case aiohttp.ClientHttpProxyError():
-                return ConnectError(self._server, _describe_proxy(error.status))
+                return ConnectError(self.server, _describe_proxy(error.status))
             case aiohttp.ClientResponseError() | HttpProcessingError():
                 reason = f"its answer is not valid HTTP, or its headers are too large: {first_line(error.message)}"
-                return ProtocolError(self._server, reason)
+                return ProtocolError(self.server, reason)
             case _:
                 # A POST may have arrived before the connection broke.
                 may_have_run = method == "POST"
                 cause = describe_error(error)
-                return ServerDied(self._server, f"a {method}", may_have_run=may_have_run, cause=cause)
+                return ServerDied(self.server, f"a {method}", may_have_run=may_have_run, cause=cause)
 
     def _find_target(self, response: HttpAnswer, method: str, url: URL) -> URL:
         """Where a redirect leads. Raises: HttpError where it must not be followed."""
@@ -233,17 +219,17 @@ class Web:
             target = url.join(URL(location)).with_fragment(None)
             leaves_origin = target.origin() != url.origin()  # raises for `mailto:` and the like
         except (ValueError, TypeError) as error:
-            raise HttpError(self._server, response.status, "it redirects to something that is not a URL") from error
+            raise HttpError(self.server, response.status, "it redirects to something that is not a URL") from error
         shown = target.with_user(None).with_query(None)
         # The headers were meant for this origin: a token must not follow to another.
         if leaves_origin:
             reason = (
                 f"it redirects to another origin, {shown}, which was not followed; use that URL if it is the right one"
             )
-            raise HttpError(self._server, response.status, reason)
+            raise HttpError(self.server, response.status, reason)
         # With the other statuses, HTTP lets a client make a GET of it, without its body.
         if method != "GET" and response.status not in _KEEPS_METHOD:
-            raise HttpError(self._server, response.status, f"it redirects a {method} to {shown}; use that URL")
+            raise HttpError(self.server, response.status, f"it redirects a {method} to {shown}; use that URL")
         return target
 
 
@@ -318,7 +304,7 @@ class Cookies:
             cookie = _parse_cookie(field, url)
             if cookie is not None:
                 self._store(cookie)
-        while len(self._kept) > MOST or self._size() > ROOM:
+        while len(self._kept) > MOST or sum(map(len, self._kept.values())) > ROOM:
             oldest = next(iter(self._kept))
             del self._kept[oldest]
 
@@ -339,9 +325,6 @@ class Cookies:
         if cookie.until > time() and len(cookie) <= ROOM:
             self._kept[key] = cookie
 
-    def _size(self) -> int:
-        return sum(map(len, self._kept.values()))
-
 
 def _parse_cookie(field: str, url: URL) -> Cookie | None:
     pair, *rest = field.split(";")
@@ -353,7 +336,7 @@ def _parse_cookie(field: str, url: URL) -> Cookie | None:
         return None
     path = attributes.get("path", "")
     if not path.startswith("/"):
-        path = _folder(url.raw_path)
+        path = url.raw_path.rpartition("/")[0] or "/"
     return Cookie(name, value, path, _expiry(attributes))
 
 
@@ -365,16 +348,8 @@ def _parse_attribute(text: str) -> tuple[str, str]:
 def _may_be_set(attributes: dict[str, str], url: URL) -> bool:
     if "secure" in attributes and url.scheme != "https":
         return False
-    return _is_within(url.raw_host or "", attributes.get("domain", ""))
-
-
-def _is_within(host: str, domain: str) -> bool:
-    domain = domain.lower().removeprefix(".")
+    host, domain = url.raw_host or "", attributes.get("domain", "").lower().removeprefix(".")
     return not domain or host == domain or host.endswith(f".{domain}")
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
 
 
 def _expiry(attributes: dict[str, str]) -> float:

@@ -49,7 +49,7 @@ class Inbound:
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
         self._running: set[asyncio.Task[None]] = set()
 
-    def begin_answer(self, frame: Frame, find_answers: FindAnswers | None = None) -> None:
+    def begin_answer(self, frame: Frame, find_answers: FindAnswers | None) -> None:
         """Begin to answer a request, or refuse it at once; `find_answers` is of the request of ours it belongs to."""
         method = frame.method or ""
         if method in self._immediate_results:
@@ -63,7 +63,11 @@ class Inbound:
             self._reply(Refusal(frame.id, Fault(BUSY, "Too many requests at a time, or a duplicate id")))
         else:
             own = find_answers() if find_answers is not None else {}
-            self._start_task(frame, own.get(method, responder))
+            self.asked.add(method)
+            task = self._loop.create_task(self._answer(frame, own.get(method, responder)))
+            self._tasks[frame.id] = task
+            self._running.add(task)
+            task.add_done_callback(partial(self._finish, frame.id))
 
     def is_answering(self) -> bool:
         """Whether the other side waits for an answer."""
@@ -86,13 +90,6 @@ class Inbound:
         ending = {task for task in self._running if task is not asyncio.current_task()}
         if ending:
             await asyncio.wait(ending, timeout=seconds)
-
-    def _start_task(self, frame: Frame, responder: Responder) -> None:
-        self.asked.add(frame.method or "")
-        task = self._loop.create_task(self._answer(frame, responder))
-        self._tasks[frame.id] = task
-        self._running.add(task)
-        task.add_done_callback(partial(self._finish, frame.id))
 
     async def _answer(self, frame: Frame, responder: Responder) -> None:
         current_request.set(frame.id)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, DecodeError, Raw, Struct
 from msgspec.json import Decoder, Encoder
@@ -195,25 +195,9 @@ _GLUED = 8
 """How many starts of a message are tried in one line: each try may decode to the end of it."""
 
 
-class AnswerTo(Struct, frozen=True):
-    """An unreadable line that would have answered the request with this id."""
-
-    id: int
-
-
-class SomeAnswer(Struct, frozen=True):
-    """An unreadable line that would have answered some request; which one, it doesn't say."""
-
-
-class TheirMessage(Struct, frozen=True):
-    """An unreadable line that began as a request or a notification from the other side."""
-
-
-class NoMessage(Struct, frozen=True):
-    """An unreadable line that did not even begin as a message."""
-
-
-Claim: TypeAlias = AnswerTo | SomeAnswer | TheirMessage | NoMessage
+Claim: TypeAlias = int | Literal["some answer", "their message", "no message"]
+"""What an unreadable line began as: the answer to the request with this id, or to one that it doesn't name; a request
+or a notification from the other side; or nothing that is a message."""
 
 _decode_batch = Decoder(list[Raw]).decode
 
@@ -245,14 +229,14 @@ def salvage(line: bytes) -> list[Frame]:
 def identify(head: bytes, tail: bytes) -> Claim:
     """Judge by its two ends what an unreadable line was. Never looks inside a value, which may quote anything."""
     if found := re.match(_ANSWER, head):
-        return AnswerTo(int(found[1]))
+        return int(found[1])
     if re.match(_THEIR_MESSAGE, head):
-        return TheirMessage()
+        return "their message"
     if not re.match(_ANSWER_BEFORE_ID, head):
-        return NoMessage()
+        return "no message"
     if found := re.search(_ID_AT_THE_END, tail):
-        return AnswerTo(int(found[1]))
-    return SomeAnswer()
+        return int(found[1])
+    return "some answer"
 
 
 def _decode_parts(batch: bytes) -> list[Frame]:

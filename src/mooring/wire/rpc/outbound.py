@@ -26,7 +26,7 @@ from mooring.errors import (
 from mooring.wire.rpc.anomalies import Anomalies
 from mooring.wire.rpc.dialect import OnProgress, ProtocolDialect
 from mooring.wire.rpc.inbound import FindAnswers
-from mooring.wire.rpc.message import AnswerTo, Claim, Frame, HeadedRequest, NoMessage, Request, SomeAnswer, TheirMessage
+from mooring.wire.rpc.message import Claim, Frame, HeadedRequest, Request
 from mooring.wire.rpc.transport import Transport
 
 EndError: TypeAlias = Callable[["PendingRequest", bool], ServerError]
@@ -65,7 +65,7 @@ class Outbound:
         limits: Limits,
         anomalies: Anomalies,
         dialect: ProtocolDialect,
-        is_answering: Callable[[], bool] = lambda: False,
+        is_answering: Callable[[], bool],
     ) -> None:
         """`is_answering` says whether the other side waits for an answer of ours."""
         self.pending: dict[int, PendingRequest] = {}
@@ -119,10 +119,12 @@ class Outbound:
             future, request, stage, now, due, until, within.idle, on_progress, standing, find_answers
         )
         # `new_key` and `_has_room`, inlined: with many calls in flight, one more method call is felt.
-        if self._end_error is None and (standing or len(self.pending) - self._standing_count < self._limit):
+        if self._end_error is not None:
+            raise self._end_error(pending, False)
+        if standing or len(self.pending) - self._standing_count < self._limit:
             self._send(key, pending)
         else:
-            self._queue(key, pending)
+            self.waiting[key] = pending
         if due < self._sweep_at:
             self._set_sweep(due)
         return pending
@@ -180,9 +182,7 @@ class Outbound:
     def fail_oversized(self, claim: Claim, limit: int) -> None:
         """Fail the request whose answer was too large to keep."""
         # Only two ends of it were kept. If they say nothing, it may still have been the only answer awaited.
-        if isinstance(claim, NoMessage):
-            claim = SomeAnswer()
-        if pending := self._find_claimed(claim):
+        if pending := self._find_claimed("some answer" if claim == "no message" else claim):
             self.fail(pending, TooLarge(self._server, limit, stage=pending.stage))
 
     def fail_unreadable(self, claim: Claim) -> None:
@@ -213,11 +213,6 @@ class Outbound:
     def close(self) -> None:
         """Fail everything under way, and everything tried from now on: this side ended the connection."""
         self._end(self._make_closed)
-
-    def _queue(self, key: int, pending: PendingRequest) -> None:
-        if self._end_error is not None:
-            raise self._end_error(pending, False)
-        self.waiting[key] = pending
 
     def _send(self, key: int, pending: PendingRequest) -> None:
         try:
@@ -256,14 +251,10 @@ class Outbound:
             self._anomalies.unsent += 1
 
     def _find_claimed(self, claim: Claim) -> PendingRequest | None:
-        match claim:
-            case AnswerTo(key):
-                return self.pending.get(key)
-            case SomeAnswer():
-                # With several under way, failing one would be a guess: they run into their deadlines instead.
-                return self.find_only()
-            case TheirMessage() | NoMessage():
-                return None
+        if isinstance(claim, int):
+            return self.pending.get(claim)
+        # With several under way, failing one would be a guess: they run into their deadlines instead.
+        return self.find_only() if claim == "some answer" else None
 
     def _set_sweep(self, due: float) -> None:
         if self._sweeper is not None:

@@ -17,7 +17,6 @@ from mooring.wire.rpc.inbound import FindAnswers, Inbound, Responder
 from mooring.wire.rpc.message import (
     ENDS,
     INTERNAL_ERROR,
-    AnswerTo,
     Claim,
     Fault,
     Frame,
@@ -324,9 +323,7 @@ def _is_unmet(claim: Claim, frames: list[Frame]) -> bool:
 
     Half an answer may have a whole message glued to its end: the message counts, and the half costs its own request.
     """
-    if not isinstance(claim, AnswerTo):
-        return False
-    return all(normalize_id(frame.id) != claim.id for frame in frames)
+    return isinstance(claim, int) and all(normalize_id(frame.id) != claim for frame in frames)
 
 
 def _is_id(key: object) -> TypeGuard[RequestId]:

@@ -40,14 +40,19 @@ class Receiver(Protocol):
 
 
 class Transport(Protocol):
-    """One connection. A transport sees whole messages, because some need to know what they carry."""
+    """One connection. A transport sees whole messages, because some need to know what they carry.
+
+    What a method does here is right for one that has no more to do.
+    """
 
     @property
     def takes_headers(self) -> bool:
         """Whether a request can have headers of its own."""
+        return False
 
     def start(self, receiver: Receiver) -> None:
         """Start to receive."""
+        return
 
     def send(self, message: Message) -> None:
         """Queue a message without waiting; after the end it is dropped.
@@ -57,9 +62,11 @@ class Transport(Protocol):
 
     def withdraw(self, key: int) -> Withdrawal:
         """Take back the request with this id, whose answer nobody wants anymore."""
+        return "running"
 
     def close(self) -> None:
         """End the connection from this side immediately. `Receiver.end` is not called."""
 
     async def wait_closed(self) -> None:
         """Wait, after `close`, until nothing is left of the connection; bounded."""
+        return

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
@@ -88,11 +89,11 @@ class Client(Struct, frozen=True, kw_only=True):
         """A function for each request that the server may make."""
         answers: dict[str, Responder] = {}
         if self.roots is not None:
-            answers["roots/list"] = _list_roots(self.roots)
+            answers["roots/list"] = partial(_list_roots, self.roots)
         if self.sample is not None:
-            answers["sampling/createMessage"] = _respond(self.sample)
+            answers["sampling/createMessage"] = partial(_respond, self.sample)
         if self.elicit is not None:
-            answers["elicitation/create"] = _respond(self.elicit)
+            answers["elicitation/create"] = partial(_respond, self.elicit)
         return answers
 
     def notes(self) -> dict[str, NotificationListener]:
@@ -103,11 +104,11 @@ class Client(Struct, frozen=True, kw_only=True):
             notes["notifications/resources/list_changed"] = lambda _: on_change("resources")
             notes["notifications/prompts/list_changed"] = lambda _: on_change("prompts")
         if self.on_update is not None:
-            notes["notifications/resources/updated"] = _listen_for_text("uri", self.on_update)
+            notes["notifications/resources/updated"] = partial(_pass_text, "uri", self.on_update)
         if self.on_elicited is not None:
-            notes["notifications/elicitation/complete"] = _listen_for_text("elicitationId", self.on_elicited)
+            notes["notifications/elicitation/complete"] = partial(_pass_text, "elicitationId", self.on_elicited)
         if self.on_log is not None:
-            notes[LOG] = _listen_for_logs(self.on_log)
+            notes[LOG] = partial(_pass_log, self.on_log)
         return notes
 
 
@@ -125,18 +126,12 @@ def report_task(state: TaskState) -> None:
         listener(state)
 
 
-def _list_roots(roots: Callable[[], Sequence[Root]]) -> Responder:
-    async def answer(params: Raw) -> Any:
-        return {"roots": list(roots())}
-
-    return answer
+async def _list_roots(roots: Callable[[], Sequence[Root]], params: Raw) -> Any:
+    return {"roots": list(roots())}
 
 
-def _respond(respond: Respond) -> Responder:
-    async def answer(params: Raw) -> Any:
-        return await respond(_read_object(params))
-
-    return answer
+async def _respond(respond: Respond, params: Raw) -> Any:
+    return await respond(_read_object(params))
 
 
 def _read_object(params: Raw) -> dict[str, Any]:
@@ -149,24 +144,18 @@ def _read_object(params: Raw) -> dict[str, Any]:
     return found
 
 
-def _listen_for_text(key: str, listener: Callable[[str], None]) -> NotificationListener:
-    def note(params: Raw) -> None:
-        try:
-            text = _read_object(params).get(key)
-        except RpcError:
-            return
-        if isinstance(text, str):
-            listener(text)
-
-    return note
+def _pass_text(key: str, listener: Callable[[str], None], params: Raw) -> None:
+    try:
+        text = _read_object(params).get(key)
+    except RpcError:
+        return
+    if isinstance(text, str):
+        listener(text)
 
 
-def _listen_for_logs(listener: Callable[[LogMessage], None]) -> NotificationListener:
-    def note(params: Raw) -> None:
-        try:
-            message = read_as(_log, params)
-        except DecodeError:
-            return
-        listener(message)
-
-    return note
+def _pass_log(listener: Callable[[LogMessage], None], params: Raw) -> None:
+    try:
+        message = read_as(_log, params)
+    except DecodeError:
+        return
+    listener(message)

@@ -29,8 +29,10 @@ class Handshake:
 
     async def open(self, peer: Peer, until: float) -> ServerInfo:
         """Initialize the connection. Raises: HandshakeError, and what `Peer.request` raises."""
+        program = {"name": self._program.name, "version": self._program.version}
+        params = {"protocolVersion": VERSIONS[0], "capabilities": self._capabilities, "clientInfo": program}
         try:
-            hello = await peer.request("initialize", self._params(), _read_hello, until=until, stage="handshake")
+            hello = await peer.request("initialize", params, _read_hello, until=until, stage="handshake")
         except RpcError as error:
             reason = f"it refused to initialize: {error.message} ({error.code})"
             raise HandshakeError(peer.server, reason) from error
@@ -44,10 +46,6 @@ class Handshake:
     def requester(self, peer: Peer) -> Ask:
         """Requests carry nothing extra in this era."""
         return peer.request
-
-    def _params(self) -> dict[str, Any]:
-        program = {"name": self._program.name, "version": self._program.version}
-        return {"protocolVersion": VERSIONS[0], "capabilities": self._capabilities, "clientInfo": program}
 
 
 def _read_hello(server: str, about: str, answer: Raw) -> ServerInfo:

@@ -105,14 +105,11 @@ def _values_of(path: ArgumentPath | None, keyword: str, value: Any) -> Iterator[
     if keyword in _MAPS and isinstance(value, dict):
         # Only a chain of `properties` says where the argument is: under `patternProperties`, `$defs` or a condition,
         # one schema may describe many arguments or none.
-        yield from _place(path if keyword == "properties" else None, value)
+        parent = path if keyword == "properties" else None
+        for name, schema in value.items():
+            yield None if parent is None else (*parent, name), schema
     elif keyword not in _DATA and keyword != _KEY:
         yield None, value
-
-
-def _place(parent: ArgumentPath | None, schemas: dict[str, Any]) -> Iterator[tuple[ArgumentPath | None, Any]]:
-    for name, schema in schemas.items():
-        yield None if parent is None else (*parent, name), schema
 
 
 def _make_header_param(path: ArgumentPath | None, schema: dict[str, Any]) -> HeaderParam:

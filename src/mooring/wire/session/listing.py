@@ -1,6 +1,7 @@
 """Fetches lists that come in pages, within limits; a bad entry is rejected and costs no other."""
 
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import DecodeError, Raw, Struct
@@ -21,17 +22,22 @@ Fetch: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Raw]]
 """Requests one page: takes the method and its parameters, returns the result."""
 
 
-class Listable(Struct, Generic[T], frozen=True):
+class Listable(Generic[T]):
     """Something that can be listed: how to request it and how to read it."""
 
-    method: str
-    key: str
-    """Where the entries are in the result."""
-    all: Decoder[list[T]]
-    one: Decoder[T]
-    name: Callable[[T], str]
-    flaw: Callable[[T], str]
-    """Why an entry cannot be used although it has the right shape; empty if it can."""
+    def __init__(
+        self, method: str, key: str, kind: type[T], name: str, find_flaw: Callable[[T], str] = lambda _: ""
+    ) -> None:
+        """`key` is where the entries are in the result, and `name` the field that tells them apart.
+
+        `find_flaw` says why an entry cannot be used although it has the right shape; it is empty if it can.
+        """
+        self.method = method
+        self.key = key
+        self.all: Decoder[list[T]] = Decoder(list[kind])  # type: ignore[valid-type]
+        self.one: Decoder[T] = Decoder(kind)
+        self.find_name: Callable[[T], str] = attrgetter(name)
+        self.find_flaw = find_flaw
 
 
 def _tool_flaw(tool: Tool) -> str:
@@ -49,41 +55,15 @@ def _tool_flaw(tool: Tool) -> str:
     return ""
 
 
-TOOLS: Listable[Tool] = Listable(
-    "tools/list", "tools", Decoder(list[Tool]), Decoder(Tool), lambda tool: tool.name, _tool_flaw
-)
-RESOURCES: Listable[Resource] = Listable(
-    "resources/list",
-    "resources",
-    Decoder(list[Resource]),
-    Decoder(Resource),
-    lambda resource: resource.uri,
-    lambda _: "",
-)
-TEMPLATES: Listable[ResourceTemplate] = Listable(
-    "resources/templates/list",
-    "resourceTemplates",
-    Decoder(list[ResourceTemplate]),
-    Decoder(ResourceTemplate),
-    lambda template: template.uri_template,
-    lambda _: "",
-)
-PROMPTS: Listable[Prompt] = Listable(
-    "prompts/list",
-    "prompts",
-    Decoder(list[Prompt]),
-    Decoder(Prompt),
-    lambda prompt: prompt.name,
-    lambda prompt: "" if prompt.name else "its name is empty",
-)
-SKILLS: Listable[ServerSkill] = Listable(
-    "skills/list",
-    "skills",
-    Decoder(list[ServerSkill]),
-    Decoder(ServerSkill),
-    lambda skill: skill.uri,
-    find_skill_flaw,
-)
+def _prompt_flaw(prompt: Prompt) -> str:
+    return "" if prompt.name else "its name is empty"
+
+
+TOOLS = Listable("tools/list", "tools", Tool, "name", _tool_flaw)
+RESOURCES = Listable("resources/list", "resources", Resource, "uri")
+TEMPLATES = Listable("resources/templates/list", "resourceTemplates", ResourceTemplate, "uri_template")
+PROMPTS = Listable("prompts/list", "prompts", Prompt, "name", _prompt_flaw)
+SKILLS = Listable("skills/list", "skills", ServerSkill, "uri", find_skill_flaw)
 
 
 class _Page(Struct):
@@ -93,9 +73,6 @@ class _Page(Struct):
     cursor: str = ""
     ttl: float | None = None
     shared: bool | None = None
-
-    def entries(self, key: str) -> Raw:
-        return self.parts.get(key, ABSENT)
 
 
 _entries = Decoder(list[Raw])
@@ -115,7 +92,7 @@ async def fetch_all(kind: Listable[T], fetch: Fetch, server: str, limits: Limits
         params = {"cursor": cursor} if cursor else {}
         try:
             page = _read_page(server, await fetch(kind.method, params))
-            collected.add(server, page.entries(kind.key))
+            collected.add(server, page.parts.get(kind.key, ABSENT))
             collected.add_hints(page)
         except (RpcError, TimedOut, ProtocolError) as error:
             return collected.listing_after(error, first=not cursor)
@@ -176,29 +153,23 @@ class _Collector(Generic[T]):
         except DecodeError as error:
             raise ProtocolError(server, f"its {self._kind.key} are not a list: {error}", stage="list") from error
         for entry in entries:
-            self._add_raw(entry)
-
-    def _add_raw(self, entry: Raw) -> None:
-        try:
-            self._add(read_as(self._kind.one, entry))
-        except DecodeError as error:
-            self._reject(_guess_name(entry), str(error))
+            try:
+                self._add(read_as(self._kind.one, entry))
+            except DecodeError as error:
+                self._reject(_guess_name(entry), str(error))
 
     def _add(self, item: T) -> None:
-        name = self._kind.name(item)
-        if flaw := self._kind.flaw(item):
+        name = self._kind.find_name(item)
+        if flaw := self._kind.find_flaw(item):
             self._reject(name, flaw)
         elif name in self._items:
-            self._add_duplicate(name, item)
+            # The same entry twice, on two pages perhaps, does no harm as long as both say the same.
+            if self._items[name] != item:
+                self._reject(name, "it is listed twice, with different definitions")
         elif len(self._items) >= self._limit:
             self.full = f"The list stops after {self._limit:,} entries."
         else:
             self._items[name] = item
-
-    def _add_duplicate(self, name: str, item: T) -> None:
-        # The same entry twice, on two pages perhaps, does no harm as long as both say the same.
-        if self._items[name] != item:
-            self._reject(name, "it is listed twice, with different definitions")
 
     def _reject(self, name: str, reason: str) -> None:
         if len(self._rejected) < self._limit:

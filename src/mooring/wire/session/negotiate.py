@@ -32,7 +32,6 @@ from mooring.wire.session.client import Client
 from mooring.wire.session.handshake import Handshake
 from mooring.wire.session.session import Era, Session, make_peer
 from mooring.wire.session.stateless import NotStateless, Stateless
-from mooring.wire.session.tasks import Tasks
 
 _Agreement: TypeAlias = "asyncio.Task[tuple[Era, ServerInfo]]"
 Start: TypeAlias = Callable[[], Awaitable[Transport]]
@@ -90,7 +89,16 @@ class Negotiation:
         stateless = Stateless(self._client)
         transport = await self._connect()
         peer, tasks = make_peer(transport, self._server, self._client, self._limits, stateless.notes)
-        return await self._open_session(peer, tasks, agree(peer, stateless))
+        try:
+            era, hello = await agree(peer, stateless)
+            self._client.report_stage("handshake")
+            session = Session(peer, era, hello, tasks)
+            await session.list_first(self._until)
+            self._client.report_stage("list")
+        except BaseException:  # a cancellation included
+            await peer.close()
+            raise
+        return session
 
     async def _connect(self) -> Transport:
         try:
@@ -100,20 +108,6 @@ class Negotiation:
             raise TimedOut(self._server, "", self._limits.connect, stage="connect") from error
         self._client.report_stage("connect")
         return transport
-
-    async def _open_session(self, peer: Peer, tasks: Tasks, agreed: Awaitable[tuple[Era, ServerInfo]]) -> Session:
-        opened = False  # whatever happens before it is set, a cancellation included, closes the connection
-        try:
-            era, hello = await agreed
-            self._client.report_stage("handshake")
-            session = Session(peer, era, hello, tasks)
-            await session.list_first(self._until)
-            self._client.report_stage("list")
-            opened = True
-        finally:
-            if not opened:
-                await peer.close()
-        return session
 
     async def _handshake(self, peer: Peer, stateless: Stateless) -> tuple[Era, ServerInfo]:
         era = Handshake(self._client.program, self._client.capabilities)

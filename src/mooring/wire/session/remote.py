@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.request_metadata import check_headers
@@ -100,38 +102,30 @@ _USUAL_PATHS = ("/mcp", "/sse", "/")
 _HANDSHAKE_ONLY = EraHint("handshake", refused="stateless")
 
 
-class _Attempt:
+class _Attempt(Struct, dict=True):
     """One attempt to reach one server, within one deadline."""
 
-    def __init__(
-        self,
-        to: Address,
-        headers: dict[str, str],
-        client: Client,
-        limits: Limits,
-        server: str,
-        authorizer: "Authorizer | None",
-    ) -> None:
-        self._to = to
-        self._authorizer = authorizer
-        self._headers = headers
-        self._client = client
-        self._limits = limits
-        self._server = server
-        self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + limits.connect - limits.reserve
+    to: Address
+    headers: dict[str, str]
+    client: Client
+    limits: Limits
+    server: str
+    authorizer: "Authorizer | None"
+
+    def __post_init__(self) -> None:
+        self._until = asyncio.get_running_loop().time() + self.limits.connect - self.limits.reserve
 
     async def prepare(self, network: Network, options: Options) -> None:
         """Find the proxy, make the TLS context and load aiohttp; what takes long runs in a thread."""
-        self._proxy = network.proxy(self._to, options)
-        self._tls = await network.tls(options) if self._to.secure else None
+        self._proxy = network.proxy(self.to, options)
+        self._tls = await network.tls(options) if self.to.secure else None
         await asyncio.to_thread(_load_transports)
 
     async def http(self, hint: EraHint) -> Session:
         async def start() -> Transport:
             from mooring.wire.http.streamable import HttpTransport
 
-            return HttpTransport(self._web(), server=self._server, limits=self._limits)
+            return HttpTransport(self._web())
 
         return await self._negotiate("http", start, hint)
 
@@ -139,15 +133,13 @@ class _Attempt:
         async def start() -> Transport:
             from mooring.wire.http.sse import SseTransport
 
-            sse = SseTransport(self._web(), server=self._server, limits=self._limits)
-            opened = False
+            sse = SseTransport(self._web())
             try:
                 await sse.open()
-                opened = True
-            finally:
-                if not opened:
-                    sse.close()
-                    await sse.wait_closed()
+            except BaseException:  # a cancellation included
+                sse.close()
+                await sse.wait_closed()
+                raise
             return sse
 
         return await self._negotiate("sse", start, _HANDSHAKE_ONLY)
@@ -178,14 +170,14 @@ class _Attempt:
             session = await self.http(hint)
         except HttpError:
             raise refusal from None
-        session.anomalies.remark(f"{self._server} is configured as sse, but speaks streamable HTTP: change its type.")
+        session.anomalies.remark(f"{self.server} is configured as sse, but speaks streamable HTTP: change its type.")
         return session
 
     async def _negotiate(
         self, transport: Literal["http", "sse"], start: Callable[[], Awaitable[Transport]], hint: EraHint
     ) -> Session:
         session = await negotiate(
-            start, server=self._server, client=self._client, limits=self._limits, hint=hint, until=self._until
+            start, server=self.server, client=self.client, limits=self.limits, hint=hint, until=self._until
         )
         session.transport = transport
         return session
@@ -193,16 +185,16 @@ class _Attempt:
     def _web(self) -> "Web":
         from mooring.wire.http.web import Web
 
-        program = f"{self._client.program.name}/{self._client.program.version}"
+        program = f"{self.client.program.name}/{self.client.program.version}"
         return Web(
-            self._to,
-            self._headers,
-            server=self._server,
-            limits=self._limits,
+            self.to,
+            self.headers,
+            server=self.server,
+            limits=self.limits,
             tls=self._tls,
             proxy=self._proxy,
             program=program,
-            authorizer=self._authorizer,
+            authorizer=self.authorizer,
         )
 
 

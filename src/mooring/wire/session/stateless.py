@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
@@ -27,7 +27,7 @@ from mooring.wire.session.client import META, TASKS, Client, ListName, asked_as
 from mooring.wire.session.dialect import HEADER_MISMATCH, UNSUPPORTED_VERSION, NotificationListener, OnProgress
 from mooring.wire.session.handshake import VERSIONS as OLD_VERSIONS
 from mooring.wire.session.listing import TOOLS, fetch_all
-from mooring.wire.session.tasks import EXTENSION_STATUS, GatherInput, TaskExtension
+from mooring.wire.session.tasks import EXTENSION_STATUS, AddMeta, GatherInput, InputRequest, TaskExtension
 
 if TYPE_CHECKING:
     from mooring.wire.session.header_params import HeaderParam
@@ -54,22 +54,15 @@ class NotStateless(Exception):
 class _Discovered(Struct, rename="camel"):
     supported_versions: list[str]
     capabilities: dict[str, Any] = {}
-    server_info: Any = None
     instructions: str | None = None
-    meta: Any = None
 
 
 class _ResultType(Struct, rename="camel"):
     result_type: str = "complete"
 
 
-class _Input(Struct):
-    method: str
-    params: Raw = _EMPTY
-
-
 class _InputRequired(Struct, rename="camel"):
-    input_requests: dict[str, _Input] | None = None
+    input_requests: dict[str, InputRequest] | None = None
     request_state: Raw = ABSENT
 
 
@@ -77,6 +70,24 @@ _discovered: Decoder[_Discovered] = Decoder(_Discovered)
 _implementation = Decoder(Implementation)
 _result_type = Decoder(_ResultType)
 _input_required = Decoder(_InputRequired)
+
+
+class _Rounds(Struct, frozen=True):
+    """A request that may take several rounds: how each of them is made, and who answers what the server asks for."""
+
+    ask: Ask
+    method: str
+    within: Timeout
+    until: float
+    stage: Stage
+    on_progress: OnProgress | None
+    gather: GatherInput
+
+    def ask_once(self, params: Any) -> Coroutine[Any, Any, Raw]:
+        return self.ask(
+            self.method, params, answers.return_raw,
+            within=self.within, until=self.until, stage=self.stage, on_progress=self.on_progress,
+        )  # fmt: skip
 
 
 class Stateless:
@@ -99,7 +110,7 @@ class Stateless:
     @property
     def notes(self) -> dict[str, NotificationListener]:
         """The notifications that this era itself listens to."""
-        return {EXTENSION_STATUS: self._tasks.on_status, **self._subscription.notes}
+        return {EXTENSION_STATUS: self._tasks.on_status, _ACKNOWLEDGED: self._subscription.on_acknowledged}
 
     async def open(self, peer: Peer, until: float) -> ServerInfo:
         """Discover the server. Raises: NotStateless, HandshakeError, and what `Peer.request` raises."""
@@ -181,37 +192,22 @@ class Stateless:
         # The total covers all rounds together, so it becomes a moment; silence is allowed again in each.
         within = Timeout(within.idle, None)
         ask = partial(self._ask_over_http, headers) if self._peer.takes_headers else self._peer.request
-        raw = await self._once(ask, method, params, within, until, stage, on_progress)
+        rounds = _Rounds(ask, method, within, until, stage, on_progress, partial(self._gather_input, find_answers))
+        raw = await self._once(rounds, params)
         if _type_of(raw) != "complete":
-            gather = partial(self._gather_input, find_answers)
-            raw = await self._complete(ask, method, params, raw, within, until, stage, on_progress, gather)
+            raw = await self._complete(rounds, params, raw)
         return read(self._peer.server, about, raw)
 
-    async def _once(
-        self,
-        ask: Ask,
-        method: str,
-        params: Any,
-        within: Timeout,
-        until: float,
-        stage: Stage,
-        on_progress: OnProgress | None,
-    ) -> Raw:
+    async def _once(self, rounds: _Rounds, params: Any) -> Raw:
         try:
-            return await ask(
-                method, self.add_meta(params), answers.return_raw,
-                within=within, until=until, stage=stage, on_progress=on_progress,
-            )  # fmt: skip
+            return await rounds.ask_once(self.add_meta(params))
         except RpcError as error:
-            if error.code != HEADER_MISMATCH or method != "tools/call" or not self._peer.takes_headers:
+            if error.code != HEADER_MISMATCH or rounds.method != "tools/call" or not self._peer.takes_headers:
                 raise
         # The tool may have changed which arguments it wants as headers. The call was refused before it ran (-32020),
         # so it may be sent again.
-        await self._relist(until)
-        return await ask(
-            method, self.add_meta(params), answers.return_raw,
-            within=within, until=until, stage=stage, on_progress=on_progress,
-        )  # fmt: skip
+        await self._relist(rounds.until)
+        return await rounds.ask_once(self.add_meta(params))
 
     def _ask_over_http(
         self,
@@ -239,31 +235,23 @@ class Stateless:
 
         self.select_tools(await fetch_all(TOOLS, fetch, self._peer.server, self._peer.limits))
 
-    async def _complete(
-        self,
-        ask: Ask,
-        method: str,
-        params: Any,
-        raw: Raw,
-        within: Timeout,
-        until: float,
-        stage: Stage,
-        on_progress: OnProgress | None,
-        gather: GatherInput,
-    ) -> Raw:
+    async def _complete(self, rounds: _Rounds, params: Any, raw: Raw) -> Raw:
         """Give the server the input it asks for until it answers, in as many rounds as `Limits` allows."""
+        method, until, gather = rounds.method, rounds.until, rounds.gather
         pause = _STATE_PAUSE
         for _ in range(self._peer.limits.rounds):
             match _type_of(raw):
                 case "complete":
                     return raw
                 case "task" if method == "tools/call":
-                    return await self._tasks.finish(self._peer, ask, raw, self.add_meta, gather, within, until)
+                    return await self._tasks.finish(
+                        self._peer, rounds.ask, raw, self.add_meta, gather, rounds.within, until
+                    )
                 case "input_required" if method in _MAY_NEED_INPUT:
                     asked = _decode(self._peer.server, _input_required, raw)
                 case other:
                     reason = f"its answer to {method} is of an unknown kind: {other[:50]!r}"
-                    raise ProtocolError(self._peer.server, reason, stage=stage)
+                    raise ProtocolError(self._peer.server, reason, stage=rounds.stage)
             more: dict[str, Any] = {}
             if asked.request_state is not ABSENT:
                 more["requestState"] = asked.request_state  # raw, because it must come back byte for byte
@@ -274,14 +262,14 @@ class Stateless:
                 # It only wants the state back; without a pause the rounds would be used up immediately.
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _STATE_PAUSE_CAP)
-            raw = await self._once(ask, method, {**params, **more}, within, until, stage, on_progress)
+            raw = await self._once(rounds, {**params, **more})
         if _type_of(raw) == "complete":
             return raw
         reason = f"it asked for more {self._peer.limits.rounds} times before it answered {method}"
-        raise ProtocolError(self._peer.server, reason, stage=stage)
+        raise ProtocolError(self._peer.server, reason, stage=rounds.stage)
 
     async def _gather_input(
-        self, find_answers: FindAnswers | None, requests: Mapping[str, _Input], method: str, until: float
+        self, find_answers: FindAnswers | None, requests: Mapping[str, InputRequest], method: str, until: float
     ) -> dict[str, Any]:
         """Answer what the server asks of this side, all at the same time: who is asked may want to see all of it."""
         if len(requests) > self._peer.limits.inbound:
@@ -297,7 +285,7 @@ class Stateless:
         except TimeoutError as error:
             raise TimedOut(self._peer.server, method, until - began, may_have_run=True) from error
 
-    async def _answer(self, key: str, request: _Input, responders: Mapping[str, Responder]) -> Any:
+    async def _answer(self, key: str, request: InputRequest, responders: Mapping[str, Responder]) -> Any:
         server, method = self._peer.server, request.method
         asked_as.set(key)
         if (answer := responders.get(method)) is None:
@@ -377,9 +365,6 @@ def _decode(server: str, decoder: Decoder[T], raw: Raw) -> T:
         raise ProtocolError(server, f"its request is invalid: {error}") from error
 
 
-AddMeta: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
-"""Adds what every request must carry to its parameters."""
-
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _LISTS: tuple[ListName, ...] = ("tools", "resources", "prompts")
 _PAUSE: Final = 1.0
@@ -401,10 +386,6 @@ class Subscription:
         self._stream: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
-
-    @property
-    def notes(self) -> dict[str, NotificationListener]:
-        return {_ACKNOWLEDGED: self._on_acknowledged}
 
     def begin(self, peer: Peer, hello: ServerInfo) -> None:
         """Subscribe to changes of the lists that the server offers to report, if the client listens to them."""
@@ -478,7 +459,7 @@ class Subscription:
         params = self._add_meta({"notifications": wanted})
         await self._peer.request("subscriptions/listen", params, answers.ignore, standing=True)
 
-    def _on_acknowledged(self, params: Raw) -> None:
+    def on_acknowledged(self, params: Raw) -> None:
         if self._acknowledgement is not None and not self._acknowledgement.done():
             self._acknowledgement.set_result(None)
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder, encode
 
 from mooring.core.protocol.limits import Timeout
@@ -16,6 +16,8 @@ from mooring.wire.rpc.peer import Ask, Peer
 from mooring.wire.session import answers
 from mooring.wire.session.client import report_task
 from mooring.wire.session.dialect import CANCELLED, McpDialect
+
+T = TypeVar("T")
 
 TaskAsk: TypeAlias = Callable[[str, dict[str, Any], float | None], Awaitable[Raw]]
 """Requests a method with parameters; the last argument is how many seconds of silence are allowed."""
@@ -54,12 +56,11 @@ _content = Decoder(_Content)
 _task = Decoder(Task)
 
 
-class Tasks:
-    """The tasks under way on one connection."""
+class PolledTasks:
+    """The tasks under way on one connection, each asked for its state again and again."""
 
-    def __init__(self, dialect: McpDialect) -> None:
-        self.follow_progress = dialect.follow_progress
-        self._polls = Polls()
+    def __init__(self) -> None:
+        self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
 
     def on_status(self, params: Raw) -> None:
         """The server reports the state of a task: the call that waits for the task polls it immediately."""
@@ -67,7 +68,34 @@ class Tasks:
             task = read_as(_task, params)
         except DecodeError:
             return
-        self._polls.wake(task.task_id)
+        for sleeper in self._sleepers.get(task.task_id, ()):
+            _wake(sleeper)
+
+    async def pause(self, task: Task, until: float) -> None:
+        """Wait as long as the server asks, until `until` at the latest, or until it reports the state of the task."""
+        loop = asyncio.get_running_loop()
+        sleeper: asyncio.Future[None] = loop.create_future()
+        # A server may give two calls the same id, so each has a future of its own.
+        same_id = self._sleepers.setdefault(task.task_id, [])
+        same_id.append(sleeper)
+        seconds = _POLL if task.poll_interval is None else max(_POLL_FLOOR, task.poll_interval / 1000)
+        timer = loop.call_at(min(until, loop.time() + seconds), _wake, sleeper)
+        try:
+            await sleeper
+        finally:
+            timer.cancel()
+            same_id.remove(sleeper)
+            # By then another call may have started a new list under the same id.
+            if not same_id and self._sleepers.get(task.task_id) is same_id:
+                del self._sleepers[task.task_id]
+
+
+class Tasks(PolledTasks):
+    """Tasks as in revision 2025-11-25."""
+
+    def __init__(self, dialect: McpDialect) -> None:
+        super().__init__()
+        self.follow_progress = dialect.follow_progress
 
     async def finish(self, peer: Peer, created: Raw, ask: TaskAsk, idle: float | None, until: float) -> Raw:
         """Wait for a task that was just created, and fetch its result; cancel it if the caller gives up.
@@ -81,7 +109,7 @@ class Tasks:
         try:
             task.report()
             while task.status == "working":
-                await self._polls.pause(task.task_id, task.poll_interval, until)
+                await self.pause(task, until)
                 task = _read(peer.server, _task, await ask("tasks/get", task_id, idle))
                 task.report()
             # A task that needs a person's input answers once it has it: silence is allowed up to the whole deadline.
@@ -92,41 +120,6 @@ class Tasks:
         except (asyncio.CancelledError, TimedOut):
             peer.post("tasks/cancel", task_id)
             raise
-
-
-class Polls:
-    """The waits between two polls of the tasks of one connection."""
-
-    def __init__(self) -> None:
-        self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
-
-    async def pause(self, task_id: str, interval_ms: float | None, until: float) -> None:
-        """Wait as long as the server asks, until `until` at the latest, or until `wake`."""
-        loop = asyncio.get_running_loop()
-        sleeper: asyncio.Future[None] = loop.create_future()
-        # A server may give two calls the same id, so each has a future of its own.
-        same_id = self._sleepers.setdefault(task_id, [])
-        same_id.append(sleeper)
-        timer = loop.call_at(min(until, loop.time() + _seconds(interval_ms)), _wake, sleeper)
-        try:
-            await sleeper
-        finally:
-            timer.cancel()
-            same_id.remove(sleeper)
-            # By then another call may have started a new list under the same id.
-            if not same_id and self._sleepers.get(task_id) is same_id:
-                del self._sleepers[task_id]
-
-    def wake(self, task_id: str) -> None:
-        """End the waits for this task."""
-        for sleeper in self._sleepers.get(task_id, ()):
-            _wake(sleeper)
-
-
-def _seconds(interval_ms: float | None) -> float:
-    if interval_ms is None:
-        return _POLL
-    return max(_POLL_FLOOR, interval_ms / 1000)
 
 
 def _wake(sleeper: "asyncio.Future[None]") -> None:
@@ -148,14 +141,12 @@ def _failed_result(task: Task) -> Raw:
     return Raw(encode({"content": [{"type": "text", "text": text}], "isError": True}))
 
 
-def _read(server: str, decoder: Decoder[Any], raw: Raw) -> Any:
+def _read(server: str, decoder: Decoder[T], raw: Raw) -> T:
     try:
         return read_as(decoder, raw)
     except DecodeError as error:
         raise ProtocolError(server, f"its description of a task is invalid: {error}") from error
 
-
-T = TypeVar("T")
 
 EXTENSION_STATUS: Final = "notifications/tasks"
 
@@ -167,41 +158,25 @@ GatherInput: TypeAlias = Callable[[Any, str, float], Awaitable[dict[str, Any]]]
 """Answers what a server asks of this side, for a method, by a time of the event loop's clock."""
 
 
-class _InputRequest(Struct):
+class InputRequest(Struct):
+    """Something that a server asks of this side."""
+
     method: str
     params: Raw = Raw(b"{}")
 
 
-class _ExtensionTask(Struct, rename="camel"):
-    task_id: str
-    status: str
-    poll_interval_ms: float | None = None
-    status_message: str | None = None
-    input_requests: dict[str, _InputRequest] | None = None
+class _ExtensionTask(Task, rename="camel"):
+    poll_interval: float | None = field(default=None, name="pollIntervalMs")
+    input_requests: dict[str, InputRequest] | None = None
     result: Raw = ABSENT
     error: Raw = ABSENT
-
-    def report(self) -> None:
-        """Tell whoever listens."""
-        report_task(TaskState(self.status, self.status_message, self.poll_interval_ms))
 
 
 _extension_task = Decoder(_ExtensionTask)
 
 
-class TaskExtension:
-    """The tasks under way on one connection."""
-
-    def __init__(self) -> None:
-        self._polls = Polls()
-
-    def on_status(self, params: Raw) -> None:
-        """The server reports the state of a task: the call that waits for the task polls it immediately."""
-        try:
-            task = read_as(_extension_task, params)
-        except DecodeError:
-            return
-        self._polls.wake(task.task_id)
+class TaskExtension(PolledTasks):
+    """Tasks as in the extension of the stateless era."""
 
     async def finish(
         self,
@@ -217,7 +192,7 @@ class TaskExtension:
 
         Raises: RpcError if it failed or was cancelled, and what a request raises.
         """
-        task = _read_extension_task(peer.server, created)
+        task = _read(peer.server, _extension_task, created)
         task_id = {"taskId": task.task_id}
         answered: set[str] = set()
 
@@ -226,13 +201,13 @@ class TaskExtension:
 
         try:
             if _has_ended_early(task):
-                task = _read_extension_task(peer.server, await ask("tasks/get", task_id))
+                task = _read(peer.server, _extension_task, await ask("tasks/get", task_id))
             task.report()
             while task.status in ("working", "input_required"):
                 if task.status == "input_required":
                     await self._give_input(task, answered, ask, gather, until)
-                await self._polls.pause(task.task_id, task.poll_interval_ms, until)
-                task = _read_extension_task(peer.server, await ask("tasks/get", task_id))
+                await self.pause(task, until)
+                task = _read(peer.server, _extension_task, await ask("tasks/get", task_id))
                 task.report()
         except (asyncio.CancelledError, TimedOut):
             peer.post("tasks/cancel", add_meta(task_id))
@@ -275,10 +250,3 @@ def _final_result(server: str, task: _ExtensionTask) -> Raw:
             raise RpcError(server, CANCELLED, task.status_message or "The task was cancelled")
         case _:
             raise ProtocolError(server, f"its task ended as {task.status[:50]!r}, without a result")
-
-
-def _read_extension_task(server: str, raw: Raw) -> _ExtensionTask:
-    try:
-        return read_as(_extension_task, raw)
-    except DecodeError as error:
-        raise ProtocolError(server, f"its description of a task is invalid: {error}") from error

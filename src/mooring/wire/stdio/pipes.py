@@ -44,7 +44,7 @@ from mooring.core.protocol.failure import Ending
 from mooring.core.protocol.limits import Limits
 from mooring.errors import Clogged
 from mooring.wire.rpc.message import ENDS, Claim, Message, Request, Response, encode, identify
-from mooring.wire.rpc.transport import Receiver, Withdrawal
+from mooring.wire.rpc.transport import Receiver, Transport, Withdrawal
 
 
 class Lines:
@@ -129,7 +129,7 @@ _DRAIN = 256
 """How often a pipe is read once its process is gone: what that process started may go on writing for ever."""
 
 
-class StdioTransport:
+class StdioTransport(Transport):
     """A transport over the stdout and stdin of a process, both non-blocking and closed through `close_pipe`.
 
     `ended` returns when the process has exited, with its exit code and last lines: then, or when a pipe is
@@ -146,7 +146,6 @@ class StdioTransport:
         ended: Callable[[], Awaitable[Ending]] | None = None,
         close_pipe: Callable[[int], object] = os.close,
     ) -> None:
-        self.takes_headers = False
         self._loop = asyncio.get_running_loop()
         self._stdout = stdout
         self._stdin = stdin
@@ -221,9 +220,6 @@ class StdioTransport:
             self._watch.cancel()
         if self._farewell is not None:
             self._farewell.cancel()
-
-    async def wait_closed(self) -> None:
-        """Return immediately: pipes close without waiting."""
 
     def _refuse(self, size: int) -> None:
         """Raise Clogged, unless nothing is ahead of the line: then its size alone is over the limit."""

@@ -16,9 +16,7 @@ def build_anthropic(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClien
     client._custom_headers = {}
     # Marks on blocks, which every endpoint that imitates Anthropic's takes, and not the newer mark on the request.
     settings = AnthropicModelSettings(
-        anthropic_cache_instructions=True,
-        anthropic_cache_tool_definitions=True,
-        anthropic_cache_messages=True,
+        anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
     )
     provider = AnthropicProvider(anthropic_client=client)
     return BuiltModel(AnthropicModel(model, provider=provider, profile=AS_GIVEN), settings)

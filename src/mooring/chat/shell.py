@@ -1,0 +1,89 @@
+"""Commands that the person types behind a `!`: each runs in their shell, and whoever answers is told what it printed.
+
+What denies a command to an agent denies it here too. Nothing else is asked: the person has typed it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+
+from mooring.chat.command import CommandFace
+from mooring.chat.session import ChatSession
+from mooring.chat.shell_outputs import ShellCommand
+from mooring.core.protocol.content import Text
+from mooring.core.protocol.result import Result
+from mooring.display.text import Verbatim, count_noun, safe, safe_text
+from mooring.errors import ConfigError
+
+MOST_SHOWN = 100
+"""How many lines of an output are shown."""
+LONGEST_SHOWN = 2_000
+"""How many characters of a line are shown."""
+_LOOK = 0.5
+"""Seconds between two looks at a command that runs."""
+_SHOW_AFTER = 1.0
+"""Seconds after which it is said that a command still runs."""
+
+
+async def run_shell_command(chat: CommandFace, command: str) -> None:
+    """Run a command and show what it printed. Raises: ConfigError; Denied."""
+    if not command:
+        raise ConfigError("Type a command after the !, such as !git status.")
+    session = chat.session
+    began = monotonic()
+
+    def show_progress() -> None:
+        seconds = monotonic() - began
+        if seconds >= _SHOW_AFTER:
+            chat.show_progress(f"{seconds:.0f} s · Ctrl+C ends it · $ {safe(command)}")
+
+    ran = await _run_permitted(session, command, show_progress)
+    _show(chat, ran)
+    if session.responder.model is not None:
+        session.shell.keep(ran)
+        chat.notice("This goes with your next message; /drop leaves it out.")
+
+
+async def drop_outputs(chat: CommandFace, _: str) -> None:
+    """What `/drop` does."""
+    count = chat.session.shell.drop()
+    chat.say(f"What {count_noun(count, 'command')} printed is left out." if count else "Nothing waits to be sent.")
+
+
+async def _run_permitted(session: ChatSession, command: str, show_progress: Callable[[], None]) -> ShellCommand:
+    # Loaded here: few chats run commands.
+    from mooring.agents.local.bash import BackgroundCommands, BashArguments, BashTool, describe_status, start_command
+    from mooring.agents.local.project_files import ProjectFiles
+
+    host = session.host
+    where, cwd, env = host.workspace.where, host.workspace.cwd, host.settings["env"]
+    tool = BashTool(ProjectFiles(where, cwd), host.guard, BackgroundCommands(), env)
+    access = await asyncio.to_thread(tool.assess, BashArguments(command))
+    ended: list[ShellCommand] = []
+
+    async def run() -> Result:
+        running = await start_command(command, host.guard, where, cwd, env, shell=where.env.get("SHELL", ""))
+        try:
+            while not await running.wait(_LOOK):
+                show_progress()
+            output = running.pop_output().rstrip("\n")
+            failure = describe_status(running.status) if running.status else ""
+        finally:
+            await running.end()
+        ended.append(ShellCommand(command, output, failure))
+        return Result((Text(output),), is_error=bool(failure))
+
+    # On record, and refused by what denies it; the person who typed it isn't asked about it.
+    calls = session.conversation.calls
+    await calls.call_own_tool(tool.name, {"command": command}, run, tool.aliases, tool.hints, access, approved=True)
+    return ended[0]
+
+
+def _show(chat: CommandFace, ran: ShellCommand) -> None:
+    lines = ran.output.split("\n") if ran.output else []
+    chat.say(*(Verbatim(safe_text(line[:LONGEST_SHOWN])) for line in lines[:MOST_SHOWN]))
+    if len(lines) > MOST_SHOWN:
+        left_out = len(lines) - MOST_SHOWN
+        chat.notice(f"… {left_out:,} more line{'s' * (left_out != 1)}")
+    if ran.failure:
+        chat.warn(ran.failure)
