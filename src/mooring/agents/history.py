@@ -46,7 +46,13 @@ class CallBlock(Struct, frozen=True, tag="call"):
     opaque: Mapping[str, Any] | None = None
 
 
-ReplyBlock: TypeAlias = TextBlock | ThinkingBlock | CallBlock
+class OpaqueBlock(Struct, frozen=True, tag="opaque"):
+    """Something in a reply that only its provider understands. It is kept in its place, and goes back there."""
+
+    opaque: Mapping[str, Any]
+
+
+ReplyBlock: TypeAlias = TextBlock | ThinkingBlock | CallBlock | OpaqueBlock
 
 
 class ModelMessage(Struct, frozen=True, tag="model"):

@@ -1,7 +1,7 @@
 """What the agent needs from a model, whoever provides it."""
 
-from collections.abc import AsyncGenerator
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -9,13 +9,24 @@ from mooring.agents.history import Message, ModelMessage, ReplyBlock
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import TokenUsage
 
+Effort: TypeAlias = Literal["low", "medium", "high"]
+StopReason: TypeAlias = Literal["finished", "calls", "length", "refused"]
+
 
 class ModelRequest(Struct, frozen=True):
-    """All that a model is sent for one reply."""
+    """All that a model is sent for one reply. A model may leave out what it has no use for, but not the first three."""
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
+    effort: Effort | None = None
+    """How much to think before the reply; `None` for as much as the model does by itself."""
+    longest_reply: int | None = None
+    """In tokens; `None` for as long as the model can."""
+    output_schema: Mapping[str, Any] | None = None
+    """What the text of the reply has to be, as JSON."""
+    conversation: str = ""
+    """The same for every request of one conversation, so that a provider finds what it has in its cache."""
 
 
 class ReplyText(Struct, frozen=True):
@@ -36,11 +47,18 @@ class ReplyFinished(Struct, frozen=True):
     """The reply is complete; it is the last thing that a model yields."""
 
     message: ModelMessage
-    usage: TokenUsage
+    usage: TokenUsage | None
+    """`None` if the provider doesn't say."""
     cost: float | None = None
     """In US dollars; `None` if the price is unknown."""
-    stop: Literal["finished", "calls", "length", "refused"] = "finished"
+    stop: StopReason = "finished"
     """`length`: the reply was cut off at its longest; `refused`: the provider withheld it."""
+    thinking_tokens: int | None = None
+    """How many of the output were thought; `None` if the provider doesn't say."""
+    stop_word: str = ""
+    """Why it ended, in the provider's own word."""
+    stop_details: str = ""
+    """What the provider says about that."""
 
 
 ReplyEvent: TypeAlias = ReplyText | ReplyThinking | BlockFinished | ReplyFinished

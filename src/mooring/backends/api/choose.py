@@ -2,19 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TypeAlias
 
 from mooring.agents.model import Model
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
-from mooring.backends.api.providers import ModelKind
 from mooring.core.definitions.paths import Paths
-from mooring.errors import NoModel
-from mooring.files.installation import spell_install
 from mooring.settings import Settings
 
-Connect: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
+OpenModel: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
 
 
 async def choose_model(
@@ -23,24 +19,17 @@ async def choose_model(
     """The model to talk to, ready to be asked; nothing is sent to it yet. `find_choice` has the arguments.
 
     Raises:
-        NoModel: none is chosen, or the chosen one cannot be used: a key is missing, or the extra `api`.
+        NoModel: none is chosen, or the chosen one cannot be used: a key is missing.
         ConfigError: as `find_endpoint`.
     """
     choice = await find_choice(spec, where, settings, agent_model, previous)
     endpoint = await find_endpoint(choice, where, settings)
-    connect = await asyncio.to_thread(_load, choice.provider.kind)
-    return await connect(choice.model, endpoint)
+    open_model = await asyncio.to_thread(_load)
+    return await open_model(choice.model, endpoint)
 
 
-def _load(kind: ModelKind) -> Connect:
-    """Load what talks to providers. It takes seconds, so it is done in a thread, and only for a model."""
-    try:
-        from mooring.backends.api.model import connect, load_kind
+def _load() -> OpenModel:
+    """Load what talks to providers, which includes the HTTP client."""
+    from mooring.backends.api.model import open_model
 
-        build = load_kind(kind)
-    except ImportError as error:
-        # Pydantic AI says the same of a missing library of a provider, with a command that would not help here.
-        raise NoModel(
-            "Models behind an API need packages that are not installed.", f"Install them with: {spell_install('api')}"
-        ) from error
-    return partial(connect, build=build)
+    return open_model

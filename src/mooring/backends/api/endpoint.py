@@ -1,9 +1,8 @@
 """Where the requests for a model go, with which key, and how to get there."""
 
-from typing import Literal, TypeAlias
-
 from msgspec import Struct
 
+from mooring.agents.model import Effort
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
 from mooring.backends.api.providers import ApiKey, ModelProvider, find_key, find_url
@@ -12,8 +11,6 @@ from mooring.errors import NoModel
 from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
-
-Effort: TypeAlias = Literal["low", "medium", "high"]
 
 
 class ModelEndpoint(Struct, frozen=True):

@@ -3,74 +3,99 @@
 import re
 import ssl
 from collections.abc import Iterator
-from typing import Any
-
-import httpx2
-from pydantic_ai import exceptions as library
 
 from mooring.auth.oauth.metadata import is_loopback
+from mooring.backends.api.codecs.codec import ReplyCut, Unreadable
+from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.listing import list_models
 from mooring.core.text.secret import list_secrets, redact
 from mooring.core.text.suggestions import nearest
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
-
-FAILURES = (library.AgentRunError, library.UserError, httpx2.HTTPError, httpx2.StreamError)
-"""What the libraries raise for a request that failed."""
+from mooring.wire.http.refusal import describe_error
 
 LONGEST_REASON = 500
 LISTING_SECONDS = 2.0
-_MOST_WRAPPED = 5
-"""How many objects around the message of an error are opened; providers use two."""
 _OVERFLOW = re.compile(
     r"prompt is too long|context (?:length|window|size|limit)|maximum context|too many (?:input )?tokens"
     r"|input token count|number of tokens allowed|request_too_large",
     re.IGNORECASE,
 )
 """How providers, and programs that run models on this machine, say that a request is too long."""
+_CREDIT = re.compile(r"credit balance is too low|insufficient (?:quota|credits|balance)", re.IGNORECASE)
+_KEY = re.compile(r"API key not valid|API_KEY_INVALID|API key expired", re.IGNORECASE)
+"""How Google says it, with the status 400."""
+
+_KEY_WORDS = frozenset({"authentication_error", "invalid_api_key", "UNAUTHENTICATED", "API_KEY_INVALID"})
+_MODEL_WORDS = frozenset({"not_found_error", "model_not_found", "NOT_FOUND"})
+_QUOTA_WORDS = frozenset({"insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached"})
+_OVERFLOW_WORDS = frozenset({"context_length_exceeded", "request_too_large"})
+_OFTEN_WORDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED", "tokens", "requests"})
+_BUSY_WORDS = frozenset({
+    "api_error", "overloaded_error", "timeout_error", "server_error", "internal_server_error", "service_unavailable",
+    "INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED",
+})  # fmt: skip
+
+
+class Unreachable(Exception):
+    """There is no way to the endpoint, or the connection broke before it answered."""
+
+    def __init__(self, error: BaseException, *, is_connected: bool = False) -> None:
+        super().__init__(describe_error(error))
+        self.is_connected = is_connected
+        self.is_untrusted = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error))
+
+
+FAILURES = (ApiRefusal, Unreachable, ReplyCut, Unreadable)
+"""What a request for a reply raises."""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 async def explain_failure(error: Exception, model: str, endpoint: ModelEndpoint) -> ModelError:
-    """The error to raise in place of a library's."""
-    reason = _find_reason(error, endpoint)
-    if _is_overflow(error, reason):
-        return ContextOverflow(model, f"it was sent more than fits into its window: {reason}")
+    """The error to raise for one of `FAILURES`."""
     match error:
-        case library.ModelAuthenticationError():
-            return _explain_refused_key(model, reason, endpoint)
-        case library.ModelNotFoundError():
-            hint = await _suggest_model(model, endpoint)
-            return ModelError(model, f"{_name(endpoint)} has no such model: {reason}", hint)
-        case library.ModelQuotaExceededError():
-            return ModelError(model, f"the quota or the credit of the account is used up: {reason}")
-        case library.ModelRateLimitError():
-            return ModelOverloaded(model, f"it was asked too often: {reason}", _find_wait(error))
-        case library.ModelUnavailableError() | library.ModelServerError() | library.ModelRequestTimeout():
-            return ModelOverloaded(model, f"{_name(endpoint)} cannot answer now: {reason}", _find_wait(error))
-        case library.ModelConnectionError() | httpx2.HTTPError() | httpx2.StreamError():
-            return _explain_lost(error, model, reason, endpoint)
-        case _ if _is_unreadable(error):
+        case ApiRefusal():
+            return await _explain_refusal(error, model, endpoint)
+        case Unreachable():
+            return _explain_unreachable(error, model, endpoint)
+        case ReplyCut():
+            reason = f": {_shorten(str(error), endpoint)}" if str(error) else "."
+            return ModelOverloaded(model, f"the reply broke off before its end{reason}")
+        case _:
             words = f"what {_name(endpoint)} answers is not the reply of a model; it may be a page to log in to."
             return ModelError(model, words, _suggest_address(endpoint))
-        case _:
-            return ModelError(model, reason)
 
 
-def _is_overflow(error: Exception, reason: str) -> bool:
-    if isinstance(error, library.ModelContextWindowExceededError):
+async def _explain_refusal(refusal: ApiRefusal, model: str, endpoint: ModelEndpoint) -> ModelError:
+    reason = _shorten(refusal.message, endpoint) or "it gives no reason"
+    status, words = refusal.status, refusal.words
+    if _is_overflow(refusal):
+        return ContextOverflow(model, f"it was sent more than fits into its window: {reason}")
+    if status == 402 or words & _QUOTA_WORDS or _CREDIT.search(refusal.message):
+        return ModelError(model, f"the quota or the credit of the account is used up: {reason}")
+    if status in (401, 403) or words & _KEY_WORDS or (status == 400 and _KEY.search(refusal.message)):
+        return _explain_refused_key(model, reason, endpoint)
+    if status == 404 or words & _MODEL_WORDS:
+        hint = await _suggest_model(model, endpoint)
+        return ModelError(model, f"{_name(endpoint)} has no such model: {reason}", hint)
+    if refusal.is_final:
+        return ModelError(model, reason)
+    if status == 429 or words & _OFTEN_WORDS:
+        return ModelOverloaded(model, f"it was asked too often: {reason}", refusal.wait)
+    if status in (408, 409, 425) or (status or 0) >= 500 or words & _BUSY_WORDS:
+        return ModelOverloaded(model, f"{_name(endpoint)} cannot answer now: {reason}", refusal.wait)
+    return ModelError(model, reason)
+
+
+def _is_overflow(refusal: ApiRefusal) -> bool:
+    if refusal.words & _OVERFLOW_WORDS or refusal.status == 413:
         return True
-    if not isinstance(error, library.ModelHTTPError):
-        return False
-    return error.status_code == 413 or (error.status_code in (400, 422, 500) and bool(_OVERFLOW.search(reason)))
-
-
-def _is_unreadable(error: Exception) -> bool:
-    """Whether the answer was a page, or anything else that no model sends."""
-    # Its subclasses say what was wrong with a reply that could be read.
-    if type(error) is library.UnexpectedModelBehavior:
-        return True
-    # Not JSON, in the words of three libraries.
-    return any(isinstance(cause, ValueError) for cause in _causes(error))
+    return refusal.status in (None, 400, 422, 500) and bool(_OVERFLOW.search(refusal.message))
 
 
 def _explain_refused_key(model: str, reason: str, endpoint: ModelEndpoint) -> ModelError:
@@ -79,6 +104,18 @@ def _explain_refused_key(model: str, reason: str, endpoint: ModelEndpoint) -> Mo
     name = endpoint.key.name
     hint = f"`mooring secret set {name}` stores another; a variable of that name wins over it."
     return ModelError(model, f"{_name(endpoint)} refuses the key {name}: {reason}", hint)
+
+
+def _explain_unreachable(error: Unreachable, model: str, endpoint: ModelEndpoint) -> ModelError:
+    if error.is_untrusted:
+        hint = '"network": {"ca": "FILE"} in your settings names an authority to trust.'
+        return ModelError(model, f"{_name(endpoint)} shows a certificate that is not trusted: {error}", hint)
+    if error.is_connected:
+        return ModelOverloaded(model, f"the connection to {_name(endpoint)} was lost: {error}")
+    if is_loopback(endpoint.url):
+        # Nothing starts it by itself, so that there is no use in waiting.
+        return ModelError(model, f"nothing answers at {_name(endpoint)}.", f"Is {endpoint.provider.word} running?")
+    return ModelOverloaded(model, f"{_name(endpoint)} cannot be reached: {error}")
 
 
 def _suggest_address(endpoint: ModelEndpoint) -> str:
@@ -106,52 +143,14 @@ async def _suggest_model(model: str, endpoint: ModelEndpoint) -> str:
     return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
-def _explain_lost(error: Exception, model: str, reason: str, endpoint: ModelEndpoint) -> ModelError:
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error)):
-        hint = '"network": {"ca": "FILE"} in your settings names an authority to trust.'
-        return ModelError(model, f"{_name(endpoint)} shows a certificate that is not trusted: {reason}", hint)
-    if getattr(error, "phase", None) != "connect":
-        return ModelOverloaded(model, f"the connection to {_name(endpoint)} was lost: {reason}")
-    if is_loopback(endpoint.url):
-        # Nothing starts it by itself, so that there is no use in waiting.
-        return ModelError(model, f"nothing answers at {_name(endpoint)}.", f"Is {endpoint.provider.word} running?")
-    return ModelOverloaded(model, f"{_name(endpoint)} cannot be reached: {reason}")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _name(endpoint: ModelEndpoint) -> str:
     return endpoint.address.name
 
 
-def _find_reason(error: Exception, endpoint: ModelEndpoint) -> str:
+def _shorten(message: str, endpoint: ModelEndpoint) -> str:
     """What the provider says, in one line and without the key, which some repeat."""
-    body = getattr(error, "body", None)
-    reason = " ".join((_find_message(body) or str(error) or type(error).__name__).split())
+    # Cut roughly first: a message of megabytes need not be looked through for secrets.
+    reason = " ".join(message[: 4 * LONGEST_REASON].split())
     if endpoint.key is not None:
         reason = redact(reason, list_secrets([endpoint.key.value]))
     return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}…"
-
-
-def _find_message(body: Any) -> str | None:
-    """The message in the body of an error, whoever wrote it."""
-    for _ in range(_MOST_WRAPPED):
-        if not isinstance(body, dict):
-            return None
-        body = body.get("error", body.get("message"))
-        if isinstance(body, str):
-            return body
-    return None
-
-
-def _find_wait(error: Exception) -> float | None:
-    """How long the provider asks to wait, in seconds: in a header, or, as Google does, in the body."""
-    wait = getattr(error, "retry_after", None)
-    if wait is not None:
-        return float(wait)
-    told = re.search(r"'retryDelay': '([0-9.]+)s'", str(getattr(error, "body", "")))
-    return float(told[1]) if told else None

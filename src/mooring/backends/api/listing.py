@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import DecodeError, Struct, json
 
-from mooring.backends.api.providers import ApiKey, ModelKind
+from mooring.backends.api.providers import ApiKey, ModelKind, make_headers
 from mooring.core.protocol.units import MIB
 from mooring.wire.http.fetch import FetchFailed, HttpFetcher
 from mooring.wire.http.network import Network, Options
@@ -47,21 +47,9 @@ async def list_models(
         NetworkReach(ANYWHERE), network or Network(), options or Options(), seconds=seconds, max_body=MAX_BYTES
     )
     try:
-        answer = await http.send(url.rstrip("/") + _PATHS[kind], headers=_make_headers(kind, key))
+        answer = await http.send(url.rstrip("/") + _PATHS[kind], headers=make_headers(kind, key))
         listing = json.decode(answer.body, type=_Listing) if answer.status < 400 else _Listing()
     except (FetchFailed, DecodeError):
         return []
     names = [entry.id or entry.name.removeprefix("models/") for entry in listing.data or listing.models]
     return list(filter(None, names))
-
-
-def _make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
-    if key is None:
-        return {}
-    match kind:
-        case "anthropic":
-            return {"x-api-key": key.value, "anthropic-version": "2023-06-01"}
-        case "google":
-            return {"x-goog-api-key": key.value}
-        case "openai" | "openai-chat":
-            return {"Authorization": f"Bearer {key.value}"}

@@ -1,200 +1,179 @@
-"""One model of one provider, behind the agent's own protocol, with the library that speaks to it."""
+"""One model of one provider, behind the agent's own protocol."""
 
-import asyncio
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from contextvars import ContextVar
-from typing import Literal
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
-import httpx2
-from msgspec.structs import replace
-from pydantic_ai.exceptions import UserError
-from pydantic_ai.models import StreamedResponse
-from pydantic_ai.settings import ModelSettings, merge_model_settings
-
-from mooring.agents.model import ModelRequest, ReplyEvent
+from mooring.agents.history import ModelMessage
+from mooring.agents.model import Effort, ModelRequest, ReplyEvent, ReplyFinished
+from mooring.backends.api.codecs.codec import Codec, FinishedReply, Media, Recipient
+from mooring.backends.api.codecs.refusal import ApiRefusal
+from mooring.backends.api.connection import ModelConnection, connect
 from mooring.backends.api.endpoint import ModelEndpoint
+from mooring.backends.api.facts import ModelFacts, find_facts
 from mooring.backends.api.failures import FAILURES, explain_failure
-from mooring.backends.api.kinds import BuildModel, BuiltModel
-from mooring.backends.api.messages import (
-    PriceTag,
-    Recipient,
-    convert_event,
-    convert_messages,
-    finish_reply,
-    make_parameters,
-)
-from mooring.backends.api.providers import ModelKind
+from mooring.backends.api.providers import ModelKind, make_headers
 from mooring.errors import NoModel
-from mooring.wire.http.network import trust_system
 
 
 class ApiModel:
-    """A model behind an API. Nothing is retried here, and every failure is a `ModelError`."""
+    """A model behind an API. Nothing is retried here but what the codec writes in another way."""
 
-    def __init__(self, name: str, endpoint: ModelEndpoint, built: BuiltModel, http: httpx2.AsyncClient) -> None:
-        self.name = name
+    def __init__(
+        self,
+        recipient: Recipient,
+        endpoint: ModelEndpoint,
+        facts: ModelFacts,
+        codec: Codec,
+        connection: ModelConnection,
+    ) -> None:
+        self._recipient = recipient
         self._endpoint = endpoint
-        self._built = built
-        self._http = http
-        self.takes = _find_media(built, endpoint)
-        self._price = PriceTag(endpoint.provider.prices, endpoint.url, built.model.model_name)
+        self._facts = facts
+        self._codec = codec
+        self._connection = connection
 
     def __repr__(self) -> str:
         return f"<ApiModel {self.name}>"
+
+    @property
+    def name(self) -> str:
+        return self._recipient.name
 
     @property
     def schemas(self) -> str | None:
         return self._endpoint.provider.schemas
 
     @property
+    def takes(self) -> frozenset[Media]:
+        return self._recipient.takes
+
+    @property
     def window(self) -> int | None:
-        return self._built.model.context_window
+        return self._facts.window
 
     @property
     def has_price(self) -> bool:
-        return self._price.is_known
+        # OpenRouter says with each reply what it cost.
+        return self._facts.has_price or self._endpoint.provider.word == "openrouter"
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
-        recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self.takes)
-        messages = convert_messages(request.messages, recipient)
-        parameters = make_parameters(request, self._built.adapt_schema)
         try:
-            sent = self._built.model.request_stream(messages, self._built.settings, parameters)
-            async with close_with(sent) as stream:
-                async for piece in stream:
-                    event = convert_event(piece)
-                    if event is not None:
-                        yield event
-                yield finish_reply(stream.get(), self.name, self._price)
+            async with aclosing(self._ask(request)) as events:
+                async for event in events:
+                    yield event
         except FAILURES as error:
             # Without the cause: what the provider answered may repeat the key.
             raise await explain_failure(error, self.name, self._endpoint) from None
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._connection.close()
+
+    async def _ask(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
+        """Ask; once more if the endpoint refuses something that the codec can leave out or write differently."""
+        has_begun = False
+        try:
+            async with aclosing(self._ask_once(request)) as events:
+                async for event in events:
+                    has_begun = True
+                    yield event
+            return
+        except ApiRefusal as refusal:
+            # The pieces of a reply that began cannot be taken back.
+            if has_begun or not self._codec.adjust(refusal):
+                raise
+        async with aclosing(self._ask_once(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _ask_once(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
+        reader = self._codec.reader()
+        written = self._codec.write(request, self._choose_effort(request))
+        async with aclosing(self._connection.send(written)) as events:
+            async for event in events:
+                for piece in reader.read(event):
+                    yield piece
+        yield self._finish(reader.finish())
+
+    def _choose_effort(self, request: ModelRequest) -> Effort | None:
+        return None if self._recipient.thinking is None else request.effort or self._endpoint.effort
+
+    def _finish(self, reply: FinishedReply) -> ReplyFinished:
+        cost = reply.cost
+        if cost is None and reply.usage is not None:
+            cost = self._facts.cost_of(reply.usage)
+        return ReplyFinished(
+            ModelMessage(reply.blocks, self.name),
+            reply.usage,
+            cost,
+            reply.stop,
+            reply.thinking_tokens,
+            reply.stop_word,
+            reply.stop_details,
+        )
 
 
-def _find_media(built: BuiltModel, endpoint: ModelEndpoint) -> frozenset[Literal["image", "audio"]]:
-    profile = built.model.profile
-    media: set[Literal["image", "audio"]] = set()
-    if profile.get("supports_image_input", True):
-        media.add("image")
-    # Of a model that it doesn't know, the library assumes that it takes audio, which hardly any does.
-    may_hear = endpoint.provider.kind == "google" or "audio" in built.model.model_name
-    if may_hear and profile.get("supports_audio_file_input", False):
-        media.add("audio")
-    return frozenset(media)
-
-
-CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 600.0
-"""How long a provider may say nothing: a model that thinks can be silent for minutes."""
-
-
-def load_kind(kind: ModelKind) -> BuildModel:
-    """Load what speaks to a kind of endpoint. Each library takes up to two seconds, so only the one that is needed."""
+def load_codec(kind: ModelKind, recipient: Recipient) -> Codec:
+    """What speaks to a kind of endpoint; only that is loaded."""
     match kind:
         case "anthropic":
-            from mooring.backends.api.kinds.anthropic import build_anthropic
+            from mooring.backends.api.codecs.anthropic import AnthropicCodec
 
-            return build_anthropic
+            return AnthropicCodec(recipient)
         case "google":
-            from mooring.backends.api.kinds.google import build_google
+            from mooring.backends.api.codecs.gemini import GeminiCodec
 
-            return build_google
+            return GeminiCodec(recipient)
         case "openai":
-            from mooring.backends.api.kinds.openai import build_responses
+            from mooring.backends.api.codecs.responses import ResponsesCodec
 
-            return build_responses
+            return ResponsesCodec(recipient)
         case "openai-chat":
-            from mooring.backends.api.kinds.openai import build_chat
+            from mooring.backends.api.codecs.chat import ChatCodec
 
-            return build_chat
+            return ChatCodec(recipient)
 
 
-async def connect(model: str, endpoint: ModelEndpoint, build: BuildModel) -> ApiModel:
-    """A model that can be asked.
+async def open_model(model: str, endpoint: ModelEndpoint) -> ApiModel:
+    """A model that can be asked; nothing is sent yet.
 
     Raises:
-        NoModel: the provider can have no model of that name.
+        NoModel: it cannot be used as the settings want it.
         ConfigError: a certificate or the proxy cannot be used.
     """
+    provider = endpoint.provider
+    facts = find_facts(provider, endpoint.url, model)
+    recipient = _describe(model, endpoint, facts)
+    _check_effort(recipient, endpoint)
     # `None` for the system's own authorities, and where nothing is encrypted.
     tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
-    return await asyncio.to_thread(_assemble, model, endpoint, build, tls)
+    connection = connect(endpoint, make_headers(provider.kind, endpoint.key), tls)
+    return ApiModel(recipient, endpoint, facts, load_codec(provider.kind, recipient), connection)
 
 
-def _assemble(model: str, endpoint: ModelEndpoint, build: BuildModel, tls: ssl.SSLContext | None) -> ApiModel:
-    name = f"{endpoint.provider.word}:{model}"
-    http = _make_client(endpoint, tls)
-    try:
-        return ApiModel(name, endpoint, _choose_effort(name, endpoint, build(model, endpoint, http)), http)
-    except UserError as error:
-        # Such as a model of OpenRouter's without the name of who made it.
-        raise NoModel(f"{name} cannot be used: {error}") from None
-
-
-def _choose_effort(name: str, endpoint: ModelEndpoint, built: BuiltModel) -> BuiltModel:
-    """The same model, asked to think as much as the settings say. Raises: NoModel if it has no such choice."""
-    if endpoint.effort is None:
-        return built
-    profile = built.model.profile
-    # Without this, the library would leave the setting out without a word.
-    if not profile.get("supports_thinking") and not profile.get("thinking_always_enabled"):
-        raise NoModel(
-            f"{name} has no effort to choose.", "Leave the setting `effort` out: mooring settings effort --unset"
-        )
-    settings = merge_model_settings(built.settings, ModelSettings(thinking=endpoint.effort))
-    return replace(built, settings=settings or built.settings)
-
-
-def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(
-        verify=tls or _trust(endpoint),
-        proxy=endpoint.network.proxy(endpoint.address, endpoint.options),
-        # Proxies and authorities come from our own network settings, as for servers.
-        trust_env=False,
-        # A redirect could take the key elsewhere.
-        follow_redirects=False,
-        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        event_hooks={"response": [record_response]},
+def _describe(model: str, endpoint: ModelEndpoint, facts: ModelFacts) -> Recipient:
+    word, kind = endpoint.provider.word, endpoint.provider.kind
+    # Behind OpenRouter, another provider's model is another recipient.
+    maker = model.partition("/")[0] if word == "openrouter" else ""
+    return Recipient(
+        name=f"{word}:{model}",
+        word=word,
+        model=model,
+        origin=f"{kind} {endpoint.url} {maker}".strip(),
+        takes=_find_media(model, kind, facts),
+        longest_reply=facts.longest_reply,
+        thinking=facts.thinking,
     )
 
 
-def _trust(endpoint: ModelEndpoint) -> ssl.SSLContext:
-    if endpoint.address.secure:
-        return trust_system()
-    # Nothing is encrypted, so there is nobody to trust, and the system's authorities need not be loaded.
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _find_media(model: str, kind: ModelKind, facts: ModelFacts) -> frozenset[Media]:
+    # Nearly every model that nobody has heard of takes images, and hardly any of them takes audio.
+    return frozenset({"image"}) if facts.takes is None else facts.takes
 
 
-_opened: ContextVar[list[httpx2.Response] | None] = ContextVar("_opened", default=None)
-"""Where the reply that is being asked for collects its responses."""
-
-
-async def record_response(response: httpx2.Response) -> None:
-    """To be told of every response of a client, as one of its hooks."""
-    responses = _opened.get()
-    if responses is not None:
-        responses.append(response)
-
-
-@asynccontextmanager
-async def close_with(request: AbstractAsyncContextManager[StreamedResponse]) -> AsyncIterator[StreamedResponse]:
-    """Send a request, and close every response to it in the end."""
-    responses: list[httpx2.Response] = []
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(_close, responses)
-        token = _opened.set(responses)
-        try:
-            stream = await stack.enter_async_context(request)
-        finally:
-            _opened.reset(token)
-        yield stream
-
-
-async def _close(responses: list[httpx2.Response]) -> None:
-    for response in responses:
-        await response.aclose()
+def _check_effort(recipient: Recipient, endpoint: ModelEndpoint) -> None:
+    if endpoint.effort is None or recipient.thinking is not None:
+        return
+    raise NoModel(
+        f"{recipient.name} has no effort to choose.",
+        "Leave the setting `effort` out: mooring settings effort --unset",
+    )

@@ -139,3 +139,16 @@ def _list_stored(where: Paths) -> frozenset[str]:
     except FileError:
         # It is only asked to give advice, and whoever needs the key is told.
         return frozenset()
+
+
+def make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
+    """The headers that show a key to an endpoint."""
+    if key is None:
+        return {}
+    match kind:
+        case "anthropic":
+            return {"x-api-key": key.value, "anthropic-version": "2023-06-01"}
+        case "google":
+            return {"x-goog-api-key": key.value}
+        case "openai" | "openai-chat":
+            return {"Authorization": f"Bearer {key.value}"}

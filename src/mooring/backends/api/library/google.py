@@ -8,7 +8,7 @@ from pydantic_ai.models.google import GoogleModel, GoogleModelSettings
 from pydantic_ai.providers.google import GoogleProvider
 
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.kinds import AS_GIVEN, NO_KEY, BuiltModel
+from mooring.backends.api.library import AS_GIVEN, NO_KEY, BuiltModel
 
 
 def build_google(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> BuiltModel:

@@ -1,0 +1,145 @@
+"""A conversation as providers want it: the two sides take turns, and nobody gets what only another understands."""
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mooring.agents.history import (
+    CallResult,
+    Message,
+    ModelMessage,
+    PersonMessage,
+    ReplyBlock,
+    ResultsMessage,
+    SummaryMessage,
+)
+from mooring.backends.api.codecs.codec import Media, Recipient
+from mooring.core.conversation.outcome import Part
+from mooring.core.protocol.content import Audio, Image, Text
+from mooring.display.text import describe_base64_size
+
+SUMMARY = "What was said before, in short:\n\n"
+NOTHING = "(nothing)"
+"""Stands for a message without content, which providers refuse."""
+ORIGIN = "origin"
+"""The key under which what is opaque says who made it."""
+
+# What every provider that takes images or audio takes. One that it doesn't know makes it refuse the conversation.
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"})
+
+
+class UserTurn(Struct, frozen=True):
+    """All that stands between two replies: what became of the calls first, then what the person said and attached.
+
+    Texts that stood side by side are one, and in place of what the model doesn't take is what it was. It is never
+    empty, and neither are the parts of a result.
+    """
+
+    results: tuple[CallResult, ...]
+    parts: tuple[Part, ...]
+
+
+Turn: TypeAlias = UserTurn | ModelMessage
+
+
+def list_turns(messages: Sequence[Message], takes: frozenset[Media]) -> Iterator[Turn]:
+    """The conversation in turns, beginning with the user's."""
+    results: list[CallResult] = []
+    parts: list[Part] = []
+    is_open = False
+    for message in messages:
+        if isinstance(message, ModelMessage):
+            if is_open:
+                yield _make_turn(results, parts)
+            yield message
+            results, parts, is_open = [], [], False
+            continue
+        is_open = True
+        match message:
+            case ResultsMessage(more):
+                results += [replace(result, parts=_prepare(result.parts, takes)) for result in more]
+            case PersonMessage(more_parts):
+                parts += _prepare(more_parts, takes)
+            case SummaryMessage(text):
+                parts.append(Text(text=SUMMARY + text))
+    if is_open:
+        yield _make_turn(results, parts)
+
+
+def _make_turn(results: Sequence[CallResult], parts: Sequence[Part]) -> UserTurn:
+    return UserTurn(tuple(results), tuple(_join_texts(parts)))
+
+
+def _prepare(parts: Iterable[Part], takes: frozenset[Media]) -> tuple[Part, ...]:
+    prepared = tuple(_join_texts(_describe_untaken(part, takes) for part in parts))
+    return prepared or (Text(text=NOTHING),)
+
+
+def _join_texts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Texts side by side become one, since some providers take only one."""
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, Text):
+            texts.append(part.text)
+            continue
+        yield from _make_text(texts)
+        texts = []
+        yield part
+    yield from _make_text(texts)
+
+
+def _make_text(texts: Iterable[str]) -> Iterator[Text]:
+    text = "\n".join(filter(None, texts))
+    if text:
+        yield Text(text=text)
+
+
+def _describe_untaken(part: Part, takes: frozenset[Media]) -> Part:
+    match part:
+        case Text():
+            return part
+        case Image(data=data, mime_type=kind):
+            is_taken = "image" in takes and kind in IMAGES
+        case Audio(data=data, mime_type=kind):
+            is_taken = "audio" in takes and kind in SOUNDS
+    if not is_taken:
+        return Text(text=f"[{kind}, {describe_base64_size(data)}: this model does not take it]")
+    if not _is_base64(data):
+        return Text(text=f"[{kind}: cannot be decoded]")
+    return part
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        b64decode(data, validate=True)
+    except NotBase64:
+        return False
+    return True
+
+
+def find_opaque(block: ReplyBlock, message: ModelMessage, recipient: Recipient) -> Mapping[str, Any]:
+    """What the provider wants back with a block, if it was this recipient that made it; else nothing.
+
+    What was recorded through Pydantic AI doesn't say at which address it was made, only by which provider.
+    """
+    opaque = block.opaque
+    if not opaque:
+        return {}
+    if ORIGIN in opaque:
+        return opaque if opaque[ORIGIN] == recipient.origin else {}
+    return opaque if find_maker(message.model) == find_maker(recipient.name) else {}
+
+
+def find_maker(name: str) -> str:
+    """The provider in the name of a model. Behind OpenRouter and Pydantic AI, the second word is a part of it."""
+    word, _, model = name.partition(":")
+    if word == "openrouter":
+        return f"{word}:{model.partition('/')[0]}"
+    if word == "pydantic-ai":
+        return f"{word}:{model.partition(':')[0]}"
+    return word

@@ -1,0 +1,121 @@
+"""The way to a model's endpoint: a request goes there with its key, and the events of the reply come back."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from math import inf
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from mooring.backends.api.codecs.codec import ApiRequest, ReplyCut, Unreadable
+from mooring.backends.api.codecs.refusal import ApiRefusal, read_refusal
+from mooring.backends.api.endpoint import ModelEndpoint
+from mooring.backends.api.failures import Unreachable
+from mooring.core.protocol.limits import Limits
+from mooring.errors import ProtocolError, ServerDied, TooLarge
+from mooring.wire.http.aiohttp_internals import HttpProcessingError
+from mooring.wire.http.body import Body, release
+from mooring.wire.http.connections import Connections, HttpAnswer
+from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
+from mooring.wire.http.post import JSON
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 600.0
+"""How long a provider may say nothing: a model that thinks can be silent for minutes."""
+LONGEST_REFUSAL = 256 * 1024
+_LIMITS = Limits(connect=CONNECT_SECONDS)
+_JSON_KINDS: Final = frozenset({JSON, "text/json", "application/problem+json"})
+
+
+class ModelConnection:
+    """Sends requests to one endpoint. Made inside a running loop."""
+
+    def __init__(self, endpoint: ModelEndpoint, headers: Mapping[str, str], connections: Connections) -> None:
+        self._endpoint = endpoint
+        self._headers = headers
+        self._connections = connections
+
+    async def send(self, request: ApiRequest) -> AsyncGenerator[Event, None]:
+        """Send a request. Its events come one by one; closing the iterator closes the connection.
+
+        Raises:
+            ApiRefusal: the provider answers with an error.
+            Unreachable: there is no way there.
+            ReplyCut: the connection is lost.
+            Unreadable: what answers there is no model.
+        """
+        answer = await self._open(request)
+        try:
+            body = Body(answer, self._endpoint.address.name, _LIMITS, inf)
+            if answer.status >= 300:
+                raise await self._read_refusal(answer, body)
+            if answer.content_type in _JSON_KINDS:
+                # An error, or a reply that was not streamed.
+                yield Event(await self._read_whole(body), JSON)
+                return
+            if answer.content_type != EVENT_STREAM:
+                raise Unreadable
+            events = Events(_LIMITS.line)
+            while piece := await self._read(body):
+                for event in events.feed(piece):
+                    if event.kind == TOO_LARGE:
+                        raise Unreadable
+                    yield event
+        finally:
+            release(answer)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def _open(self, request: ApiRequest) -> HttpAnswer:
+        url = URL(self._endpoint.url.rstrip("/") + request.path, encoded=True)
+        headers = {**self._headers, **request.headers}
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                return await self._connections.send("POST", url, headers, request.body)
+        except HttpProcessingError:
+            raise Unreadable from None
+        except TimeoutError:
+            raise ReplyCut("nothing came for ten minutes") from None
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise Unreachable(error) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unreachable(error, is_connected=True) from error
+
+    async def _read_refusal(self, answer: HttpAnswer, body: Body) -> ApiRefusal:
+        pieces: list[bytes] = []
+        size = 0
+        while size < LONGEST_REFUSAL and (piece := await self._read(body)):
+            pieces.append(piece)
+            size += len(piece)
+        return read_refusal(answer.status, answer.headers, b"".join(pieces), answer.reason)
+
+    async def _read_whole(self, body: Body) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while piece := await self._read(body):
+            pieces.append(piece)
+            size += len(piece)
+            if size > _LIMITS.line:
+                raise Unreadable
+        return b"".join(pieces)
+
+    async def _read(self, body: Body) -> bytes:
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                return await body.read()
+        except TimeoutError:
+            raise ReplyCut("nothing came for ten minutes") from None
+        except ServerDied as error:
+            raise ReplyCut(str(error)) from error
+        except (ProtocolError, TooLarge):
+            raise Unreadable from None
+
+
+def connect(endpoint: ModelEndpoint, headers: Mapping[str, str], tls: ssl.SSLContext | None) -> ModelConnection:
+    """A connection to an endpoint; `headers` are those of every request, with the key. Raises: ConfigError."""
+    proxy = endpoint.network.proxy(endpoint.address, endpoint.options)
+    connections = Connections(endpoint.address, {}, limits=_LIMITS, tls=tls, proxy=proxy, program="mooring")
+    return ModelConnection(endpoint, headers, connections)
