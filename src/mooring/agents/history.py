@@ -165,8 +165,8 @@ class Journal:
     def keep_file(self, path: str, before: bytes | None, after: bytes) -> None:
         """A tool of the conversation is about to change a file. Called in a thread."""
 
-    def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
-        """What one reply took."""
+    def record_usage(self, model: str, usage: TokenUsage | None, cost: float | None) -> None:
+        """What one reply took; `None` if the provider doesn't say."""
 
     def begin_sub_agent(self, call: str, *, agent: str, model: str) -> "Journal":
         """The journal of the sub-agent that works for a call of this conversation. Close it when that has ended."""

@@ -26,7 +26,7 @@ from mooring.agents.history import (
     make_refused,
 )
 from mooring.agents.limits import CUT_OFF, LimitReached, check_limits, refuse_repeated_calls
-from mooring.agents.model import BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
+from mooring.agents.model import ORDINARY_STOPS, BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.agents.streak import mention_repetition
 from mooring.agents.thread import AgentThread
 from mooring.core.conversation.event import EndOfTurn
@@ -75,7 +75,7 @@ async def _report_turn(thread: AgentThread, work: Coroutine[Any, Any, EndOfTurn]
     except ModelError as error:
         reporter.fail(str(error))
     finally:
-        reporter.end(reason, thread.last_text)
+        reporter.end(reason, thread.last_text, thread.unknown_stop)
 
 
 async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
@@ -165,7 +165,9 @@ class _PartialReply(Struct):
 async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
     await check_limits(thread)
     # Frozen here: what the model is shown stays the same for this one reply, whatever servers list meanwhile.
-    request = ModelRequest(system, tuple(thread.messages), thread.tools.definitions)
+    request = ModelRequest(
+        system, tuple(thread.messages), thread.tools.definitions, conversation=thread.reporter.conversation
+    )
     partial = _PartialReply()
     # What the person said is written before it is sent.
     await thread.journal.settle()
@@ -182,11 +184,22 @@ async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
     else:
         thread.add(message)
     thread.reporter.use(message.model, finished.usage, finished.cost, thread.model.window)
-    thread.context_tokens = finished.usage.input_tokens + finished.usage.output_tokens
-    thread.counted_messages = len(thread.messages)
+    if finished.usage is not None:
+        thread.context_tokens = finished.usage.total
+        thread.counted_messages = len(thread.messages)
     if finished.stop == "refused" and not message.calls:
-        raise ModelError(message.model, "the provider withheld the reply.", "Say it in other words.")
+        raise ModelError(
+            message.model, f"the provider withheld the reply{_say_why(finished)}", "Say it in other words."
+        )
+    is_ordinary = finished.stop != "finished" or finished.stop_word in ORDINARY_STOPS
+    thread.unknown_stop = "" if is_ordinary else finished.stop_word
     return finished
+
+
+def _say_why(finished: ReplyFinished) -> str:
+    if finished.stop_details:
+        return f": {finished.stop_details.rstrip('.')}."
+    return f" ({finished.stop_word})." if finished.stop_word else "."
 
 
 async def _receive(thread: AgentThread, request: ModelRequest, partial: _PartialReply) -> ReplyFinished:

@@ -29,6 +29,13 @@ class ModelRequest(Struct, frozen=True):
     """The same for every request of one conversation, so that a provider finds what it has in its cache."""
 
 
+ORDINARY_STOPS = frozenset({
+    "", "end_turn", "stop_sequence", "pause_turn", "tool_use", "completed", "stop", "tool_calls", "function_call", "eos",
+    "STOP",
+})  # fmt: skip
+"""The words of providers for a reply that is complete."""
+
+
 class ReplyText(Struct, frozen=True):
     text: str
 

@@ -67,6 +67,11 @@ class TurnReporter:
         return self.stream.parent
 
     @property
+    def conversation(self) -> str:
+        """What tells this conversation from every other, and a sub-agent's from that of whoever started it."""
+        return self.stream.session if self.parent is None else f"{self.stream.session}/{self.parent}"
+
+    @property
     def spent_in_turn(self) -> Spent:
         """What all agents took in the turn: every one of them spends what the person allowed for the whole."""
         return self.spent if self._above is None else self._above.spent_in_turn
@@ -94,7 +99,7 @@ class TurnReporter:
         """Tell that something of the project is used by a name of somebody else's."""
         self._tell(NameTaken(**self.stream.stamp, taken=taken))
 
-    def end(self, reason: EndOfTurn, text: str = "") -> None:
+    def end(self, reason: EndOfTurn, text: str = "", stop: str = "") -> None:
         spent = self.spent
         self.done = TurnDone(
             **self.stream.stamp,
@@ -104,6 +109,7 @@ class TurnReporter:
             usage=spent.usage,
             cost=spent.cost,
             denied=tuple(self._denied),
+            stop=stop,
         )
         self._in_turn = False
         try:
@@ -139,9 +145,12 @@ class TurnReporter:
     def change_plan(self, steps: tuple[Todo, ...]) -> None:
         self._tell(PlanChanged(**self.stream.stamp, steps=steps))
 
-    def use(self, model: str, usage: TokenUsage, cost: float | None, window: int | None) -> None:
+    def use(self, model: str, usage: TokenUsage | None, cost: float | None, window: int | None) -> None:
+        """Tell what a reply took. Of one whose provider doesn't say, nothing is told: it is unknown, not nothing."""
         self.spent.replies += 1
-        self._spend(usage, cost)
+        self._spend(usage or TokenUsage(), cost)
+        if usage is None:
+            return
         used = TokensUsed(
             **self.stream.stamp,
             model=model,

@@ -55,6 +55,8 @@ class AgentThread:
         self.ask = ask
         self.granted_requests = 0
         """How many times more the model may be asked in this turn, because the person said so."""
+        self.unknown_stop = ""
+        """Why the last reply ended, in the provider's own words, if nobody here knows them."""
         self.streak = CallStreak()
         self.repetitions: dict[str, int] = {}
         """Of the calls that are being made, those that the question about permission says are repeated: which call in a
@@ -78,6 +80,7 @@ class AgentThread:
     def begin_turn(self) -> None:
         """Forget what was counted in the turn before."""
         self.granted_requests = 0
+        self.unknown_stop = ""
         self.streak = CallStreak()
 
     def add(self, message: Message) -> None:

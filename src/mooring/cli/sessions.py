@@ -10,6 +10,7 @@ from mooring.agents.history import (
     CallResult,
     Message,
     ModelMessage,
+    OpaqueBlock,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -130,6 +131,8 @@ def _show_block(block: ReplyBlock, is_full: bool) -> Iterator[str]:
                 yield f"(thought) {safe_text(text)}"
         case CallBlock(name=name, arguments=arguments):
             yield f"→ {safe(name)} {safe(arguments)}"
+        case OpaqueBlock():
+            return  # only its provider understands it
 
 
 def _show_result(result: CallResult, is_full: bool) -> Iterator[str]:

@@ -322,6 +322,8 @@ def _name_call(question: Permission | RepeatedCall) -> Iterator[str]:
 def describe_end(done: TurnDone) -> str:
     """Why a turn ended before the model had finished; empty if it had, or if that was told already."""
     match done.reason:
+        case "finished" if done.stop:
+            return f"The reply ended for a reason that Mooring doesn't know: {safe(done.stop)}."
         case "finished" | "failed":
             return ""
         case "interrupted":

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from mooring.agents.history import (
+    CallBlock,
     CallResult,
     Message,
     ModelMessage,
+    OpaqueBlock,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -143,10 +145,10 @@ def _list_block(block: ReplyBlock) -> Iterator[str]:
     match block:
         case TextBlock(text):
             yield _write_paragraph("Agent", text)
-        case ThinkingBlock():
+        case ThinkingBlock() | OpaqueBlock():
             return  # nobody was told
-        case _:
-            yield _write_paragraph(f"Agent calls {_write_name(block.name)}", shorten_result(block.arguments))
+        case CallBlock(name=name, arguments=arguments):
+            yield _write_paragraph(f"Agent calls {_write_name(name)}", shorten_result(arguments))
 
 
 def _write_result(result: CallResult) -> str:

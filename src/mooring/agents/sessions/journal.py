@@ -192,8 +192,9 @@ class SessionJournal(Journal):
         self._settled = self._number
         self._write(*added, (_COMPACT, (self._number, self.id)))
 
-    def record_usage(self, model: str, usage: TokenUsage, cost: float | None) -> None:
+    def record_usage(self, model: str, usage: TokenUsage | None, cost: float | None) -> None:
         """Add what one reply took; with a price that is unknown, so is the sum."""
+        usage = usage or TokenUsage()
         tokens = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
         self._write(*((_SPEND, (*tokens, cost, id)) for id in self._spenders))
 

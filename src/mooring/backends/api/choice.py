@@ -6,11 +6,10 @@ from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.listing import list_models
-from mooring.backends.api.providers import ModelProvider, find_url, has_key, is_installed, list_providers
+from mooring.backends.api.providers import ModelProvider, find_url, has_key, list_providers
 from mooring.core.definitions.paths import Paths
 from mooring.core.text.suggestions import nearest
 from mooring.errors import NoModel
-from mooring.files.installation import spell_install
 from mooring.settings import Settings
 
 VARIABLE = "MOORING_MODEL"
@@ -20,6 +19,9 @@ CLAUDE_MODELS: Mapping[str, str] = {
     "haiku": "claude-haiku-5-5",
 }
 """The current model of each kind that agent files name."""
+LIBRARY = "pydantic-ai"
+"""The word before a name in Pydantic AI's own form: any provider that it knows."""
+_LIBRARY_EXAMPLE = "bedrock:us.anthropic.claude-sonnet-5-5"
 INHERIT = "inherit"
 """What an agent file says that wants the model of whoever starts it."""
 
@@ -38,9 +40,20 @@ class ModelChoice(Struct, frozen=True):
         return f"{self.provider.word}:{self.model}"
 
 
+class LibraryChoice(Struct, frozen=True):
+    """A model that Pydantic AI is asked for, as `PROVIDER:MODEL`."""
+
+    model: str
+
+    @property
+    def name(self) -> str:
+        """As it is written after `-m`."""
+        return f"{LIBRARY}:{self.model}"
+
+
 async def find_choice(
     spec: str | None, where: Paths, settings: Settings, agent_model: str | None = None, previous: str | None = None
-) -> ModelChoice:
+) -> ModelChoice | LibraryChoice:
     """The model that is meant; `spec` is what `-m` says, and `previous` is the one of a conversation that goes on.
 
     A key alone selects no model.
@@ -63,16 +76,20 @@ async def find_choice(
     raise NoModel("No model is chosen.", await advise(where, providers))
 
 
-def _choose_kind(choice: ModelChoice, kind: str | None) -> ModelChoice:
+def _choose_kind(choice: ModelChoice | LibraryChoice, kind: str | None) -> ModelChoice | LibraryChoice:
     """The Claude of the kind that an agent's file asks for. Another provider's model stays as it is."""
     model = CLAUDE_MODELS.get(kind or "")
-    if model is None or choice.provider.word != "anthropic":
+    if model is None or isinstance(choice, LibraryChoice) or choice.provider.word != "anthropic":
         return choice
     return ModelChoice(choice.provider, model, "the agent's file")
 
 
-def _read_choice(written: str, origin: str, providers: Mapping[str, ModelProvider]) -> ModelChoice:
+def _read_choice(written: str, origin: str, providers: Mapping[str, ModelProvider]) -> ModelChoice | LibraryChoice:
     word, colon, model = written.strip().partition(":")
+    if word == LIBRARY:
+        if model.partition(":")[2]:
+            return LibraryChoice(model)
+        raise NoModel(f"{written!r} ({origin}) names no model.", f"Write {LIBRARY}:{_LIBRARY_EXAMPLE}, for example.")
     provider = providers.get(word)
     if provider is not None and model:
         return ModelChoice(provider, model, origin)
@@ -88,7 +105,10 @@ def _suggest_provider(word: str, model: str, providers: Mapping[str, ModelProvid
     near = [word] if word in providers else nearest(word, providers, 1)
     if near:
         return f"Did you mean {near[0]}:{model}?"
-    return f"The providers are {', '.join(providers)}; the setting `models` adds others."
+    return (
+        f"The providers are {', '.join(providers)}; the setting `models` adds others, and {LIBRARY}:{word}:{model} "
+        "asks Pydantic AI for it."
+    )
 
 
 def _suggest_whole(written: str, providers: Mapping[str, ModelProvider]) -> str:
@@ -106,12 +126,6 @@ _PERMANENT = "MOORING_MODEL and the setting `model` choose one for good."
 
 
 async def advise(where: Paths, providers: Mapping[str, ModelProvider]) -> str:
-    """All that has to be done, in order: what to install, and which models can be used or how to get a key."""
-    advice = await _advise_on_models(where, providers)
-    return advice if is_installed() else f"Install what models need with `{spell_install('api')}`. {advice}"
-
-
-async def _advise_on_models(where: Paths, providers: Mapping[str, ModelProvider]) -> str:
     """One sentence or two: models that the person has a key for, models on this machine, or how to get a key."""
     ready = [f"-m {row.word}:{row.example}" for row in providers.values() if row.needs_key and has_key(row, where)]
     ready += [f"-m {name}" for name in await _find_local(where, providers)]

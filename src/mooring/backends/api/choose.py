@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from mooring.agents.model import Model
-from mooring.backends.api.choice import find_choice
+from mooring.backends.api.choice import LibraryChoice, find_choice
 from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
 from mooring.core.definitions.paths import Paths
+from mooring.errors import NoModel
+from mooring.files.installation import spell_install
 from mooring.settings import Settings
 
 OpenModel: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
@@ -19,10 +21,12 @@ async def choose_model(
     """The model to talk to, ready to be asked; nothing is sent to it yet. `find_choice` has the arguments.
 
     Raises:
-        NoModel: none is chosen, or the chosen one cannot be used: a key is missing.
+        NoModel: none is chosen, or the chosen one cannot be used: a key is missing, or the extra `api`.
         ConfigError: as `find_endpoint`.
     """
     choice = await find_choice(spec, where, settings, agent_model, previous)
+    if isinstance(choice, LibraryChoice):
+        return await asyncio.to_thread(_open_library, choice, settings)
     endpoint = await find_endpoint(choice, where, settings)
     open_model = await asyncio.to_thread(_load)
     return await open_model(choice.model, endpoint)
@@ -33,3 +37,13 @@ def _load() -> OpenModel:
     from mooring.backends.api.model import open_model
 
     return open_model
+
+
+def _open_library(choice: LibraryChoice, settings: Settings) -> Model:
+    """Takes seconds, so it is done in a thread, and only for such a model. Raises: NoModel."""
+    try:
+        from mooring.backends.api.library.any_provider import open_library_model
+    except ImportError as error:
+        words = f"{choice.name} needs packages that are not installed."
+        raise NoModel(words, f"Install them with: {spell_install('api')}") from error
+    return open_library_model(choice.model, settings["effort"])

@@ -1,7 +1,6 @@
 """Who answers: one row for each word before the colon of a model's name, and the key of each provider."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -12,11 +11,6 @@ from mooring.errors import FileError
 
 ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
 """What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
-
-
-def is_installed() -> bool:
-    """Whether what talks to providers, the extra `api`, is there."""
-    return find_spec("pydantic_ai") is not None
 
 
 class ModelProvider(Struct, frozen=True):

@@ -244,6 +244,8 @@ class TurnDone(_Event, frozen=True, tag="Done"):
     cost: float | None = None
     """In US dollars; `None` if any part of it is unknown."""
     denied: tuple[DeniedCall, ...] = ()
+    stop: str = ""
+    """Why the last reply ended, in the provider's own words, if it is for a reason that Mooring doesn't know."""
 
 
 ConversationEvent: TypeAlias = (

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mooring.backends.api.providers import has_key, is_installed, list_providers
+from mooring.backends.api.providers import has_key, list_providers
 from mooring.backends.probing import PROBE_SECONDS, LoginState, ProgramProbe
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, ProgramName, is_program
@@ -59,8 +59,6 @@ class _Survey:
         own_version = find_version()
         if name == "manual":
             return BackendState(name, "ready", own_version)
-        if not is_installed():
-            return BackendState(name, "not-installed", fix=spell_install("api"))
         providers = list_providers(self._settings["models"]).values()
         keys = [f"key of {row.word}" for row in providers if row.needs_key and has_key(row, self._where)]
         chosen = self._where.env.get("MOORING_MODEL") or self._settings["model"]

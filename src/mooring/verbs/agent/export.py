@@ -9,6 +9,7 @@ from mooring.agents.history import (
     CallResult,
     Message,
     ModelMessage,
+    OpaqueBlock,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -111,7 +112,7 @@ def _list_block(block: ReplyBlock) -> Iterator[str]:
         case TextBlock(text):
             if text.strip():
                 yield _write_prose(text)
-        case ThinkingBlock():
+        case ThinkingBlock() | OpaqueBlock():
             return  # nobody was told
         case CallBlock(name=name, arguments=arguments):
             yield f"Calls {_write_code(name)}:"

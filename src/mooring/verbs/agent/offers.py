@@ -16,7 +16,6 @@ from mooring.backends.api.providers import (
     ModelProvider,
     find_url,
     has_key,
-    is_installed,
     list_providers,
 )
 from mooring.backends.programs import PROGRAM_FACTS, has_library
@@ -75,9 +74,6 @@ async def find_offers(where: Paths, settings: Settings) -> FoundOffers:
     models = [*_offer_keys(where, providers.values())]
     models += await _find_local(where, providers.values())
     lacks: list[str] = []
-    if models and not is_installed():
-        lacks.append(f"{models[0].name} could answer: {models[0].why}. What that needs: {spell_install('api')}")
-        models = []
     for name in PROGRAMS:
         # Not looked for in the working folder: that may be a repository.
         if which(name, where.env.get("PATH", os.defpath), "/") is None:

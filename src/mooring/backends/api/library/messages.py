@@ -18,6 +18,7 @@ from mooring.agents.history import (
     CallResult,
     Message,
     ModelMessage,
+    OpaqueBlock,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -26,6 +27,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
+from mooring.backends.api.codecs.content import ORIGIN, find_maker
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.conversation.outcome import Part
@@ -48,15 +50,15 @@ SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"})
 class Recipient(Struct, frozen=True):
     """Who gets the messages."""
 
-    word: str
-    """The provider, as in the name of a model."""
+    name: str
+    """The provider and the model, as in `pydantic-ai:bedrock:MODEL`."""
     system: str
     """What Pydantic AI calls it."""
     takes: frozenset[Literal["image", "audio"]]
 
 
 def make_parameters(
-    request: ModelRequest, adapt_schema: Callable[[Mapping[str, Any]], dict[str, Any]]
+    request: ModelRequest, adapt_schema: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
 ) -> ModelRequestParameters:
     """The system prompt and the tools of a request."""
     return ModelRequestParameters(
@@ -152,7 +154,7 @@ def _convert_part(part: Part, recipient: Recipient) -> Content:
 
 
 def _convert_reply(message: ModelMessage, recipient: Recipient) -> library.ModelResponse:
-    is_own = message.model.partition(":")[0] == recipient.word
+    is_own = find_maker(message.model) == find_maker(recipient.name)
     system = recipient.system if is_own else None
     parts = [_restore_block(block, system) for block in message.blocks]
     return library.ModelResponse(parts=[part for part in parts if part is not None], provider_name=system)
@@ -160,7 +162,10 @@ def _convert_reply(message: ModelMessage, recipient: Recipient) -> library.Model
 
 def _restore_block(block: ReplyBlock, system: str | None) -> library.ModelResponsePart | None:
     """The part that a block was; without what is opaque, if another provider made it."""
-    opaque = (block.opaque or {}) if system else {}
+    opaque = block.opaque or {}
+    if system is None or ORIGIN in opaque:
+        # Made by another provider, or by one of our own codecs.
+        opaque = {}
     marks: dict[str, Any] = {
         "id": opaque.get("id"),
         "provider_name": system if opaque else None,
@@ -174,6 +179,8 @@ def _restore_block(block: ReplyBlock, system: str | None) -> library.ModelRespon
             return library.ThinkingPart(text, signature=opaque.get("signature"), **marks) if opaque else None
         case CallBlock(id, name, arguments):
             return library.ToolCallPart(name, arguments, id, **marks)
+        case OpaqueBlock():
+            return None
 
 
 class PriceTag(Struct, frozen=True):

@@ -57,7 +57,7 @@ class ApiModel:
         return self._price.is_known
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
-        recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self.takes)
+        recipient = Recipient(self.name, self._built.model.system, self.takes)
         messages = convert_messages(request.messages, recipient)
         parameters = make_parameters(request, self._built.adapt_schema)
         try:
