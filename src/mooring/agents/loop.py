@@ -188,9 +188,8 @@ async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
         thread.context_tokens = finished.usage.total
         thread.counted_messages = len(thread.messages)
     if finished.stop == "refused" and not message.calls:
-        raise ModelError(
-            message.model, f"the provider withheld the reply{_say_why(finished)}", "Say it in other words."
-        )
+        reason = f"the provider withheld the reply{_say_why(finished)}"
+        raise ModelError(message.model, reason, "Say it in other words.")
     is_ordinary = finished.stop != "finished" or finished.stop_word in ORDINARY_STOPS
     thread.unknown_stop = "" if is_ordinary else finished.stop_word
     return finished

@@ -30,8 +30,8 @@ class ModelRequest(Struct, frozen=True):
 
 
 ORDINARY_STOPS = frozenset({
-    "", "end_turn", "stop_sequence", "pause_turn", "tool_use", "completed", "stop", "tool_calls", "function_call", "eos",
-    "STOP",
+    "", "end_turn", "stop_sequence", "pause_turn", "tool_use", "completed", "stop", "tool_calls", "function_call",
+    "eos", "STOP",
 })  # fmt: skip
 """The words of providers for a reply that is complete."""
 
