@@ -141,6 +141,11 @@ async def open_model(model: str, endpoint: ModelEndpoint) -> ApiModel:
         ConfigError: a certificate or the proxy cannot be used.
     """
     provider = endpoint.provider
+    if provider.word == "openrouter" and "/" not in model:
+        raise NoModel(
+            f"openrouter:{model} cannot be used: the name of a model there begins with who made it.",
+            f"Write openrouter:{provider.example}, for example.",
+        )
     facts = find_facts(provider, endpoint.url, model)
     recipient = _describe(model, endpoint, facts)
     _check_effort(recipient, endpoint)

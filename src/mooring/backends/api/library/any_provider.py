@@ -80,7 +80,8 @@ class LibraryModel:
             yield finish_reply(sent.get(), self.name, self._price)
 
     def _make_settings(self, request: ModelRequest) -> ModelSettings:
-        settings = ModelSettings()
+        # A library that tries again by itself does so without a word, and while the person waits.
+        settings = ModelSettings(max_retries=0)
         if effort := request.effort or self._effort:
             settings["thinking"] = effort
         if request.longest_reply is not None:
