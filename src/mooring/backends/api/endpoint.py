@@ -1,19 +1,16 @@
 """Where the requests for a model go, with which key, and how to get there."""
 
-from typing import Literal, TypeAlias
-
 from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
 from mooring.backends.api.providers import ApiKey, ModelProvider, find_key, find_url
+from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
 from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
-
-Effort: TypeAlias = Literal["low", "medium", "high"]
 
 
 class ModelEndpoint(Struct, frozen=True):
@@ -26,14 +23,18 @@ class ModelEndpoint(Struct, frozen=True):
     options: Options
     effort: Effort | None = None
     """How much its models are asked to think; `None` for as much as they do by themselves."""
+    requires_effort: bool = False
+    """Whether a model that has no such choice is refused."""
 
     @property
     def address(self) -> Address:
         return Address(self.url)
 
 
-async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -> ModelEndpoint:
-    """The endpoint of a chosen model.
+async def find_endpoint(
+    choice: ModelChoice, where: Paths, settings: Settings, effort: EffortWish | None = None
+) -> ModelEndpoint:
+    """The endpoint of a chosen model, which is to think as much as the settings say, unless an `effort` is chosen.
 
     Raises:
         NoModel: it needs a key that the person doesn't have, or the key would be readable on its way.
@@ -46,7 +47,9 @@ async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -
     if key is None and provider.needs_key:
         raise NoModel(f"{choice.name} ({choice.origin}) needs a key.", _suggest_key(provider))
     _check_plain(url, key)
-    return ModelEndpoint(provider, url, key, Network(where.env), Options(**settings["network"]), settings["effort"])
+    wish = effort or EffortWish(settings["effort"])
+    options = Options(**settings["network"])
+    return ModelEndpoint(provider, url, key, Network(where.env), options, wish.level, wish.is_required)
 
 
 def _suggest_key(provider: ModelProvider) -> str:

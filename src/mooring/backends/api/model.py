@@ -26,6 +26,7 @@ from mooring.backends.api.messages import (
     make_parameters,
 )
 from mooring.backends.api.providers import ModelKind
+from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.errors import NoModel
 from mooring.wire.http.network import trust_system
 
@@ -36,7 +37,8 @@ class ApiModel:
     def __init__(self, name: str, endpoint: ModelEndpoint, built: BuiltModel, http: httpx2.AsyncClient) -> None:
         self.name = name
         self._endpoint = endpoint
-        self._built = built
+        self._plain = built
+        self._built = _choose_effort(name, endpoint, built)
         self._http = http
         self.takes = _find_media(built, endpoint)
         self._price = PriceTag(endpoint.provider.prices, endpoint.url, built.model.model_name)
@@ -55,6 +57,19 @@ class ApiModel:
     @property
     def has_price(self) -> bool:
         return self._price.is_known
+
+    @property
+    def effort(self) -> EffortWish:
+        return EffortWish(self._endpoint.effort)
+
+    @property
+    def has_effort(self) -> bool:
+        return _has_effort(self._plain)
+
+    def change_effort(self, effort: Effort | None) -> None:
+        endpoint = replace(self._endpoint, effort=effort, requires_effort=True)
+        self._built = _choose_effort(self.name, endpoint, self._plain)
+        self._endpoint = endpoint
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         recipient = Recipient(self._endpoint.provider.word, self._built.model.system, self.takes)
@@ -130,24 +145,27 @@ def _assemble(model: str, endpoint: ModelEndpoint, build: BuildModel, tls: ssl.S
     name = f"{endpoint.provider.word}:{model}"
     http = _make_client(endpoint, tls)
     try:
-        return ApiModel(name, endpoint, _choose_effort(name, endpoint, build(model, endpoint, http)), http)
+        return ApiModel(name, endpoint, build(model, endpoint, http), http)
     except UserError as error:
         # Such as a model of OpenRouter's without the name of who made it.
         raise NoModel(f"{name} cannot be used: {error}") from None
 
 
 def _choose_effort(name: str, endpoint: ModelEndpoint, built: BuiltModel) -> BuiltModel:
-    """The same model, asked to think as much as the settings say. Raises: NoModel if it has no such choice."""
+    """The same model, asked to think as much as is wanted. Raises: NoModel if it must have that choice, and has not."""
     if endpoint.effort is None:
         return built
-    profile = built.model.profile
-    # Without this, the library would leave the setting out without a word.
-    if not profile.get("supports_thinking") and not profile.get("thinking_always_enabled"):
-        raise NoModel(
-            f"{name} has no effort to choose.", "Leave the setting `effort` out: mooring settings effort --unset"
-        )
+    if not _has_effort(built):
+        if endpoint.requires_effort:
+            raise NoModel(f"{name} has no effort to choose.")
+        return built  # whoever opens it says so: the library leaves it out without a word
     settings = merge_model_settings(built.settings, ModelSettings(thinking=endpoint.effort))
     return replace(built, settings=settings or built.settings)
+
+
+def _has_effort(built: BuiltModel) -> bool:
+    profile = built.model.profile
+    return bool(profile.get("supports_thinking") or profile.get("thinking_always_enabled"))
 
 
 def _make_client(endpoint: ModelEndpoint, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
