@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from mooring import files
 from mooring.core.conversation.backend_name import BACKENDS, SERVERS_WAYS
+from mooring.core.conversation.effort import EFFORTS
 from mooring.core.definitions.paths import Paths
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.units import MIB
@@ -195,7 +196,6 @@ MODES: tuple[Literal["plan", "ask", "edits", "accept-reads", "bypass"], ...] = (
     "plan", "ask", "edits", "accept-reads", "bypass",
 )  # fmt: skip
 """Permission modes, as they are listed."""
-EFFORTS = ("low", "medium", "high")
 """How much a model can be asked to think."""
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
@@ -218,7 +218,7 @@ SETTINGS: Mapping[str, Setting] = {
     "model": Setting(None, "text", _is_text, False, "the model the chat speaks to, as PROVIDER:MODEL"),
     "effort": Setting(
         None, "one of " + ", ".join(EFFORTS), lambda value: value in EFFORTS, False,
-        "how much a model behind an API thinks before it answers; a model that has no such choice is refused",
+        "how much a model behind an API thinks before it answers; left out for a model that has no such choice",
     ),
     "models": Setting(
         {}, 'an object of names and {"kind", "baseUrl", "key"}, where kind is one of ' + ", ".join(MODEL_KINDS),

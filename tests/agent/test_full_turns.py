@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, Drop, Fail, FakeModel, Hold, Malformed, ModelRequest, Overflow, Say, Think
 
 import mooring
 from agent.doors import PROVIDERS, follow, open_host, pick, program
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring.agents.history import SummaryMessage
 from mooring.core.conversation.event import (

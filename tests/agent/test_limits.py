@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from jsonschema import Draft202012Validator
 from tests.models import Call, Fail, FakeModel, ModelRequest, Say, Stop, Think, Usage
 
 import mooring
 from agent.doors import PROVIDERS, ask_command, follow, open_host, pick, program
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.core.conversation.event import (

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, FakeModel, Hold, ModelRequest, Say
 
 from agent.doors import follow, pick, program
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.core.conversation.event import QuestionAsked, ToolFinished

@@ -7,9 +7,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
 import pytest
+from backends.api.conftest import libraries
 from tests.models import FakeModel, ModelRequest, Say
 
-from backends.api.conftest import libraries
 from backends.asking import KEY, MODELS, PIXEL, variables
 from mooring.core.conversation.mention import find_mentions
 from mooring.verbs.agent.mentions import MOST_MENTIONS

@@ -15,6 +15,7 @@ from mooring.agents.history import Message, PersonMessage
 from mooring.agents.model import Model, ModelRequest, ReplyEvent, ReplyFinished
 from mooring.backends.api.choose import choose_model
 from mooring.core.conversation.call import ToolDefinition, ToolName
+from mooring.core.conversation.effort import EffortWish
 from mooring.core.protocol.content import Text
 from support import Home
 
@@ -53,12 +54,14 @@ def variables(fake: FakeModel) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def opened(home: Home, spec: str | None, env: Mapping[str, str], **written: Any) -> AsyncIterator[Model]:
-    """The model that a person gets with this environment and these settings."""
+async def opened(
+    home: Home, spec: str | None, env: Mapping[str, str], effort: EffortWish | None = None, /, **written: Any
+) -> AsyncIterator[Model]:
+    """The model that a person gets with this environment and these settings, who may have chosen an effort."""
     if written:
         home.write("home/.config/mooring/settings.json", written)
     where = replace(home.where, env={**home.where.env, **env})
-    model = await choose_model(spec, where, settings.load(where, None))
+    model = await choose_model(spec, where, settings.load(where, None), effort=effort)
     try:
         yield model
     finally:

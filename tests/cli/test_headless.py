@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from jsonschema import Draft202012Validator
 from tests.models import Call, Fail, FakeModel, Hold, Say, Script
 
 from agent.doors import PROVIDERS, ask_command, wait_until
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import KEY, MODELS, variables
 from mooring.testing import Issuer, Site
 from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_at_terminal, running

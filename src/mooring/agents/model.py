@@ -1,15 +1,15 @@
 """What the agent needs from a model, whoever provides it."""
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
 from mooring.agents.history import Message, ModelMessage, ReplyBlock
 from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.core.conversation.event import TokenUsage
 
-Effort: TypeAlias = Literal["low", "medium", "high"]
 StopReason: TypeAlias = Literal["finished", "calls", "length", "refused"]
 
 
@@ -69,6 +69,25 @@ class ReplyFinished(Struct, frozen=True):
 
 
 ReplyEvent: TypeAlias = ReplyText | ReplyThinking | BlockFinished | ReplyFinished
+
+
+@runtime_checkable
+class EffortChoice(Protocol):
+    """What a `Model` may have besides: how much it thinks before it answers can be chosen."""
+
+    @property
+    def effort(self) -> EffortWish:
+        """How much it is to think, as somebody wants it."""
+
+    @property
+    def has_effort(self) -> bool:
+        """Whether this model has such a choice. Otherwise the wish is left out."""
+
+    def change_effort(self, effort: Effort | None) -> None:
+        """Have it think this much from its next reply on, `None` for as much as it does by itself.
+
+        Raises: NoModel if it has no such choice.
+        """
 
 
 class Model(Protocol):

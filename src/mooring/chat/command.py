@@ -68,6 +68,8 @@ class SlashCommand(Struct, frozen=True):
     run: Callable[[CommandFace, str], Awaitable[None]]
     usage: str
     help: str
+    needs_model: bool = False
+    """Whether it is of no use where no model behind an API answers."""
 
 
 def find_server(chat: CommandFace, name: str) -> str:

@@ -17,6 +17,7 @@ from mooring.chat.agent_commands import (
 )
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
 from mooring.chat.conversation_commands import CONVERSATION_COMMANDS, list_conversation_completions
+from mooring.chat.effort import choose_effort, list_effort_completions
 from mooring.chat.mcp import verbs
 from mooring.chat.session import ChatSession
 from mooring.chat.shell import drop_outputs
@@ -78,6 +79,7 @@ def list_completions(session: ChatSession) -> list[str]:
     found += [f"/{name}" for name, _ in session.commands.commands]
     found += list_agent_completions(session)
     found += list_conversation_completions(session)
+    found += list_effort_completions(session)
     found += model_texts.list_skill_completions(session)
     found += prompts.list_prompt_completions(session)
     found += [f"/call {tool}" for tool in tools]
@@ -187,7 +189,9 @@ async def _help(chat: CommandFace, _: str) -> None:
     chat.say("A \\ at the end of a line goes on with another, as Ctrl+J does; a paste is one message.")
     chat.say("Ctrl+X Ctrl+E opens your editor on what you typed. !COMMAND runs in your shell.")
     chat.say("")
-    rows = [(f"  {command.usage}", command.help) for command in COMMANDS.values()]
+    has_model = chat.session.responder.agent is not None
+    shown = [command for command in COMMANDS.values() if has_model or not command.needs_model]
+    rows = [(f"  {command.usage}", command.help) for command in shown]
     say_usages(chat, rows, _NARROWEST_HELP)
     await model_texts.say_file_commands(chat)
     await model_texts.say_server_skills(chat)
@@ -237,6 +241,9 @@ COMMANDS: Mapping[str, SlashCommand] = {
     "agent": SlashCommand(choose_agent, "/agent [NAME]", "have an agent answer from now on, in a new conversation"),
     "permissions": SlashCommand(_permissions, "/permissions", "which calls are allowed, denied or asked about"),
     **dict(CONVERSATION_COMMANDS),
+    "effort": SlashCommand(
+        choose_effort, "/effort [NAME]", "how much the model thinks before it answers; change it", needs_model=True
+    ),
     "undo": SlashCommand(undo_turn, "/undo", "take back the last turn: the files that it changed, and what was said"),
     "drop": SlashCommand(drop_outputs, "/drop", "leave out what your own commands printed; !COMMAND runs one"),
     "help": SlashCommand(_help, "/help", "this list"),

@@ -12,18 +12,20 @@ from msgspec.structs import replace
 from mooring.agents.definition import AgentDefinition
 from mooring.backends.api.choice import CLAUDE_MODELS, INHERIT
 from mooring.core.conversation.backend_name import BackendName
+from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.core.conversation.event import ConversationEvent, EmitEvent, TokensUsed
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.definitions.paths import Workspace
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, NoModel
 from mooring.host.host import Host
-from mooring.verbs.agent.choose_backend import SessionStart, find_continued, restore_mode
+from mooring.verbs.agent.choose_backend import SessionStart, explain_no_effort, find_continued, restore_mode
 from mooring.verbs.agent.options import ConversationOptions
 from mooring.verbs.agent.responder import ChosenResponder, Responder, choose_responder, open_responder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mooring.agents.model import EffortChoice
     from mooring.agents.sessions.replay import LastExchange
     from mooring.agents.sessions.store import SessionSummary
 
@@ -86,6 +88,9 @@ class ChatConversations:
             # From now on it is this one, whichever is the last of its folder by then.
             options = replace(options, session=SessionStart(continued.session.id))
         await self._enter(options, continued)
+        # It was chosen for this conversation. Another model need not have the choice.
+        if options.effort is not None:
+            self._options = replace(self._options, effort=EffortWish(options.effort.level))
 
     async def close(self) -> None:
         """Close the conversation, and wait for those before it. Raises: what their ends raise."""
@@ -156,6 +161,37 @@ class ChatConversations:
             return await asyncio.to_thread(SessionStore(self._workspace.where).find, id)
         except ConfigError:
             return None  # nothing was said, or it could not be written; then that was said
+
+    @property
+    def effort(self) -> Effort | None:
+        """How much the model thinks before it answers; `None` for as much as it does by itself.
+
+        Raises: ConfigError if it has no such choice, or no model behind an API answers.
+        """
+        model = self._find_effort_choice()
+        if not model.has_effort:
+            raise NoModel(f"{self.responder.model} has no effort to choose.")
+        return model.effort.level
+
+    def change_effort(self, effort: Effort | None) -> str:
+        """Have the model think this much from its next reply on, and those that answer after it, as far as they can.
+
+        The name of the model. Raises: as `effort`.
+        """
+        self._find_effort_choice().change_effort(effort)
+        self._options = replace(self._options, effort=EffortWish(effort))
+        return str(self.responder.model)
+
+    def _find_effort_choice(self) -> "EffortChoice":
+        agent = self.responder.agent
+        if agent is None:
+            raise ConfigError(explain_no_effort(self.backend))
+        from mooring.agents.model import EffortChoice  # loaded by now, since a model answers
+
+        model = agent.backend.thread.model
+        if not isinstance(model, EffortChoice):
+            raise NoModel(f"{model.name} has no effort to choose.")
+        return model
 
     @property
     def backend(self) -> BackendName:

@@ -31,6 +31,7 @@ from mooring.core.conversation.status import Failed, Status
 from mooring.core.conversation.turn import ServerStatus, TurnInput
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.definitions.paths import Workspace
+from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Block, Text
 from mooring.core.protocol.result import FilledPrompt, Result
 from mooring.core.protocol.tool import Prompt
@@ -138,6 +139,8 @@ class ChatSession:
         """What the person's own commands printed, until it is sent."""
         self._switches = ServerSwitches(workspace)
         self._told_missing: set[str] = set()
+        self._shown_idle: set[Problem] = set()
+        """The problems with settings that were shown."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -267,11 +270,19 @@ class ChatSession:
             words=self.words,
             starts=self.starts,
             switch=self.switch,
-            on_problem=lambda problem: face.notice(safe(f"{problem.message}; {problem.hint}")),
+            on_problem=self._show_problem,
             person=face,
             tokens=self.tokens,
             lines=self.lines,
         )
+
+    def _show_problem(self, problem: Problem) -> None:
+        if problem in self._shown_idle:
+            return
+        # A setting without effect has none in the next conversation either. A record that fails can fail again.
+        if problem.path in (None, *self.host.settings.looked):
+            self._shown_idle.add(problem)
+        self._face.notice(safe(f"{problem.message}; {problem.hint}"))
 
     @property
     def conversation(self) -> "Conversation":

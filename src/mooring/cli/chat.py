@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.cli.adhoc import make_guard, pop_permissions
 from mooring.cli.base import OK, Globals, is_on_terminal
+from mooring.core.conversation.effort import EffortWish
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import TurnLimits
 from mooring.errors import ConfigError
@@ -18,6 +19,7 @@ def run(
     options: Globals,
     backend: Any,
     model: str | None,
+    effort: Any,
     agent: str | None,
     prompt: str | None,
     output: str | None,
@@ -30,8 +32,8 @@ def run(
     **given: Any,
 ) -> int:
     permissions = pop_permissions(given)
-    if backend == "manual" and (model or agent or prompt is not None):
-        raise UsageError("With -b manual you pick the tools;", "leave out -m, --agent and -p, or use -b api.")
+    if backend == "manual" and (model or effort or agent or prompt is not None):
+        raise UsageError("With -b manual you pick the tools;", "leave out -m, --effort, --agent and -p, or use -b api.")
     if newest and resume:
         raise UsageError("--continue and --resume each name a conversation;", "use one of them.")
     session = SessionStart(resume, newest)
@@ -42,7 +44,8 @@ def run(
         raise ConfigError("A chat needs a terminal. Without one: mooring chat -p TEXT, or mooring call.")
     from mooring.verbs.agent.options import ConversationOptions  # without a terminal, the error comes without it
 
-    chosen = ConversationOptions(backend=backend, model=model, agent=agent, limits=limits, session=session)
+    wish = None if effort is None else EffortWish(effort, is_required=True)
+    chosen = ConversationOptions(backend=backend, model=model, effort=wish, agent=agent, limits=limits, session=session)
     if prompt is None:
         _open(options, permissions, chosen)
         return OK

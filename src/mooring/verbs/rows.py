@@ -1,6 +1,7 @@
 """The rows of `mooring`: what each command is called, takes and does."""
 
 from mooring.core.conversation.backend_name import BACKENDS
+from mooring.core.conversation.effort import EFFORTS
 from mooring.verbs.verb import ADDRESS, CONNECTION, Flag, Option, Row, Verb, VerbArgument, VerbGroup
 
 MODES = ("plan", "ask", "edits", "accept-reads", "bypass")
@@ -36,6 +37,7 @@ ROWS: tuple[Row, ...] = (
         parameters=(
             Option("-b --backend", "Who answers and picks the tools.", choices=BACKENDS),
             Option("-m --model", "The model, such as anthropic:claude-sonnet-5-5.", metavar="PROVIDER:MODEL"),
+            Option("--effort", "How much the model thinks before it answers.", choices=EFFORTS),
             Option("--agent", "Who answers; see mooring agents.", metavar="NAME", complete="agent"),
             Option("-p --prompt", "Answer this, print the answer, and end; stdin is added to it.", metavar="TEXT"),
             Option(

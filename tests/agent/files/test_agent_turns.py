@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from msgspec.structs import replace
 from tests.models import Call, FakeModel, Say
 
 import mooring
 from agent.doors import ask_command, follow, open_host, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, OWN, write_agent
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring import settings

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, FakeModel, Say
 
 from agent.doors import follow, pick, program
 from agent.files.written import CLAUDE, COPILOT, OPENCODE, list_agents, list_all, write_agent
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from mooring.agents.files.find import AgentFiles, FoundAgents, find_agents
 from mooring.agents.files.read import MOST_FILES, AgentPath, list_agent_files, list_agent_folders, read_agent
 from mooring.core.conversation.event import ToolFinished

@@ -9,11 +9,11 @@ from time import process_time
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, Fail, FakeModel, Hold, ModelRequest, Say
 
 import mooring
 from agent.doors import follow, open_host, pick, program
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring import AgentDefinition, ToolSelection
 from mooring.agents.thread import AgentThread

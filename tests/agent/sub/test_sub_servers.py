@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, FakeModel, ModelRequest, Say
 
 import mooring
 from agent.doors import ask_command, follow, open_host, pick, program
 from agent.sub.test_sub_agents import WORKER, start
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from backends.asking import MODELS, until
 from mooring import AgentDefinition, AgentOrigin
 from mooring.core.conversation.event import QuestionAsked

@@ -6,7 +6,6 @@ from tests.models import Call, Fail, FakeModel, Overflow, Say, Think
 from backends.asking import ADD, KEY, ask, hear, hear_end, opened
 from mooring.agents.history import CallResult, ModelMessage, ResultsMessage
 from mooring.agents.model import ReplyFinished, ReplyText
-from mooring.backends.api.library import any_provider as _  # takes seconds: before the clock of a test starts
 from mooring.core.protocol.content import Text
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 from support import Home
@@ -32,7 +31,9 @@ async def test_it_answers_and_calls_and_its_thoughts_go_back(home: Home, monkeyp
     assert "c2lnbmVk" in fake.requests[1].messages[1].signatures
 
 
-async def test_what_its_provider_alone_understands_reaches_no_other(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_its_provider_alone_understands_reaches_no_other(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = [[Think("Let me see."), Say("Yes.")], Say("Hm."), Say("Hm.")]
     async with FakeModel(script) as fake:
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)

@@ -10,7 +10,6 @@ from tests.models import FakeModel, Say
 
 from backends.asking import KEY, MODELS, ask, hear_end, opened, serving, variables
 from mooring.auth.store import SecretStore
-from mooring.backends.api import providers
 from mooring.backends.api.choice import find_choice
 from mooring.backends.api.choose import choose_model
 from mooring.backends.api.listing import list_models

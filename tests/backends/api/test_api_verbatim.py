@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+from mooring.backends.api.kinds import openai
 from tests.models import FakeModel, Say
 
 from backends.asking import ADD, MODELS, PIXEL, SUBTRACT, ask, hear_end, opened_beside
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, PersonMessage, ResultsMessage, TextBlock
 from mooring.agents.model import ModelRequest
-from mooring.backends.api.kinds import openai
 from mooring.core.protocol.content import Image, Text
 from support import Home
 

@@ -25,8 +25,8 @@ _MOST_ENTRIES = 5_000
 _SCOPES = ("user", "project", "builtin")
 BUILT_IN = frozenset(
     {
-        "?", "agent", "agents", "approve", "backend", "call", "compact", "context", "cost", "drop", "exit",
-        "export", "h", "help", "mcp", "mode", "model", "new", "permissions", "pins", "prompt", "prompts", "q",
+        "?", "agent", "agents", "approve", "backend", "call", "compact", "context", "cost", "drop", "effort",
+        "exit", "export", "h", "help", "mcp", "mode", "model", "new", "permissions", "pins", "prompt", "prompts", "q",
         "quit", "read", "reject", "resource", "resources", "resume", "servers", "sessions", "show", "tools",
         "undo",
     }

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from mooring.agents.model import Effort
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
 from mooring.backends.api.providers import ApiKey, ModelProvider, find_key, find_url
+from mooring.core.conversation.effort import EffortWish
 from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
 from mooring.settings import Settings
@@ -21,16 +21,16 @@ class ModelEndpoint(Struct, frozen=True):
     key: ApiKey | None
     network: Network
     options: Options
-    effort: Effort | None = None
-    """How much its models are asked to think; `None` for as much as they do by themselves."""
+    effort: EffortWish
+    """How much its models are asked to think."""
 
     @property
     def address(self) -> Address:
         return Address(self.url)
 
 
-async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -> ModelEndpoint:
-    """The endpoint of a chosen model.
+async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings, effort: EffortWish) -> ModelEndpoint:
+    """The endpoint of a chosen model, which is to think this much.
 
     Raises:
         NoModel: it needs a key that the person doesn't have, or the key would be readable on its way.
@@ -43,7 +43,8 @@ async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings) -
     if key is None and provider.needs_key:
         raise NoModel(f"{choice.name} ({choice.origin}) needs a key.", _suggest_key(provider))
     _check_plain(url, key)
-    return ModelEndpoint(provider, url, key, Network(where.env), Options(**settings["network"]), settings["effort"])
+    options = Options(**settings["network"])
+    return ModelEndpoint(provider, url, key, Network(where.env), options, effort)
 
 
 def _suggest_key(provider: ModelProvider) -> str:

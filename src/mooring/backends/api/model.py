@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from mooring.agents.history import ModelMessage
-from mooring.agents.model import Effort, ModelRequest, ReplyEvent, ReplyFinished
+from mooring.agents.model import ModelRequest, ReplyEvent, ReplyFinished
 from mooring.backends.api.codecs.codec import Codec, FinishedReply, Media, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.connection import ModelConnection, connect
@@ -12,6 +12,7 @@ from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.facts import ModelFacts, find_facts
 from mooring.backends.api.failures import FAILURES, explain_failure
 from mooring.backends.api.providers import ModelKind, make_headers
+from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.errors import NoModel
 
 
@@ -28,6 +29,7 @@ class ApiModel:
     ) -> None:
         self._recipient = recipient
         self._endpoint = endpoint
+        self.effort = endpoint.effort
         self._facts = facts
         self._codec = codec
         self._connection = connection
@@ -55,6 +57,15 @@ class ApiModel:
     def has_price(self) -> bool:
         # OpenRouter says with each reply what it cost.
         return self._facts.has_price or self._endpoint.provider.word == "openrouter"
+
+    @property
+    def has_effort(self) -> bool:
+        return self._recipient.thinking is not None
+
+    def change_effort(self, effort: Effort | None) -> None:
+        wish = EffortWish(effort, is_required=effort is not None)
+        _check_effort(self._recipient, wish)
+        self.effort = wish
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         try:
@@ -95,7 +106,7 @@ class ApiModel:
         yield self._finish(reader.finish())
 
     def _choose_effort(self, request: ModelRequest) -> Effort | None:
-        return None if self._recipient.thinking is None else request.effort or self._endpoint.effort
+        return request.effort or self.effort.level if self.has_effort else None
 
     def _finish(self, reply: FinishedReply) -> ReplyFinished:
         cost = reply.cost
@@ -148,7 +159,7 @@ async def open_model(model: str, endpoint: ModelEndpoint) -> ApiModel:
         )
     facts = find_facts(provider, endpoint.url, model)
     recipient = _describe(model, endpoint, facts)
-    _check_effort(recipient, endpoint)
+    _check_effort(recipient, endpoint.effort)
     # `None` for the system's own authorities, and where nothing is encrypted.
     tls = await endpoint.network.tls(endpoint.options) if endpoint.address.secure else None
     connection = connect(endpoint, make_headers(provider.kind, endpoint.key), tls)
@@ -175,10 +186,6 @@ def _find_media(model: str, kind: ModelKind, facts: ModelFacts) -> frozenset[Med
     return frozenset({"image"}) if facts.takes is None else facts.takes
 
 
-def _check_effort(recipient: Recipient, endpoint: ModelEndpoint) -> None:
-    if endpoint.effort is None or recipient.thinking is not None:
-        return
-    raise NoModel(
-        f"{recipient.name} has no effort to choose.",
-        "Leave the setting `effort` out: mooring settings effort --unset",
-    )
+def _check_effort(recipient: Recipient, effort: EffortWish) -> None:
+    if effort.is_required and effort.level is not None and recipient.thinking is None:
+        raise NoModel(f"{recipient.name} has no effort to choose.")

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, is_program
+from mooring.core.conversation.effort import EffortWish
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.limits import TurnLimits
@@ -128,8 +129,17 @@ TELL_COSTS = ("opencode",)
 """The programs that say what each reply cost. Claude Code does so at the end of a turn, Copilot never."""
 
 
-def check_model_options(backend: BackendName, limits: TurnLimits) -> None:
+def check_model_options(backend: BackendName, limits: TurnLimits, effort: EffortWish | None = None) -> None:
     """Refuse an option that whoever answers cannot follow. Raises: ConfigError."""
+    if effort is not None and effort.is_required and backend != "api":
+        raise ConfigError(explain_no_effort(backend), "Leave out --effort.")
     if is_program(backend) and backend not in TELL_COSTS and limits.max_cost is not None:
         hint = "Leave out --max-cost; --token-budget holds."
         raise ConfigError(f"{backend} doesn't say what a reply costs, so its cost cannot be limited.", hint)
+
+
+def explain_no_effort(backend: BackendName) -> str:
+    """Why nobody can choose how much is thought, unless a model behind an API answers."""
+    if is_program(backend):
+        return f"{backend} decides by itself how much it thinks."
+    return "No model answers, so there is no effort to choose."

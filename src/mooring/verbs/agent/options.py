@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.conversation.backend_name import BackendName
+from mooring.core.conversation.effort import EffortWish
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.problem import Problem
@@ -44,6 +45,8 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
     """The name of a defined agent."""
     session: SessionStart = SessionStart()
     """Which conversation goes on."""
+    effort: EffortWish | None = None
+    """How much the model is to think; `None` for what the settings say."""
     limits: TurnLimits = TurnLimits()
     """How far a turn may go, as far as somebody said so; the settings hold for the rest."""
 

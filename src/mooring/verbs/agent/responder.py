@@ -70,7 +70,7 @@ async def choose_responder(host: Host, options: ConversationOptions) -> ChosenRe
     # Whoever names an agent wants a model to answer, too.
     wanted = options.model or options.agent
     choice = choose_backend(options.backend, wanted, options.session, host.workspace, host.settings)
-    check_model_options(choice.backend, options.limits)
+    check_model_options(choice.backend, options.limits, options.effort)
     options = replace(options, session=choice.session)
     if choice.backend == "manual" and options.person is not None:
         return ChosenResponder(backend="manual", options=options)
@@ -95,7 +95,9 @@ async def _choose_model(
     agent_model = None if defined is None else defined.definition.model
     is_named = options.agent is not None
     past = choice.remembers_model
-    model = await choose_model_for(host, options.model, agent_model, past, is_agent_named=is_named)
+    model = await choose_model_for(
+        host, options.model, agent_model, past, is_agent_named=is_named, effort=options.effort
+    )
     check_price(options.limits, model)  # before anything is waited for
     return model
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring.agents.definition import AgentDefinition, apply_selection
 from mooring.agents.history import CallResult, Journal, Message
 from mooring.agents.instructions import CODE_CONVENTIONS, Surroundings, build_system_prompt
-from mooring.agents.model import Model
+from mooring.agents.model import EffortChoice, Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import ask_once
 from mooring.agents.sub_agent import AgentTool, KnownAgents, SubAgent, SubAgentTask
@@ -303,7 +303,10 @@ class _SubAgents:
         from mooring.backends.api.choose import choose_model  # most sub-agents share a model that is there
 
         host = self._above.host
-        model = await choose_model(wanted, host.workspace.where, host.settings)
+        above = self._thread.model
+        # It is wanted of each of them, and not every model has the choice.
+        effort = above.effort if isinstance(above, EffortChoice) else None
+        model = await choose_model(wanted, host.workspace.where, host.settings, effort=effort)
         try:
             if self._above.options.limits.max_cost is not None and not has_price(model):
                 raise ConfigError(f"Agent was not called: the price of {wanted} is unknown, and the cost is limited.")

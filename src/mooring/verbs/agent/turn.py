@@ -15,7 +15,7 @@ from mooring.agents.definition import AgentDefinition, apply_selection
 from mooring.agents.files.find import AgentFiles
 from mooring.agents.git_state import describe_git
 from mooring.agents.history import Message
-from mooring.agents.model import Model
+from mooring.agents.model import EffortChoice, Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.sessions.store import SessionSummary
 from mooring.agents.sub_agent import KnownAgents, select_agents
@@ -24,6 +24,7 @@ from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.events import tell_questions
 from mooring.conversation.tool import ModelTool
+from mooring.core.conversation.effort import EffortWish
 from mooring.core.conversation.event import ConversationEvent, TurnDone
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.turn import TurnInput
@@ -209,6 +210,7 @@ async def open_agent(
     starts = options.starts or follow_first_starts(host)
     own_turns = None if role.definition is None else role.definition.max_turns
     limits, idle = settle_limits(options.limits, own_turns, host.settings, model)
+    idle += find_idle_effort(model, host)
     options = replace(options, limits=limits)
     find_agents = AgentFiles(host.workspace).find if options.agents is None else partial(select_agents, options.agents)
     git = GitAtStart(host) if options.local else None
@@ -230,6 +232,15 @@ async def open_agent(
             yield made
         finally:
             await made.close()
+
+
+def find_idle_effort(model: Model, host: Host) -> tuple[Problem, ...]:
+    """The problem that a model has no such choice as the effort that is wanted of it, if it is so."""
+    if not isinstance(model, EffortChoice) or model.effort.level is None or model.has_effort:
+        return ()
+    message = f"`effort` has no effect: {model.name} has no such choice"
+    hint = "it thinks as much as it does by itself"
+    return (Problem(host.settings.values["effort"].path, message, hint, level="warning"),)
 
 
 class GitAtStart:
@@ -311,19 +322,23 @@ async def choose_model_for(
     continued: SessionSummary | None = None,
     *,
     is_agent_named: bool = True,
+    effort: EffortWish | None = None,
 ) -> Model:
     """The model that is meant: `spec`, else that of the agent's definition, else what the environment or the settings
     name. A conversation that goes on has the model that answered in it, unless `spec` or an agent that is named now
-    (`is_agent_named`) says otherwise. Raises: ConfigError."""
+    (`is_agent_named`) says otherwise. It thinks as much as the settings say, unless an `effort` is chosen.
+
+    Raises: ConfigError.
+    """
     from mooring.backends.api.choose import choose_model  # only where a model is wanted
 
     where = host.workspace.where
     if spec is not None or continued is None:
-        return await choose_model(spec, where, host.settings, agent_model)
+        return await choose_model(spec, where, host.settings, agent_model, effort=effort)
     # The model that answered is what came of the agent's file, if nobody names another agent.
     from_file = agent_model if is_agent_named else None
     try:
-        return await choose_model(None, where, host.settings, from_file, continued.model)
+        return await choose_model(None, where, host.settings, from_file, continued.model, effort)
     except NoModel as error:
         reason = str(error).removesuffix(error.hint).rstrip()
         hint = f"{error.hint} Or choose another model with -m PROVIDER:MODEL."

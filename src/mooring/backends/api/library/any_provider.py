@@ -11,7 +11,7 @@ from pydantic_ai.models import Model as AnyModel
 from pydantic_ai.models import infer_model
 from pydantic_ai.settings import ModelSettings
 
-from mooring.agents.model import Effort, ModelRequest, ReplyEvent
+from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.codecs.codec import Media
 from mooring.backends.api.library.messages import (
     PriceTag,
@@ -21,6 +21,7 @@ from mooring.backends.api.library.messages import (
     finish_reply,
     make_parameters,
 )
+from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.core.text.secret import is_secret, list_secrets, redact
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded, NoModel
 
@@ -33,10 +34,10 @@ FAILURES = (library.AgentRunError, library.UserError, httpx2.HTTPError, httpx2.S
 class LibraryModel:
     """A model behind a library. Nothing is retried here, and every failure is a `ModelError`."""
 
-    def __init__(self, name: str, model: AnyModel[Any], effort: Effort | None, env: Mapping[str, str]) -> None:
+    def __init__(self, name: str, model: AnyModel[Any], effort: EffortWish, env: Mapping[str, str]) -> None:
         self.name = name
         self._model = model
-        self._effort = effort
+        self.effort = effort
         self._secrets = list_secrets(value for key, value in env.items() if is_secret(key, value))
         self.takes = _find_media(model)
         self._price = PriceTag(model.system, "", model.model_name)
@@ -56,6 +57,16 @@ class LibraryModel:
     @property
     def has_price(self) -> bool:
         return self._price.is_known
+
+    @property
+    def has_effort(self) -> bool:
+        # Without this choice, the library would leave the setting out without a word.
+        return bool(self._model.profile.get("supports_thinking") or self._model.profile.get("thinking_always_enabled"))
+
+    def change_effort(self, effort: Effort | None) -> None:
+        if effort is not None and not self.has_effort:
+            raise NoModel(f"{self.name} has no effort to choose.")
+        self.effort = EffortWish(effort, is_required=effort is not None)
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         recipient = Recipient(self.name, self._model.system, self.takes)
@@ -82,7 +93,8 @@ class LibraryModel:
     def _make_settings(self, request: ModelRequest) -> ModelSettings:
         # A library that tries again by itself does so without a word, and while the person waits.
         settings = ModelSettings(max_retries=0)
-        if effort := request.effort or self._effort:
+        effort = request.effort or self.effort.level
+        if effort is not None and self.has_effort:
             settings["thinking"] = effort
         if request.longest_reply is not None:
             settings["max_tokens"] = request.longest_reply
@@ -113,7 +125,7 @@ def _find_media(model: AnyModel[Any]) -> frozenset[Media]:
     return frozenset({"image"}) if model.profile.get("supports_image_input", True) else frozenset()
 
 
-def open_library_model(model: str, effort: Effort | None) -> LibraryModel:
+def open_library_model(model: str, effort: EffortWish) -> LibraryModel:
     """The model that Pydantic AI calls `PROVIDER:MODEL`. Takes seconds: it loads libraries.
 
     Raises:
@@ -124,13 +136,7 @@ def open_library_model(model: str, effort: Effort | None) -> LibraryModel:
         found = infer_model(model)
     except (library.UserError, ValueError, ImportError) as error:
         raise NoModel(f"{name} cannot be used: {' '.join(str(error).split())}") from None
-    if effort is not None and not _has_effort(found):
-        raise NoModel(
-            f"{name} has no effort to choose.", "Leave the setting `effort` out: mooring settings effort --unset"
-        )
-    return LibraryModel(name, found, effort, os.environ)
-
-
-def _has_effort(model: AnyModel[Any]) -> bool:
-    # Without this, the library would leave the setting out without a word.
-    return bool(model.profile.get("supports_thinking") or model.profile.get("thinking_always_enabled"))
+    opened = LibraryModel(name, found, effort, os.environ)
+    if effort.is_required:
+        opened.change_effort(effort.level)
+    return opened

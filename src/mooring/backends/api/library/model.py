@@ -138,7 +138,7 @@ def _assemble(model: str, endpoint: ModelEndpoint, build: BuildModel, tls: ssl.S
 
 def _choose_effort(name: str, endpoint: ModelEndpoint, built: BuiltModel) -> BuiltModel:
     """The same model, asked to think as much as the settings say. Raises: NoModel if it has no such choice."""
-    if endpoint.effort is None:
+    if endpoint.effort.level is None:
         return built
     profile = built.model.profile
     # Without this, the library would leave the setting out without a word.
@@ -146,7 +146,7 @@ def _choose_effort(name: str, endpoint: ModelEndpoint, built: BuiltModel) -> Bui
         raise NoModel(
             f"{name} has no effort to choose.", "Leave the setting `effort` out: mooring settings effort --unset"
         )
-    settings = merge_model_settings(built.settings, ModelSettings(thinking=endpoint.effort))
+    settings = merge_model_settings(built.settings, ModelSettings(thinking=endpoint.effort.level))
     return replace(built, settings=settings or built.settings)
 
 
