@@ -6,8 +6,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from mooring.agents.history import ReplyBlock
-from mooring.agents.model import Effort, ModelRequest, ReplyEvent, StopReason
+from mooring.agents.model import ModelRequest, ReplyEvent, StopReason
 from mooring.backends.api.codecs.refusal import ApiRefusal
+from mooring.core.conversation.effort import Effort
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.raw import read
 from mooring.wire.http.events import Event
