@@ -52,7 +52,7 @@ class ChatCodec:
         if "stream_options" not in self._refused:
             body["stream_options"] = {"include_usage": True}
         if tools:
-            body["tools"] = tools
+            body |= {"tools": tools, "tool_choice": "auto"}
         body |= self._write_length(request) | self._write_output(request)
         body |= self._write_effort(effort) | self._write_extensions(request)
         return ApiRequest(PATH, encode(body))
