@@ -13,6 +13,7 @@ from mooring.backends.api.codecs.codec import ApiRequest, ReplyCut, Unreadable
 from mooring.backends.api.codecs.refusal import ApiRefusal, read_refusal
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.failures import Unreachable
+from mooring.backends.api.providers import join_address
 from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, TooLarge
 from mooring.wire.http.aiohttp_internals import HttpProcessingError
@@ -70,7 +71,7 @@ class ModelConnection:
         await self._connections.close()
 
     async def _open(self, request: ApiRequest) -> HttpAnswer:
-        url = URL(self._endpoint.url.rstrip("/") + request.path, encoded=True)
+        url = URL(join_address(self._endpoint.url, request.path), encoded=True)
         headers = {**self._headers, **request.headers}
         try:
             async with asyncio.timeout(SILENCE_SECONDS):

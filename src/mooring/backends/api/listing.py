@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import DecodeError, Struct, json
 
-from mooring.backends.api.providers import ApiKey, ModelKind, make_headers
+from mooring.backends.api.providers import ApiKey, ModelKind, join_address, make_headers
 from mooring.core.protocol.units import MIB
 from mooring.wire.http.fetch import FetchFailed, HttpFetcher
 from mooring.wire.http.network import Network, Options
@@ -47,7 +47,7 @@ async def list_models(
         NetworkReach(ANYWHERE), network or Network(), options or Options(), seconds=seconds, max_body=MAX_BYTES
     )
     try:
-        answer = await http.send(url.rstrip("/") + _PATHS[kind], headers=make_headers(kind, key))
+        answer = await http.send(join_address(url, _PATHS[kind]), headers=make_headers(kind, key))
         listing = json.decode(answer.body, type=_Listing) if answer.status < 400 else _Listing()
     except (FetchFailed, DecodeError):
         return []

@@ -1,5 +1,6 @@
 """Who answers: one row for each word before the colon of a model's name, and the key of each provider."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -146,3 +147,14 @@ def make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
             return {"x-goog-api-key": key.value}
         case "openai" | "openai-chat":
             return {"Authorization": f"Bearer {key.value}"}
+
+
+_VERSION = r"/v[0-9]+(?:(?:alpha|beta)[0-9]*)?"
+
+
+def join_address(url: str, path: str) -> str:
+    """A path behind the address of an endpoint. An address that ends in a version of the API keeps its own."""
+    url = url.rstrip("/")
+    # Behind a single slash: a host can be called v1.
+    has_version = re.search(f"(?<!/){_VERSION}$", url) is not None
+    return url + (re.sub(f"^{_VERSION}(?=/)", "", path) if has_version else path)
