@@ -99,11 +99,17 @@ class ApiModel:
     async def _ask_once(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         reader = self._codec.reader()
         written = self._codec.write(request, self._choose_effort(request))
-        async with aclosing(self._connection.send(written)) as events:
-            async for event in events:
-                for piece in reader.read(event):
-                    yield piece
-        yield self._finish(reader.finish())
+        sent = written
+        while True:
+            async with aclosing(self._connection.send(sent)) as events:
+                async for event in events:
+                    for piece in reader.read(event):
+                        yield piece
+            reply = reader.finish()
+            if not reply.more:
+                break
+            sent = written.with_fields(reply.more)
+        yield self._finish(reply)
 
     def _choose_effort(self, request: ModelRequest) -> Effort | None:
         return request.effort or self.effort.level if self.has_effort else None

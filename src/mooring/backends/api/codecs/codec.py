@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from mooring.agents.history import ReplyBlock
 from mooring.agents.model import ModelRequest, ReplyEvent, StopReason
@@ -46,6 +46,10 @@ class ApiRequest(Struct, frozen=True):
     body: bytes
     headers: Mapping[str, str] = {}
 
+    def with_fields(self, fields: Mapping[str, Any]) -> "ApiRequest":
+        """The same with more fields in its body, which is an object that isn't empty."""
+        return ApiRequest(self.path, self.body[:-1] + b"," + json.encode(fields)[1:], self.headers)
+
 
 class FinishedReply(Struct, frozen=True, kw_only=True):
     """A reply as a whole."""
@@ -61,6 +65,8 @@ class FinishedReply(Struct, frozen=True, kw_only=True):
     """Those of the output that were thought."""
     cost: float | None = None
     """In US dollars, if the provider says so itself."""
+    more: Mapping[str, Any] = {}
+    """Fields that the request has to have for the rest of the reply, where an API sends a long one in parts."""
 
 
 class ReplyReader(Protocol):
@@ -77,7 +83,7 @@ class ReplyReader(Protocol):
         """
 
     def finish(self) -> FinishedReply:
-        """The reply, once the stream has ended.
+        """The reply, once the stream has ended. If there is `more` of it, that is read here afterwards.
 
         Raises:
             ReplyCut: the stream ended before the reply did.
