@@ -103,9 +103,11 @@ def _read_content(content: Json) -> AskedMessage:
     parts = content["parts"]
     thoughts = [part for part in parts if part.get("thought")]
     said = [part for part in parts if not part.get("thought")]
+    is_model = content.get("role") == "model"
     return AskedMessage(
-        role="assistant" if content.get("role") == "model" else "user",
-        text=_read_text(said),
+        role="assistant" if is_model else "user",
+        # A text of the model comes in as many parts as there were pieces with a signature.
+        text="".join(part.get("text") or "" for part in said) if is_model else _read_text(said),
         thinking=_read_text(thoughts),
         signatures=_pick_all(parts, "thoughtSignature"),
         calls=[_read_call(call) for call in _pick_all(parts, "functionCall")],
