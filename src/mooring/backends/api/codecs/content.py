@@ -72,10 +72,18 @@ def list_turns(messages: Sequence[Message], takes: frozenset[Media]) -> Iterator
 
 
 def _make_turn(results: Sequence[CallResult], parts: Sequence[Part]) -> UserTurn:
-    return UserTurn(tuple(results), tuple(_join_texts(parts)))
+    joined = parts if _is_one_text(parts) else _join_texts(parts)
+    return UserTurn(tuple(results), tuple(joined))
 
 
-def _prepare(parts: Iterable[Part], takes: frozenset[Media]) -> tuple[Part, ...]:
+def _is_one_text(parts: Sequence[Part]) -> bool:
+    """Whether nothing has to be done for parts, as for nearly all of a long conversation."""
+    return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].text != ""
+
+
+def _prepare(parts: tuple[Part, ...], takes: frozenset[Media]) -> tuple[Part, ...]:
+    if _is_one_text(parts):
+        return parts
     prepared = tuple(_join_texts(_describe_untaken(part, takes) for part in parts))
     return prepared or (Text(text=NOTHING),)
 
