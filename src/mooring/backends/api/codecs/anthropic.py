@@ -1,12 +1,20 @@
 """Anthropic's Messages API."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import json
 
-from mooring.agents.history import CallBlock, CallResult, ModelMessage, OpaqueBlock, TextBlock, ThinkingBlock
+from mooring.agents.history import (
+    CallBlock,
+    CallResult,
+    ModelMessage,
+    OpaqueBlock,
+    ReplyBlock,
+    TextBlock,
+    ThinkingBlock,
+)
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.anthropic_reply import REDACTED, AnthropicReader, JsonObject, get_object, get_text
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
@@ -33,6 +41,7 @@ _THOUGHTS = frozenset({"thinking", REDACTED})
 _NOT_AN_OBJECT = "INVALID_JSON"
 """The key under which a model reads what it wrote as arguments, where they are no object; the API takes only those."""
 _LONGEST_NAME = 200
+_OTHER_LETTERS = re.compile(r"[^A-Za-z0-9_-]")
 
 _FOREIGN_THOUGHT = "The block is bound to a different conversation"
 """How the API refuses a thought if something before it has changed since, as models from Claude Fable 5.1 on check."""
@@ -166,10 +175,10 @@ def _write_messages(request: ModelRequest, recipient: Recipient) -> list[JsonObj
     messages: list[JsonObject] = []
     for place, turn in enumerate(turns):
         if isinstance(turn, UserTurn):
-            role, content = "user", list(_write_user_turn(turn))
+            role, content = "user", _write_user_turn(turn)
         else:
-            role, content = "assistant", list(_write_reply(turn, recipient))
-            if not _is_under_way(turns, place):
+            role, content = "assistant", _write_reply(turn, recipient)
+            if answered is not None and not _is_under_way(turns, place):
                 content = [block for block in content if not _is_unanswered(block, answered)]
             content = _drop_refused(content)
         if messages and messages[-1]["role"] == role:
@@ -179,19 +188,16 @@ def _write_messages(request: ModelRequest, recipient: Recipient) -> list[JsonObj
     return messages
 
 
-def _write_user_turn(turn: UserTurn) -> Iterator[JsonObject]:
+def _write_user_turn(turn: UserTurn) -> list[JsonObject]:
     # The API wants results before everything else in the message.
-    for result in turn.results:
-        yield _write_result(result)
-    for part in turn.parts:
-        yield _write_part(part)
+    return [*map(_write_result, turn.results), *map(_write_part, turn.parts)]
 
 
 def _write_result(result: CallResult) -> JsonObject:
     return {
         "type": "tool_result",
         "tool_use_id": _make_valid(result.id),
-        "content": [_write_part(part) for part in result.parts],
+        "content": list(map(_write_part, result.parts)),
         "is_error": result.is_error,
     }
 
@@ -207,33 +213,38 @@ def _make_text(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def _write_reply(message: ModelMessage, recipient: Recipient) -> Iterator[JsonObject]:
-    for block in message.blocks:
-        opaque = find_opaque(block, message, recipient)
-        match block:
-            case TextBlock(text):
-                yield _make_text(text) | _find_citations(opaque)
-            case ThinkingBlock(text):
-                yield from _write_thought(text, opaque)
-            case CallBlock():
-                yield _write_call(block)
-            case OpaqueBlock():
-                yield from _find_kept(opaque)
+def _write_reply(message: ModelMessage, recipient: Recipient) -> list[JsonObject]:
+    written = (_write_block(block, find_opaque(block, message, recipient)) for block in message.blocks)
+    return [block for block in written if block is not None]
 
 
-def _find_citations(opaque: Mapping[str, Any]) -> JsonObject:
+def _write_block(block: ReplyBlock, opaque: Mapping[str, Any]) -> JsonObject | None:
+    match block:
+        case TextBlock():
+            return _write_text(block.text, opaque)
+        case ThinkingBlock():
+            return _write_thought(block.text, opaque)
+        case CallBlock():
+            return _write_call(block)
+        case OpaqueBlock():
+            return _find_kept(opaque)
+
+
+def _write_text(text: str, opaque: Mapping[str, Any]) -> JsonObject:
+    written = _make_text(text)
     citations = opaque.get("citations")
-    return {"citations": citations} if isinstance(citations, list) else {}
+    if isinstance(citations, list):
+        written["citations"] = citations
+    return written
 
 
-def _write_thought(text: str, opaque: Mapping[str, Any]) -> Iterator[JsonObject]:
+def _write_thought(text: str, opaque: Mapping[str, Any]) -> JsonObject | None:
     signature = opaque.get("signature")
     if not isinstance(signature, str):
-        return  # it was interrupted, or is another model's
+        return None  # it was interrupted, or is another model's
     if opaque.get("id") == REDACTED:
-        yield {"type": REDACTED, "data": signature}
-    else:
-        yield {"type": "thinking", "thinking": text, "signature": signature}
+        return {"type": REDACTED, "data": signature}
+    return {"type": "thinking", "thinking": text, "signature": signature}
 
 
 def _write_call(call: CallBlock) -> JsonObject:
@@ -257,22 +268,24 @@ def _read_arguments(written: str) -> JsonObject:
 
 def _make_valid(name: str) -> str:
     """An id, or a name, in the letters that the API takes. Others become their numbers, so that no two ids meet."""
-    return re.sub(r"[^A-Za-z0-9_-]", lambda found: f"_{ord(found[0]):x}_", name) or "_"
+    return _OTHER_LETTERS.sub(lambda found: f"_{ord(found[0]):x}_", name) or "_"
 
 
-def _find_kept(opaque: Mapping[str, Any]) -> Iterator[JsonObject]:
+def _find_kept(opaque: Mapping[str, Any]) -> JsonObject | None:
     block = opaque.get("block")
-    if isinstance(block, dict) and isinstance(block.get("type"), str):
-        # Copied, as what is sent gets marks.
-        yield dict(block)
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        return None
+    # Copied, as what is sent gets marks.
+    return dict(block)
 
 
-def _drop_refused(blocks: Sequence[JsonObject]) -> list[JsonObject]:
+def _drop_refused(blocks: list[JsonObject]) -> list[JsonObject]:
     """The blocks of a reply without those that the API refuses: empty texts, and thoughts at the end."""
-    kept = [block for place, block in enumerate(blocks) if not _is_needless(blocks, place)]
-    while kept and kept[-1]["type"] in _THOUGHTS:
-        kept.pop()
-    return kept
+    if any(map(_is_blank_text, blocks)):
+        blocks = [block for place, block in enumerate(blocks) if not _is_needless(blocks, place)]
+    while blocks and blocks[-1]["type"] in _THOUGHTS:
+        blocks.pop()
+    return blocks
 
 
 def _is_needless(blocks: Sequence[JsonObject], place: int) -> bool:
@@ -280,13 +293,13 @@ def _is_needless(blocks: Sequence[JsonObject], place: int) -> bool:
 
     Between two thoughts, a text of spaces stays: without it, the API says that the thoughts were modified.
     """
-    block = blocks[place]
-    text = get_text(block, "text")
-    if block["type"] != "text" or not _is_blank(text):
-        return False
     around = [*blocks[max(place - 1, 0) : place], *blocks[place + 1 : place + 2]]
     is_between_thoughts = [neighbor["type"] in _THOUGHTS for neighbor in around] == [True, True]
-    return not text or not is_between_thoughts
+    return _is_blank_text(blocks[place]) and not (blocks[place]["text"] and is_between_thoughts)
+
+
+def _is_blank_text(block: JsonObject) -> bool:
+    return block["type"] == "text" and _is_blank(get_text(block, "text"))
 
 
 def _is_blank(text: str) -> bool:
@@ -302,11 +315,13 @@ def _is_under_way(turns: Sequence[Turn], place: int) -> bool:
             return False
 
 
-def _list_answered(turns: Iterable[Turn]) -> frozenset[str]:
-    """The calls that the provider made and answered itself, by their ids."""
+def _list_answered(turns: Iterable[Turn]) -> frozenset[str] | None:
+    """The ids of the calls that the provider made and answered itself; `None` if nothing of such a kind was said."""
     replies = [turn for turn in turns if isinstance(turn, ModelMessage)]
     kept = [block.opaque for reply in replies for block in reply.blocks if isinstance(block, OpaqueBlock)]
-    return frozenset(get_text(get_object(dict(opaque), "block"), "tool_use_id") for opaque in kept)
+    if not kept:
+        return None
+    return frozenset(get_text(get_object(opaque, "block"), "tool_use_id") for opaque in kept)
 
 
 def _is_unanswered(block: JsonObject, answered: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
 """A reply of Anthropic's Messages API, as its events arrive."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeGuard
 from uuid import uuid4
 
@@ -297,13 +297,13 @@ def _write_arguments(whole: Any) -> str:
     return json.encode(whole or {}).decode()
 
 
-def get_text(found: JsonObject, key: str) -> str:
+def get_text(found: Mapping[str, Any], key: str) -> str:
     """A text in what arrived; an empty one if there is none."""
     value = found.get(key)
     return value if isinstance(value, str) else ""
 
 
-def get_object(found: JsonObject, key: str) -> JsonObject:
+def get_object(found: Mapping[str, Any], key: str) -> JsonObject:
     """An object in what arrived; an empty one if there is none."""
     value = found.get(key)
     return value if isinstance(value, dict) else {}
