@@ -5,13 +5,14 @@ from typing import Any
 
 from msgspec.json import encode
 
-from mooring.agents.model import Effort, ModelRequest
+from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.chat_caching import mark_for_cache
 from mooring.backends.api.codecs.chat_messages import DETAILS, REASONING_FIELDS, write_messages
 from mooring.backends.api.codecs.chat_reply import ChatReader
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.core.conversation.call import ToolDefinition
+from mooring.core.conversation.effort import Effort
 from mooring.tools.schema.adapt import adapt
 
 PATH = "/chat/completions"

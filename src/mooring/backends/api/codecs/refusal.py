@@ -61,7 +61,7 @@ def make_refusal(error: Any, status: int | None = None) -> ApiRefusal:
     words = {layer[key] for layer in layers for key in _WORD_KEYS if isinstance(layer.get(key), str)}
     details = [detail for layer in layers for detail in _list_details(layer)]
     words |= {detail["reason"] for detail in details if isinstance(detail.get("reason"), str)}
-    codes = [layer["code"] for layer in layers if isinstance(layer.get("code"), int)]
+    codes = [int(str(layer["code"])) for layer in layers if re.fullmatch(r"[1-5][0-9]{2}", str(layer.get("code")))]
     message = _find_message(error)
     return ApiRefusal(
         message or "", status=status or next(iter(codes), None), words=words, wait=_find_retry_delay(details)
