@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.codecs.codec import ReplyCut, Unreadable
-from mooring.backends.api.codecs.refusal import ApiRefusal
+from mooring.backends.api.codecs.refusal import FLAGGED, ApiRefusal
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.listing import list_models
 from mooring.core.text.secret import list_secrets, redact
@@ -78,6 +78,8 @@ async def _explain_refusal(refusal: ApiRefusal, model: str, endpoint: ModelEndpo
         return ContextOverflow(model, f"it was sent more than fits into its window: {reason}")
     if status == 402 or words & _QUOTA_WORDS or _CREDIT.search(refusal.message):
         return ModelError(model, f"the quota or the credit of the account is used up: {reason}")
+    if FLAGGED in words:
+        return ModelError(model, f"the request was flagged: {reason}")
     if status in (401, 403) or words & _KEY_WORDS or (status == 400 and _KEY.search(refusal.message)):
         return _explain_refused_key(model, reason, endpoint)
     if status == 404 or words & _MODEL_WORDS:

@@ -45,16 +45,21 @@ _SHOWN_BELOW = "it is in the next message"
 def write_messages(request: ModelRequest, recipient: Recipient, refused: Container[str] = ()) -> list[Json]:
     """The messages of a request. `refused` are the fields that the endpoint doesn't take."""
     messages: list[Json] = [{"role": "system", "content": request.system}] if request.system else []
-    adapt_id: Callable[[str], str] = str
+    adapt_id: Callable[[str], str] = _keep
     for turn in list_turns(request.messages, recipient.takes):
         if isinstance(turn, UserTurn):
             messages += _write_user_turn(turn, adapt_id)
             continue
         # The ids of others may not be taken; their own are, and some models learned what they look like.
-        adapt_id = str if find_maker(turn.model) == find_maker(recipient.name) else _make_portable
+        is_own = turn.model == recipient.name or find_maker(turn.model) == find_maker(recipient.name)
+        adapt_id = _keep if is_own else _make_portable
         messages.append(_write_reply(turn, recipient, adapt_id, refused))
     _complete_thinking(messages)
     return messages
+
+
+def _keep(id: str) -> str:
+    return id
 
 
 def _make_portable(id: str) -> str:
@@ -162,6 +167,8 @@ def _assemble(reply: _Reply, glue: str, refused: Container[str]) -> Json:
 
 
 def _write_content(parts: list[Json], glue: str) -> str | list[Json] | None:
+    if len(parts) == 1 and parts[0].get("type") == "text":
+        return str(parts[0]["text"])
     if any(part.get("type") != "text" for part in parts):
         return parts
     return glue.join(part["text"] for part in parts) or None

@@ -27,6 +27,8 @@ _STOPS: Mapping[str, StopReason] = {
 _BROKEN = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
 """The words of OpenRouter, Z.AI, DeepSeek and vLLM for a reply that they could not bring to its end."""
 
+_THINKING_KEYS = frozenset({*REASONING_FIELDS, DETAILS})
+
 
 class ChatReader:
     """Reads one reply."""
@@ -102,6 +104,8 @@ class ChatReader:
             yield from self._blocks.add_call(call)
 
     def _read_thinking(self, delta: Mapping[str, Any]) -> Iterator[ReplyEvent]:
+        if _THINKING_KEYS.isdisjoint(delta):
+            return
         # vLLM sends the same in both for a while.
         name, thought = next(((name, delta[name]) for name in REASONING_FIELDS if _as_text(delta.get(name))), ("", ""))
         details = _list_maps(delta.get(DETAILS))

@@ -10,6 +10,8 @@ from mooring.core.protocol.raw import read
 
 _MOST_WRAPPED = 5
 """How many objects around the message of an error are opened; providers use two."""
+FLAGGED = "flagged_input"
+"""The word for what OpenRouter's moderation refuses, with the same status as a wrong key."""
 _WORD_KEYS = ("type", "code", "status", "reason")
 
 
@@ -60,12 +62,18 @@ def make_refusal(error: Any, status: int | None = None) -> ApiRefusal:
     layers = list(_open_layers(error))
     words = {layer[key] for layer in layers for key in _WORD_KEYS if isinstance(layer.get(key), str)}
     details = [detail for layer in layers for detail in _list_details(layer)]
+    if any(_is_flagged(layer.get("metadata")) for layer in layers):
+        words.add(FLAGGED)
     words |= {detail["reason"] for detail in details if isinstance(detail.get("reason"), str)}
     codes = [int(str(layer["code"])) for layer in layers if re.fullmatch(r"[1-5][0-9]{2}", str(layer.get("code")))]
     message = _find_message(error)
     return ApiRefusal(
         message or "", status=status or next(iter(codes), None), words=words, wait=_find_retry_delay(details)
     )
+
+
+def _is_flagged(metadata: Any) -> bool:
+    return isinstance(metadata, dict) and not metadata.keys().isdisjoint({"flagged_input", "reasons"})
 
 
 def _read_body(body: bytes) -> Any:
@@ -82,18 +90,39 @@ def _open_layers(error: Any) -> Iterator[dict[str, Any]]:
         if not isinstance(error, dict):
             return
         yield error
-        error = error.get("error")
+        error = error.get("error") or _read_metadata(error)
 
 
 def _find_message(error: Any) -> str | None:
     """The message in an error, whoever wrote it."""
     for _ in range(_MOST_WRAPPED):
+        if isinstance(error, list):
+            return "; ".join(filter(None, map(_describe_invalid, error)))
         if not isinstance(error, dict):
             return None
+        inner = _find_message(_read_metadata(error))
         error = error.get("error", error.get("message", error.get("detail")))
         if isinstance(error, str):
-            return error
+            return f"{error}: {inner}" if inner else error
     return None
+
+
+def _describe_invalid(problem: Any) -> str | None:
+    """A field that FastAPI refuses, as vLLM and Mistral do: where it is, and why."""
+    if not isinstance(problem, dict) or not isinstance(problem.get("msg"), str):
+        return None
+    place = problem.get("loc")
+    path = ".".join(map(str, place)) if isinstance(place, list) else ""
+    return f"{path}: {problem['msg']}" if path else str(problem["msg"])
+
+
+def _read_metadata(layer: Mapping[str, Any]) -> Any:
+    """The error of the provider behind OpenRouter, which it passes on as a text."""
+    metadata = layer.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if not isinstance(raw, str):
+        return raw
+    return _read_body(raw.encode()) or {"message": raw}
 
 
 def _list_details(layer: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
