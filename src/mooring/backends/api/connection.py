@@ -1,6 +1,7 @@
 """The way to a model's endpoint: a request goes there with its key, and the events of the reply come back."""
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from math import inf
@@ -27,6 +28,7 @@ SILENCE_SECONDS = 600.0
 """How long a provider may say nothing: a model that thinks can be silent for minutes."""
 LONGEST_REFUSAL = 256 * 1024
 _LIMITS = Limits(connect=CONNECT_SECONDS)
+_BARE_OBJECT: Final = re.compile(rb"[\r\n]\{")
 _JSON_KINDS: Final = frozenset({JSON, "text/json", "application/problem+json"})
 
 
@@ -59,11 +61,17 @@ class ModelConnection:
             if answer.content_type != EVENT_STREAM:
                 raise Unreadable
             events = Events(_LIMITS.line)
+            is_line_start = True
             while piece := await self._read(body):
-                for event in events.feed(piece):
+                start = _find_bare_object(piece, is_line_start)
+                for event in events.feed(piece[:start]):
                     if event.kind == TOO_LARGE:
                         raise Unreadable
                     yield event
+                if start is not None:
+                    yield Event(piece[start:] + await self._read_whole(body), JSON)
+                    return
+                is_line_start = piece.endswith((b"\n", b"\r"))
         finally:
             release(answer)
 
@@ -113,6 +121,14 @@ class ModelConnection:
             raise ReplyCut(str(error)) from error
         except (ProtocolError, TooLarge):
             raise Unreadable from None
+
+
+def _find_bare_object(piece: bytes, is_line_start: bool) -> int | None:
+    """Where an object stands in a stream without being an event: Google ends one so when an error comes up."""
+    if is_line_start and piece.startswith(b"{"):
+        return 0
+    found = _BARE_OBJECT.search(piece)
+    return found.end() - 1 if found else None
 
 
 def connect(endpoint: ModelEndpoint, headers: Mapping[str, str], tls: ssl.SSLContext | None) -> ModelConnection:
