@@ -401,7 +401,7 @@ def _find_signature(opaque: Mapping[str, Any]) -> str:
 def _read_arguments(arguments: str) -> Json:
     """Arguments as Gemini takes them, which is nothing but an object."""
     try:
-        found = read(arguments.encode())
+        found = read((arguments or "{}").encode())
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {"INVALID_JSON": arguments}
