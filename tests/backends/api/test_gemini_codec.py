@@ -23,7 +23,8 @@ from mooring.agents.history import (
 )
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut, Unreadable
-from mooring.backends.api.codecs.gemini import STOPS, GeminiCodec
+from mooring.backends.api.codecs.gemini import GeminiCodec
+from mooring.backends.api.codecs.gemini_reply import STOPS
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.listing import list_models
 from mooring.core.conversation.effort import Effort
@@ -473,7 +474,18 @@ def test_counts_are_of_the_whole_reply_so_far_and_one_that_is_missing_stays() ->
     assert (reply.usage, reply.thinking_tokens) == (TokenUsage(9, 2, 4, 0), None)
 
 
-@pytest.mark.parametrize("counts", [None, {}, {"promptTokenCount": "7"}, {"promptTokenCount": True}, [7]])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        None,
+        {},
+        {"promptTokenCount": "7"},
+        {"promptTokenCount": True},
+        {"promptTokenCount": 2**63},
+        {"promptTokenCount": -1},
+        [7],
+    ],
+)
 def test_tokens_that_are_not_told_are_unknown(counts: Any) -> None:
     assert finish(chunk({"text": "So"}, **STOP) | {"usageMetadata": counts}).usage is None
 

@@ -29,7 +29,8 @@ from mooring.agents.history import (
 )
 from mooring.agents.model import ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut
-from mooring.backends.api.codecs.gemini import STOPS, GeminiCodec
+from mooring.backends.api.codecs.gemini import GeminiCodec
+from mooring.backends.api.codecs.gemini_reply import STOPS
 from mooring.backends.api.library.any_provider import LibraryModel
 from mooring.core.conversation.effort import EFFORTS, EffortWish
 from mooring.core.conversation.event import TokenUsage
