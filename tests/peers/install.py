@@ -4,9 +4,11 @@ import fcntl
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -32,6 +34,8 @@ NPM = {
 The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
 some put their program in place by a script. The readers need neither.
 """
+SOURCES = ("anthropic",)
+"""Libraries of providers whose source has streams that were recorded for their tests. No wheel has those."""
 ADAPTERS = HERE.parent / "adapters"
 ADAPTER_LOCKS = sorted((ADAPTERS / "locks").glob("*.lock"))
 ADAPTER_NPM = {"pyright": (ADAPTERS, ["ci", "--ignore-scripts"])}
@@ -69,6 +73,16 @@ def node_script(code: str, *words: str) -> list[str]:
     return ["node", "--input-type=module", "-e", f"{head} {code}", *words]
 
 
+def source(library: str) -> Path:
+    """The source of a provider's library."""
+    [folder] = (path for path in (CACHE / _room_of_source(library)).iterdir() if path.is_dir())
+    return folder
+
+
+def _room_of_source(library: str) -> str:
+    return f"source-{library}"
+
+
 def mooring(room: str | None = None) -> str:
     """Our own program, or the one in an environment that has it."""
     folder = Path(sys.executable if room is None else python(room)).parent
@@ -81,7 +95,8 @@ def install(say: Callable[[str], None], rooms: Collection[str] | None = None) ->
     Raises: CannotInstall.
     """
     npm = {room: source for room, source in NPM.items() if rooms is None or room in rooms}
-    _make(say, npm, [lock for lock in LOCKS if rooms is None or lock.stem in rooms])
+    sources = [library for library in SOURCES if rooms is None or _room_of_source(library) in rooms]
+    _make(say, npm, [lock for lock in LOCKS if rooms is None or lock.stem in rooms], sources)
 
 
 def install_adapters(say: Callable[[str], None]) -> None:
@@ -107,13 +122,19 @@ def backend_programs() -> str:
     return os.pathsep.join(map(str, (modules / ".bin", node)))
 
 
-def _make(say: Callable[[str], None], npm: Mapping[str, tuple[Path, list[str]]], locks: Sequence[Path]) -> None:
+def _make(
+    say: Callable[[str], None],
+    npm: Mapping[str, tuple[Path, list[str]]],
+    locks: Sequence[Path],
+    sources: Sequence[str] = (),
+) -> None:
     if npm:
         _need_node()
     CACHE.mkdir(parents=True, exist_ok=True)
     with _alone(), ThreadPoolExecutor(AT_ONCE) as workers:
         made = [workers.submit(_install_npm, room, *source, say) for room, source in npm.items()]
         made += [workers.submit(_install_python, lock, say) for lock in locks]
+        made += [workers.submit(_install_source, library, say) for library in sources]
         try:
             for each in as_completed(made):
                 each.result()
@@ -145,6 +166,27 @@ def _install_python(lock: Path, say: Callable[[str], None]) -> None:
         _run(sys.executable, "-m", "venv", "--without-pip", str(room))
         pip = [sys.executable, "-m", "pip", "--python", str(room / "bin/python")]
         _run(*pip, "install", "--require-hashes", "-r", str(lock))
+
+
+def _install_source(library: str, say: Callable[[str], None]) -> None:
+    lock = HERE / "locks" / "providers.lock"
+    with _room(_room_of_source(library), [lock], say) as room:
+        if room is None:
+            return
+        wanted = room / "wanted.lock"
+        wanted.write_text(_find_locked(library, lock.read_text()))
+        pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", library]
+        _run(*pip, "--require-hashes", "-r", str(wanted), "-d", str(room))
+        [archive] = room.glob("*.tar.gz")
+        with tarfile.open(archive) as packed:
+            packed.extractall(room, filter="data")
+
+
+def _find_locked(library: str, lock: str) -> str:
+    """The lines of a lock that are about one library."""
+    found = re.search(rf"^{library}==.*\n(?: .*\n)*", lock, re.MULTILINE)
+    assert found is not None, library
+    return found[0]
 
 
 @contextmanager
