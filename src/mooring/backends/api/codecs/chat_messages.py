@@ -138,7 +138,7 @@ def _write_reply(
         opaque = find_opaque(block, message, recipient)
         match block:
             case TextBlock(text):
-                reply.content += [_write_text(text)] if text else []
+                _add_words(reply, text)
             case ThinkingBlock(text):
                 _add_thought(reply, text, opaque)
             case CallBlock():
@@ -174,6 +174,13 @@ def _write_content(parts: list[Json], glue: str) -> str | list[Json] | None:
     return glue.join(part["text"] for part in parts) or None
 
 
+def _add_words(reply: _Reply, text: str) -> None:
+    # Between a thought in tags and what is said behind it, models write an empty line.
+    is_behind = bool(reply.content) and str(reply.content[-1].get("text")).endswith(CLOSING_TAG)
+    if text:
+        reply.content.append(_write_text(f"\n\n{text}" if is_behind else text))
+
+
 def _add_thought(reply: _Reply, text: str, opaque: Mapping[str, Any]) -> None:
     """A thought where it stood when the model sent it; thoughts of others are left out, they would look like words."""
     details = _find_details(text, opaque)
@@ -184,7 +191,7 @@ def _add_thought(reply: _Reply, text: str, opaque: Mapping[str, Any]) -> None:
     elif name in REASONING_FIELDS:
         reply.thoughts.setdefault(name, []).append(text)
     elif name == IN_TAGS:
-        reply.content.append(_write_text(f"{OPENING_TAG}\n{text}\n{CLOSING_TAG}\n\n"))
+        reply.content.append(_write_text(f"{OPENING_TAG}\n{text}\n{CLOSING_TAG}"))
     elif name == IN_PARTS:
         reply.content.append({"type": "thinking", "thinking": [_write_text(text)]})
 
@@ -235,16 +242,16 @@ def is_object(arguments: str) -> bool:
 
 
 def _complete_thinking(messages: list[Json]) -> None:
-    """Give every call since the user last spoke a thought, if its neighbors have one.
+    """Give every call since the user last spoke a thought, if any call has one.
 
     DeepSeek refuses a request in which one of them lacks the field, and another model may have made that call.
     """
-    fields = {name for message in messages for name in REASONING_FIELDS if name in message}
+    fields = {name for message in messages for name in (*REASONING_FIELDS, DETAILS) if name in message}
     if len(fields) != 1:
         return
     (name,) = fields
     for message in reversed(messages):
         if message["role"] == "user":
             return
-        if "tool_calls" in message:
-            message.setdefault(name, "")
+        if "tool_calls" in message and name not in message:
+            message[REASONING_FIELDS[0] if name == DETAILS else name] = ""
