@@ -328,6 +328,12 @@ def test_a_thought_that_cannot_be_read_is_kept_for_openrouter() -> None:
     assert send_back(make_codec(), reply.blocks)["reasoning_details"] == [hidden]
 
 
+def test_a_detail_of_no_known_type_goes_back_as_it_came() -> None:
+    strange = [{"type": ["reasoning.text"], "text": "x"}, {"type": "reasoning.future", "text": "y"}]
+    reply = finish(chunk({"reasoning_details": strange}), say("Hi"), STOP)
+    assert send_back(make_codec(), reply.blocks)["reasoning_details"] == strange
+
+
 def test_what_pydantic_ai_recorded_goes_back_in_the_form_that_it_came_in() -> None:
     marks = {"format": "anthropic-claude-v1", "index": 0}
     recorded = [

@@ -220,7 +220,7 @@ class _Thought:
 def _is_continued(last: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
     """Whether a detail is another piece of the last one. A signature ends it, and what is encrypted comes whole."""
     is_same = all(last.get(key) == detail.get(key) for key in ("type", "index"))
-    return is_same and detail.get("type") in TEXT_KEYS and not (last.get("signature") and _find_text(detail))
+    return is_same and str(detail.get("type")) in TEXT_KEYS and not (last.get("signature") and _find_text(detail))
 
 
 class _CallPiece:

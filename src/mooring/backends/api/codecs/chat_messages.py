@@ -211,7 +211,7 @@ def _restore_details(text: str, recorded: Json, opaque: Mapping[str, Any]) -> li
     whole = {"id": opaque.get("id"), "format": recorded.get("format"), "index": recorded.get("index"), "type": kind}
     if kind == "reasoning.encrypted":
         return [whole | {"data": opaque.get("signature")}]
-    if kind not in TEXT_KEYS:
+    if not isinstance(kind, str) or kind not in TEXT_KEYS:
         return []
     signature = {"signature": opaque.get("signature")} if kind == "reasoning.text" else {}
     return [whole | {TEXT_KEYS[kind]: text} | signature]
