@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Whatever the shell says, what is compiled is kept: every process of the tests would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-pythons check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs lock lock-peers clean
+.PHONY: run test test-all test-pythons check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs facts lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -94,6 +94,9 @@ docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/schemas.py
 	$(BIN)/python docs/settings.py
 	$(BIN)/python docs/session.py
+
+facts: $(VENV)/.dev         ## write what is known of models anew, from the installed genai-prices and Pydantic AI
+	$(BIN)/python docs/facts.py
 
 lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv

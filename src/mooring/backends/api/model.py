@@ -155,6 +155,7 @@ async def open_model(model: str, endpoint: ModelEndpoint) -> ApiModel:
 
     Raises:
         NoModel: it cannot be used as the settings want it.
+        FileError: the table of models cannot be read, so the installation is broken.
         ConfigError: a certificate or the proxy cannot be used.
     """
     provider = endpoint.provider
@@ -181,15 +182,11 @@ def _describe(model: str, endpoint: ModelEndpoint, facts: ModelFacts) -> Recipie
         word=word,
         model=model,
         origin=f"{kind} {endpoint.url} {maker}".strip(),
-        takes=_find_media(model, kind, facts),
+        # Nearly every model that nobody has heard of takes images, and hardly any of them takes audio.
+        takes=frozenset({"image"}) if facts.takes is None else facts.takes,
         longest_reply=facts.longest_reply,
         thinking=facts.thinking,
     )
-
-
-def _find_media(model: str, kind: ModelKind, facts: ModelFacts) -> frozenset[Media]:
-    # Nearly every model that nobody has heard of takes images, and hardly any of them takes audio.
-    return frozenset({"image"}) if facts.takes is None else facts.takes
 
 
 def _check_effort(recipient: Recipient, effort: EffortWish) -> None:
