@@ -17,9 +17,8 @@ from mooring.backends.api.codecs.chat_messages import (
     OPENING_TAG,
     PART,
     TEXT_KEYS,
-    is_object,
 )
-from mooring.backends.api.codecs.content import ORIGIN
+from mooring.backends.api.codecs.content import ORIGIN, is_object
 
 LONGEST_BLANK = 256
 """So much space is held back at most, until it is known what comes behind it."""

@@ -5,16 +5,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from msgspec import DecodeError, Struct, field
+from msgspec import Struct, field
 from msgspec.json import encode
 
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, OpaqueBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.codec import Recipient
-from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_maker, find_opaque, list_turns
+from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_maker, find_opaque, list_turns, write_arguments
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Audio, Image, Text
-from mooring.core.protocol.raw import PARTS, read_parts
 
 Json: TypeAlias = dict[str, Any]
 
@@ -218,27 +217,13 @@ def _restore_details(text: str, recorded: Json, opaque: Mapping[str, Any]) -> li
 
 
 def _write_call(call: CallBlock, opaque: Mapping[str, Any], adapt_id: Callable[[str], str]) -> Json:
-    function = {"name": call.name, "arguments": _write_arguments(call.arguments)}
+    function = {"name": call.name, "arguments": write_arguments(call.arguments)}
     written: Json = {"id": adapt_id(call.id), "type": "function", "function": function}
     recorded = opaque.get("details")
     extra = opaque.get(EXTRA) or (recorded.get(EXTRA) if isinstance(recorded, dict) else None)
     if extra:
         written[EXTRA] = extra
     return written
-
-
-def _write_arguments(arguments: str) -> str:
-    """As the model wrote them; vLLM and Claude behind OpenRouter refuse a conversation for some that are no object."""
-    return arguments if is_object(arguments) else encode({"INVALID_JSON": arguments}).decode()
-
-
-def is_object(arguments: str) -> bool:
-    """Whether the arguments of a call are complete: an object in JSON."""
-    try:
-        read_parts(PARTS, arguments.encode())
-    except DecodeError:
-        return False
-    return True
 
 
 def _complete_thinking(messages: list[Json]) -> None:

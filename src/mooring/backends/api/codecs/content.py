@@ -5,7 +5,8 @@ from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from mooring.agents.history import (
@@ -20,6 +21,7 @@ from mooring.agents.history import (
 from mooring.backends.api.codecs.codec import Media, Recipient
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Audio, Image, Text
+from mooring.core.protocol.raw import PARTS, read_parts
 from mooring.display.text import describe_base64_size
 
 SUMMARY = "What was said before, in short:\n\n"
@@ -151,3 +153,20 @@ def find_maker(name: str) -> str:
     if word == "pydantic-ai":
         return f"{word}:{model.partition(':')[0]}"
     return word
+
+
+def write_arguments(arguments: str) -> str:
+    """The arguments of a call for an API that takes them as text: as the model wrote them, if that is an object.
+
+    vLLM, and Claude behind OpenRouter, refuse a conversation for some that are none.
+    """
+    return arguments if is_object(arguments) else encode({"INVALID_JSON": arguments}).decode()
+
+
+def is_object(arguments: str) -> bool:
+    """Whether the arguments of a call are complete: an object in JSON."""
+    try:
+        read_parts(PARTS, arguments.encode())
+    except DecodeError:
+        return False
+    return True
