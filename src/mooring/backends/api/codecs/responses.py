@@ -15,7 +15,7 @@ from msgspec import json
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, OpaqueBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.codec import ApiRequest, Media, Recipient
-from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_opaque, list_turns
+from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_opaque, list_turns, write_arguments
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.codecs.responses_reply import Item, ResponsesReader
 from mooring.core.conversation.call import ToolDefinition
@@ -170,12 +170,9 @@ def _write_output(result: CallResult) -> str | list[Item]:
     if not result.is_error:
         return _write_content(result.parts)
     # The API has no field that says so.
-    parts = [Text(text=_write_error(part.text)) if isinstance(part, Text) else part for part in result.parts]
-    return _write_content(parts)
-
-
-def _write_error(text: str) -> str:
-    return json.encode({"error": text}).decode()
+    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+    media = [part for part in result.parts if not isinstance(part, Text)]
+    return _write_content([Text(text=json.encode({"error": text}).decode()), *media])
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[Item]:
@@ -233,7 +230,7 @@ def _write_block(block: TextBlock | CallBlock | OpaqueBlock, opaque: Mapping[str
                 "type": "function_call",
                 "call_id": _shorten_id(block.id),
                 "name": block.name,
-                "arguments": block.arguments or "{}",
+                "arguments": write_arguments(block.arguments or "{}"),
                 **{key: value for key, value in marks.items() if value},
             }
         case OpaqueBlock():

@@ -85,7 +85,7 @@ class ResponsesReader:
             stop="refused" if self._refusal else _find_stop(word, blocks),
             stop_word="refusal" if self._refusal else word,
             stop_details=self._refusal,
-            usage=_count_tokens(usage) if usage else None,
+            usage=_count_tokens(usage),
             thinking_tokens=_find_count(_get_object(usage, "output_tokens_details"), "reasoning_tokens"),
         )
 
@@ -138,7 +138,7 @@ class ResponsesReader:
 
     def _begin_item(self, data: Item, item: Item) -> None:
         self._find_open(data).began = item
-        self._places.update(dict.fromkeys(_list_ids(item), self._place))
+        self._places[_find_id(item)] = self._place
 
     def _add_text(self, data: Item) -> Sequence[ReplyEvent]:
         piece = _get_text(data, "delta")
@@ -160,10 +160,9 @@ class ResponsesReader:
 
     def _finish_item(self, place: int, item: Item) -> list[ReplyEvent]:
         """Take an item that is complete, and what of it was not told yet."""
-        if _list_ids(item) & self._known and {place, _get_text(item, "id")} & self._known:
+        if _find_id(item) in self._known:
             return []
         opened = self._open.pop(place, None) or _OpenItem()
-        item = item or opened.began or opened.guess()
         events: list[ReplyEvent] = []
         match item.get("type"):
             case "message":
@@ -172,11 +171,11 @@ class ResponsesReader:
                 block = self._make_thought(item, opened, events)
             case "function_call":
                 block = self._make_call(place, item, opened)
-            case str():
+            case str(kind) if kind:
                 block = OpaqueBlock({ORIGIN: self._origin, "item": item})
             case _:
                 return []
-        self._known.update(_list_ids(item), (place,))
+        self._known.update(known for known in (place, _find_id(item)) if known != "")
         if block is not None:
             self._blocks.append((place, block))
             events.append(BlockFinished(block))
@@ -208,14 +207,12 @@ class ResponsesReader:
 
     def _make_call(self, place: int, item: Item, opened: _OpenItem) -> ReplyBlock | None:
         name = _get_text(item, "name")
-        if not name:
-            # Nobody can answer it, and OpenAI would refuse it.
+        arguments = _get_text(item, "arguments") or "".join(opened.arguments)
+        if not name or (item.get("status") == "incomplete" and not arguments):
+            # Without a name nobody can answer it, and before its arguments arrived it cannot be made.
             return None
-        id = _get_text(item, "call_id") or _get_text(item, "id") or f"call_{self._id}_{place}"
-        arguments = _get_text(item, "arguments") or "".join(opened.arguments) or "{}"
-        if any(isinstance(block, CallBlock) and block.id == id for _, block in self._blocks):
-            id = f"{id}_{place}"
-        return CallBlock(id, name, arguments, self._mark(item, "id", "namespace"))
+        id = _find_id(item) or f"call_{self._id}_{place}"
+        return CallBlock(id, name, arguments or "{}", self._mark(item, "id", "namespace"))
 
     def _mark(self, item: Item, *keys: str) -> Item:
         return {ORIGIN: self._origin, **{key: value for key in keys if (value := _get_text(item, key))}}
@@ -231,17 +228,16 @@ class ResponsesReader:
         # What was not told to be complete by itself.
         for place, item in enumerate(_list_objects(response, "output")):
             events += self._take_listed(place, item)
-        for place in sorted(self._open):
-            events += self._finish_item(place, {})
+        for place, opened in sorted(self._open.items()):
+            events += self._finish_item(place, {**(opened.began or opened.guess()), "status": status})
         self._end = {**response, "status": status}
         return events
 
     def _take_listed(self, place: int, item: Item) -> list[ReplyEvent]:
         """Take an item of the list at the end, unless it was complete before."""
-        ids = _list_ids(item)
-        if place in self._known or ids & self._known:
+        if place in self._known:
             return []
-        return self._finish_item(next((self._places[id] for id in ids if id in self._places), place), item)
+        return self._finish_item(self._places.get(_find_id(item), place), item)
 
 
 def _complete(pieces: Sequence[str], whole: str) -> tuple[str, str]:
@@ -261,11 +257,14 @@ def _find_stop(word: str, blocks: Iterable[ReplyBlock]) -> StopReason:
             return "calls" if any(isinstance(block, CallBlock) for block in blocks) else "finished"
 
 
-def _count_tokens(usage: Item) -> TokenUsage:
+def _count_tokens(usage: Item) -> TokenUsage | None:
     details = _get_object(usage, "input_tokens_details")
+    sent, written = _find_count(usage, "input_tokens"), _find_count(usage, "output_tokens")
+    if sent is None and written is None:
+        return None
     return TokenUsage(
-        _find_count(usage, "input_tokens") or 0,
-        _find_count(usage, "output_tokens") or 0,
+        sent or 0,
+        written or 0,
         _find_count(details, "cached_tokens") or 0,
         _find_count(details, "cache_write_tokens") or 0,
     )
@@ -276,8 +275,10 @@ def _make_refusal(data: Item) -> ApiRefusal:
     return make_refusal({key: value for key, value in data.items() if value is not None})
 
 
-def _list_ids(item: Item) -> set[str]:
-    return {id for key in ("id", "call_id") if (id := _get_text(item, key))}
+def _find_id(item: Item) -> str:
+    """What tells an item from others. A call can have several ids of its own, but is made once."""
+    call_id = _get_text(item, "call_id") if item.get("type") == "function_call" else ""
+    return call_id or _get_text(item, "id")
 
 
 def _get_text(data: Item, key: str) -> str:
