@@ -34,7 +34,7 @@ NPM = {
 The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
 some put their program in place by a script. The readers need neither.
 """
-SOURCES = ("anthropic",)
+SOURCES = ("anthropic", "google-genai")
 """Libraries of providers whose source has streams that were recorded for their tests. No wheel has those."""
 ADAPTERS = HERE.parent / "adapters"
 ADAPTER_LOCKS = sorted((ADAPTERS / "locks").glob("*.lock"))

@@ -1,18 +1,23 @@
 """Streams that providers recorded for the tests of their own libraries, as our codecs read them."""
 
+import ast
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from google.genai import types
+from google.genai.types import GenerateContentResponse
 from install import source
 
 from mooring.agents.history import CallBlock, OpaqueBlock, ReplyBlock, TextBlock, ThinkingBlock
-from mooring.agents.model import BlockFinished, ReplyText
+from mooring.agents.model import BlockFinished, ReplyEvent, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.anthropic import AnthropicCodec
-from mooring.backends.api.codecs.codec import Codec, FinishedReply, Recipient
+from mooring.backends.api.codecs.codec import Codec, FinishedReply, Recipient, ReplyCut, ReplyReader, Unreadable
+from mooring.backends.api.codecs.gemini import GeminiCodec
 from mooring.core.conversation.event import TokenUsage
-from mooring.wire.http.events import Events
+from mooring.wire.http.events import Event, Events
 
 LONGEST_EVENT = 16 * 1024 * 1024
 IN_PIECES_OF = 7
@@ -90,6 +95,111 @@ def find_recordings() -> dict[str, Path]:
     tests = source("anthropic") / "tests"
     found = [*(tests / "lib/streaming/fixtures").iterdir(), *(tests / "fixtures").rglob("*.sse")]
     return {path.name: path for path in found}
+
+
+# --- Gemini -----------------------------------------------------------------------------------------------------------
+
+LONG_REPLY = "test_models_generate_content_stream_auto_resumes_across_hops"
+"""The test of Google's library with a reply that comes in four parts."""
+
+
+def test_what_google_made_up_for_its_tests_is_read_as_its_library_reads_it() -> None:
+    """Each reply alone, and those that its tests have in a row as one stream."""
+    responses, streams = find_responses()
+    assert len(responses) > 180
+    assert len(streams) > 25
+    for stream in [*([response] for response in responses), *streams]:
+        told, _ = read_responses(make_gemini_reader(), stream)
+        parts = [part for response in stream for part in find_parts(response)]
+        texts = [part.text or "" for part in parts if not part.thought]
+        thoughts = [part.text or "" for part in parts if part.thought]
+        calls = [part.function_call.name for part in parts if part.function_call and part.text is None]
+        assert "".join(piece.text for piece in told if isinstance(piece, ReplyText)) == "".join(texts)
+        assert "".join(piece.text for piece in told if isinstance(piece, ReplyThinking)) == "".join(thoughts)
+        blocks = [piece.block for piece in told if isinstance(piece, BlockFinished)]
+        assert [block.name for block in blocks if isinstance(block, CallBlock)] == list(filter(None, calls))
+
+
+def test_a_reply_of_gemini_in_four_parts_is_one_and_its_tokens_are_added_up() -> None:
+    reader = make_gemini_reader()
+    hops = [read_responses(reader, hop)[1] for hop in find_streams(LONG_REPLY)]
+    replies = [hop for hop in hops if hop is not None]
+    tokens = [b"AY89a181L6ffhy7s5hBG6S1Zea0DmuUzVC4ByCWe", b"stream_tok_hop_2", b"stream_tok_hop_3"]
+    assert [urlsafe_b64decode(reply.more["continuationToken"]) for reply in replies[:-1]] == tokens
+    last = replies[-1]
+    assert len(replies) == 4
+    assert (last.more, last.stop, last.stop_word) == ({}, "finished", "STOP")
+    text = join_text(last.blocks)
+    assert text.startswith("# ENGINEERING A MODERN PRODUCTION COMPILER\n## CHAPTER 1: Lexical Analysis\n## CHAPTER 2")
+    assert text.endswith("## CHAPTER 4: Code Generation\nEnd of compiler textbook.")
+    signatures = [
+        block.opaque["thoughtSignature"] for block in last.blocks if isinstance(block, TextBlock) and block.opaque
+    ]
+    assert [urlsafe_b64decode(signature) for signature in signatures] == [
+        b"sig_hop_1", b"sig_hop_2", b"sig_hop_3", b"sig_hop_4",
+    ]  # fmt: skip
+    said, thought = 3 * 32768 + 11903, 400 + 300 + 200 + 100
+    assert last.usage == TokenUsage(24 + 32792 + 65560 + 98328, said + thought, 40)
+    assert last.thinking_tokens == thought
+
+
+def make_gemini_reader() -> ReplyReader:
+    return GeminiCodec(Recipient(name="google:gemini", word="google", model="gemini", origin="google")).reader()
+
+
+def read_responses(
+    reader: ReplyReader, stream: Sequence[GenerateContentResponse]
+) -> tuple[list[ReplyEvent], FinishedReply | None]:
+    """What is told, and the reply; `None` if it has no reason for its end, or is malformed."""
+    chunks = [response.model_dump_json(by_alias=True, exclude_none=True).encode() for response in stream]
+    told = [piece for chunk in chunks for piece in reader.read(Event(chunk))]
+    try:
+        reply = reader.finish()
+    except (ReplyCut, Unreadable):
+        return told, None
+    return told, reply
+
+
+def find_parts(response: GenerateContentResponse) -> Sequence[types.Part]:
+    content = response.candidates[0].content if response.candidates else None
+    return (content.parts if content else None) or ()
+
+
+def find_responses() -> tuple[list[GenerateContentResponse], list[list[GenerateContentResponse]]]:
+    """All replies in the tests of Google's library, and the lists of them."""
+    responses: list[GenerateContentResponse] = []
+    streams: list[list[GenerateContentResponse]] = []
+    for path in sorted(gemini_tests().rglob("test_*.py")):
+        tree = ast.parse(path.read_text())
+        responses += [found for node in ast.walk(tree) if isinstance(found := build(node), GenerateContentResponse)]
+        streams += list_streams(tree)
+    return responses, streams
+
+
+def find_streams(function: str) -> list[list[GenerateContentResponse]]:
+    tree = ast.parse((gemini_tests() / "models/test_gc_continuation_token.py").read_text())
+    [found] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function]
+    return list_streams(found)
+
+
+def list_streams(tree: ast.AST) -> list[list[GenerateContentResponse]]:
+    lists = [node for node in ast.walk(tree) if isinstance(node, ast.List) and node.elts]
+    built = [[build(element) for element in node.elts] for node in lists]
+    return [stream for stream in built if all(isinstance(each, GenerateContentResponse) for each in stream)]
+
+
+def build(node: ast.AST) -> Any:
+    """The reply that this piece of a test makes; `None` for anything else, and if it needs more of the test."""
+    if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("GenerateContentResponse"):
+        return None
+    try:
+        return eval(compile(ast.Expression(node), "<test>", "eval"), {**vars(types), "types": types})
+    except NameError:
+        return None
+
+
+def gemini_tests() -> Path:
+    return source("google-genai") / "google/genai/tests"
 
 
 # --- for every provider -----------------------------------------------------------------------------------------------
