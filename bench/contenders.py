@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tests.peers import install
+
 from bench.ground import CACHE, HERE, NODE, build_node, build_python, locked, python_of
 
 DRIVERS = HERE / "drivers"
@@ -41,6 +43,10 @@ def _shell(key: str, name: str, build: Callable[[], None] | None = None) -> Cont
     return Contender(key, name, build=build, quick=build is None)
 
 
+def _say(words: str) -> None:
+    sys.stderr.write(f"{words}\n")
+
+
 FASTMCP = CACHE / "fastmcp/bin/fastmcp"
 MCPM = CACHE / "mcpm/bin/mcpm"
 MCPORTER = NODE / "node_modules/.bin/mcporter"
@@ -68,6 +74,10 @@ CONTENDERS = {
         _shell("fastmcp-cli", f"fastmcp {locked('fastmcp', 'fastmcp')}", partial(build_python, "fastmcp")),
         _shell("mcpm", f"mcpm {locked('mcpm', 'mcpm')} (starts nothing)", partial(build_python, "mcpm")),
         _shell("ours-refresh", "mooring, all servers started"),
+        _shell("prompt", "mooring chat -p"),
+        _shell("claude-prompt", "claude -p", partial(install.install, _say, {"tools"})),
+        _shell("opencode-prompt", "opencode run", partial(install.install_backends, _say)),
+        _shell("llm-prompt", f"llm {locked('llm', 'llm')}", partial(build_python, "llm")),
         _shell("tenth", "mooring, a tenth of it"),
         _shell("python", "python -c pass"),
     )

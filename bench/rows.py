@@ -9,7 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
-from bench import growth, listing
+from tests.models import FakeModel
+
+from bench import growth, listing, prompts
 from bench.agents import start_model
 from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPM, MCPORTER, MOORING
 from bench.drive import QUIET, Samples, drive
@@ -113,6 +115,13 @@ def _turns(turns: int) -> Measure:
             return _job(job="turns", model_url=url, server=[str(SERVER), "5"], turns=turns)(contenders, rounds)
 
     return measure
+
+
+def _prompt(contenders: Sequence[str], rounds: int) -> Samples:
+    watch = prompts.Watch()
+    with FakeModel(prompts.answer, skip_asides=True, on_request=watch.hear) as model:
+        programs = prompts.list_programs(MOORING, model)
+        return prompts.measure_prompts({key: programs[key] for key in contenders}, model, watch, rounds)
 
 
 def _one_shot(contenders: Sequence[str], rounds: int) -> Samples:
@@ -373,6 +382,30 @@ ROWS = (
         ),
         note=AGENTS,
         us="agent",
+    ),
+    Row(
+        "prompt",
+        "One prompt from the shell, answered by a model",
+        ("prompt", "claude-prompt", "opencode-prompt", "llm-prompt"),
+        (
+            Figure("first-cpu", "CPU to the first request", "ms"),
+            Figure("cpu", "CPU", "ms"),
+            Figure("first-wall", "wall to the first request", "ms"),
+            WALL,
+            Figure("memory", "memory", "MB"),
+        ),
+        _prompt,
+        rounds=7,
+        goals=(
+            Goal("at most 0.5 s of CPU to the first request", "first-cpu", 500.0),
+            Goal("at most 75 MB", "memory", 75.0),
+            Goal("less CPU than `claude -p`", "cpu", 1.0, "claude-prompt"),
+            Goal("less CPU than `opencode run`", "cpu", 1.0, "opencode-prompt"),
+            Goal("less CPU than `llm`", "cpu", 1.0, "llm-prompt"),
+        ),
+        note="The model is a program on the loopback that says sixty words. Each program has a home of its own without "
+        "servers and the model's key in its environment. CPU to the first request leaves out Mooring's guard.",
+        us="prompt",
     ),
     Row(
         "one-shot",
