@@ -58,6 +58,7 @@ fresh:                      ## both commands of the README in a clean copy with 
 
 faults: $(VENV)/.dev        ## try every fault of a server and print what becomes of it; needs Node.js 20+
 	$(BIN)/python tests/wire/test_fuzz.py 200000
+	$(BIN)/python tests/backends/api/test_codec_fuzz.py 200000
 	$(BIN)/python -m pytest -q tests/faults
 	$(BIN)/python -m tests.faults
 

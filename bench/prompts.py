@@ -80,7 +80,8 @@ def _run_once(name: str, program: Program, home: Path, watch: Watch) -> dict[str
             program.command, cwd=home / "project", env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said
         )
         watch.begin(program, process.pid, began)
-        _, process.returncode, usage = os.wait4(process.pid, 0)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         took = time.perf_counter() - began
         said.seek(0)
         text = said.read().decode(errors="replace")
