@@ -341,5 +341,5 @@ async def test_a_model_on_this_machine_needs_no_key_and_is_sent_none(home: Home)
         env = {key: value for key, value in variables(fake).items() if key.endswith("_URL")}
         async with opened(home, MODELS["ollama"], env) as model:
             await hear_end(model, ask("Hi"))
-    assert fake.requests[0].key == "none"
+    assert fake.requests[0].key == ""
     assert KEY not in str(fake.requests[0].headers)
