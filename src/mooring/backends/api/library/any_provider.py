@@ -38,6 +38,7 @@ class LibraryModel:
         self.name = name
         self._model = model
         self.effort = effort
+        self._is_entered = False
         self._secrets = list_secrets(value for key, value in env.items() if is_secret(key, value))
         self.takes = _find_media(model)
         self._price = PriceTag(model.system, "", model.model_name)
@@ -80,9 +81,14 @@ class LibraryModel:
             raise self._explain(error) from None
 
     async def close(self) -> None:
-        """The library keeps its connections for every model of a process, and closes them with it."""
+        if self._is_entered:
+            self._is_entered = False
+            await self._model.__aexit__(None, None, None)
 
     async def _ask(self, request: ModelRequest, messages: list[Any]) -> AsyncGenerator[ReplyEvent, None]:
+        if not self._is_entered:
+            self._is_entered = True
+            await self._model.__aenter__()
         async with self._model.request_stream(messages, self._make_settings(request), make_parameters(request)) as sent:
             async for piece in sent:
                 event = convert_event(piece)
