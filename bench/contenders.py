@@ -74,6 +74,8 @@ CONTENDERS = {
         _shell("fastmcp-cli", f"fastmcp {locked('fastmcp', 'fastmcp')}", partial(build_python, "fastmcp")),
         _shell("mcpm", f"mcpm {locked('mcpm', 'mcpm')} (starts nothing)", partial(build_python, "mcpm")),
         _shell("ours-refresh", "mooring, all servers started"),
+        _ours("replies", "mooring, its models alone", "replies.py"),
+        _ours("replies-bare", "aiohttp, which reads and forgets", "replies.py", "--bare"),
         _shell("prompt", "mooring chat -p"),
         _shell("claude-prompt", "claude -p", partial(install.install, _say, {"tools"})),
         _shell("opencode-prompt", "opencode run", partial(install.install_backends, _say)),

@@ -14,11 +14,15 @@ from tests.models import FakeModel, ModelRequest, Say
 from tests.peers import install
 
 from bench.drive import Broken, Samples, keep, turns
-from bench.ground import CACHE
+from bench.ground import CACHE, HERE
 
 REPLY = "Every line is made fast to a bollard, and the ship lies still at her berth. " * 4
 """Some sixty words."""
 KEY = "key-of-nobody"
+KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), KEY)
+KINDS = ("anthropic", "openai", "openai-chat", "google")
+"""The four APIs."""
+SCRIPT = HERE / "reply.py"
 LLM = CACHE / "llm/bin/llm"
 
 

@@ -1,6 +1,7 @@
 """The promises: each row is a piece of work, who does it, what is measured, and what was promised of it."""
 
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,10 +13,10 @@ from typing import Any, TypeAlias
 from tests.models import FakeModel
 
 from bench import growth, listing, prompts
-from bench.agents import start_model
+from bench.agents import SCRIPT, start_model
 from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPM, MCPORTER, MOORING
 from bench.drive import QUIET, Samples, drive
-from bench.ground import NODE, SERVER, python_of
+from bench.ground import NODE, ROOT, SERVER, python_of
 from bench.shell import time_commands
 
 Measure: TypeAlias = Callable[[Sequence[str], int], Samples]
@@ -111,10 +112,36 @@ def _listening() -> Iterator[str]:
 
 def _turns(turns: int) -> Measure:
     def measure(contenders: Sequence[str], rounds: int) -> Samples:
-        with start_model() as url:
-            return _job(job="turns", model_url=url, server=[str(SERVER), "5"], turns=turns)(contenders, rounds)
+        with start_model(SCRIPT) as urls:
+            return _job(job="turns", model_url=urls["openai"], server=[str(SERVER), "5"], turns=turns)(
+                contenders, rounds
+            )
 
     return measure
+
+
+def _replies(messages: int, times: int) -> Measure:
+    def measure(contenders: Sequence[str], rounds: int) -> Samples:
+        with start_model(prompts.SCRIPT) as urls:
+            env = {
+                "ANTHROPIC_BASE_URL": urls["anthropic"], "OPENAI_BASE_URL": urls["openai"],
+                "GEMINI_BASE_URL": urls["gemini"], **prompts.KEYS,
+            }  # fmt: skip
+            job: dict[str, Any] = {"env": env, "messages": messages, "times": times}
+            return _job(job="replies", kinds=list(prompts.KINDS), **job)(contenders, rounds)
+
+    return measure
+
+
+def _segments(contenders: Sequence[str], rounds: int) -> Samples:
+    command = [sys.executable, "-m", "bench.segments"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as model:
+        assert model.stdout is not None
+        env = {"ANTHROPIC_BASE_URL": model.stdout.readline().strip(), **prompts.KEYS}
+        try:
+            return _job(job="segments", env=env, messages=0, times=20, kinds=["anthropic"])(contenders, rounds)
+        finally:
+            model.terminate()
 
 
 def _prompt(contenders: Sequence[str], rounds: int) -> Samples:
@@ -222,6 +249,7 @@ UP = (WALL, Figure("cpu", "CPU", "ms"), Figure("close", "then to close", "ms"))
 
 GROWING = ("ours", "tenth")
 GROWS = (Goal("at most ten times the CPU, within 20 %, for ten times as much", "cpu", 12.0, "tenth"),)
+BY_API = tuple(Figure(kind, kind, "ms") for kind in prompts.KINDS)
 COMMAND = (Figure("cpu", "CPU", "ms"), WALL)
 
 ROWS = (
@@ -406,6 +434,39 @@ ROWS = (
         note="The model is a program on the loopback that says sixty words. Each program has a home of its own without "
         "servers and the model's key in its environment. CPU to the first request leaves out Mooring's guard.",
         us="prompt",
+    ),
+    Row(
+        "replies",
+        "One reply of a model: sixty words and a call",
+        ("replies",),
+        BY_API,
+        _replies(0, 40),
+        rounds=7,
+        goals=tuple(Goal(f"at most 2 ms of CPU, {kind}", kind, 2.0) for kind in prompts.KINDS),
+        note="By the name of the API: `anthropic` is Messages, `openai` Responses, `openai-chat` Chat Completions, "
+        "`google` Gemini. The model is a program on the loopback.",
+        us="replies",
+    ),
+    Row(
+        "replies-long",
+        "The same after 1,000 messages",
+        ("replies",),
+        BY_API,
+        _replies(1000, 10),
+        rounds=7,
+        goals=tuple(Goal(f"at most 10 ms of CPU, {kind}", kind, 10.0) for kind in prompts.KINDS),
+        us="replies",
+    ),
+    Row(
+        "segments",
+        "A reply in 80 segments",
+        ("replies", "replies-bare"),
+        (Figure("anthropic", "CPU per reply", "ms"),),
+        _segments,
+        rounds=7,
+        goals=(Goal("at most 1.3 times an empty loop over aiohttp's pieces", "anthropic", 1.3, "replies-bare"),),
+        note="Each event of the reply is sent by itself, half a millisecond after the one before.",
+        us="replies",
     ),
     Row(
         "one-shot",
