@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from jsonschema import Draft202012Validator
 from tests.models import Call, Fail, FakeModel, ModelRequest, Say, Stop, Think, Usage
 
@@ -30,7 +29,6 @@ WORKER = mooring.AgentDefinition(name="worker", description="Does anything.", pr
 READY = "\n> "
 CTRL_C = "\x03"
 SAME = Call("Glob", {"pattern": "*.same"})
-pytestmark = pytest.mark.usefixtures("libraries")
 at_terminal = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal")
 
 

@@ -7,7 +7,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
 import pytest
-from backends.api.conftest import libraries
 from tests.models import FakeModel, ModelRequest, Say
 
 from backends.asking import KEY, MODELS, PIXEL, variables
@@ -15,8 +14,6 @@ from mooring.core.conversation.mention import find_mentions
 from mooring.verbs.agent.mentions import MOST_MENTIONS
 from mooring.verbs.agent.named_files import MAX_FILE
 from support import DEMO, Cli, Home, Result
-
-__all__ = ["libraries"]
 
 SECRET = "canary-of-the-store"
 

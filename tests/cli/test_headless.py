@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from jsonschema import Draft202012Validator
 from tests.models import Call, Fail, FakeModel, Hold, Say, Script
 
@@ -25,7 +24,7 @@ SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schema"
 OVERLOADED = Fail(503, message="Too many people ask.", retry_after=0)
 
 
-pytestmark = pytest.mark.usefixtures("libraries", "empty_stdin")
+pytestmark = pytest.mark.usefixtures("empty_stdin")
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +46,7 @@ def validate(name: str, data: Any) -> None:
 
 
 def ask(cli: Cli, monkeypatch: pytest.MonkeyPatch, script: Script, *words: str, word: str = "anthropic") -> Result:
-    """The command inside this process, which has the libraries of providers loaded."""
+    """The command inside this process."""
     with FakeModel(script) as fake:
         for name, value in variables(fake).items():
             monkeypatch.setenv(name, value)

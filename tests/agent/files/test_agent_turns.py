@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 import pytest
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from msgspec.structs import replace
 from tests.models import Call, FakeModel, Say
 

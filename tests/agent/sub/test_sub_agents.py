@@ -9,7 +9,6 @@ from time import process_time
 from typing import Any
 
 import pytest
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, Fail, FakeModel, Hold, ModelRequest, Say
 
 import mooring

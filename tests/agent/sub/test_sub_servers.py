@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends.api.conftest import libraries  # noqa: F401 - loaded before the clock of a test starts
 from tests.models import Call, FakeModel, ModelRequest, Say
 
 import mooring

@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from backends.api.conftest import libraries
 from words_door import Asked, asking
 
 from support import Cli, Home
-
-__all__ = ["libraries"]
 
 
 @pytest.fixture
