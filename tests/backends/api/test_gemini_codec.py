@@ -320,6 +320,12 @@ def test_the_last_text_is_told_as_complete_with_the_reason_for_the_end() -> None
     assert reply.stop == "finished"
 
 
+def test_a_call_beside_an_empty_text_is_a_call() -> None:
+    call = {"functionCall": {"id": "1", "name": "add"}}
+    for part in ({**call, "text": ""}, {**call, "text": None}, {**call, "thought": True}):
+        assert finish(chunk(part, **STOP)).blocks == (CallBlock("1", "add", "{}"),)
+
+
 def test_calls_without_an_id_or_with_the_same_get_one_of_their_own() -> None:
     calls = [{"name": "add"}, {"name": "add", "id": ""}, {"name": "add", "id": "1"}, {"name": "add", "id": "1"}]
     reply = finish(chunk(*({"functionCall": call} for call in calls), **STOP))

@@ -162,10 +162,11 @@ class GeminiReader:
         signature = as_text(part.get(SIGNATURE))
         opaque = {ORIGIN: self._origin, SIGNATURE: signature} if signature else None
         text, call = part.get("text"), part.get("functionCall")
-        if isinstance(text, str):
-            yield from self._read_text(text, part.get("thought") is True, opaque)
-        elif isinstance(call, dict):
+        # Some proxies give a call an empty text.
+        if isinstance(call, dict) and not text:
             yield from self._read_call(call, opaque)
+        elif isinstance(text, str):
+            yield from self._read_text(text, part.get("thought") is True, opaque)
         elif _is_worth_keeping(part):
             yield from self._close_run()
             yield self._add(OpaqueBlock({ORIGIN: self._origin, PART: part}))
