@@ -137,12 +137,15 @@ def _list_stored(where: Paths) -> frozenset[str]:
 
 
 def make_headers(kind: ModelKind, key: ApiKey | None) -> dict[str, str]:
-    """The headers that show a key to an endpoint."""
-    if key is None:
-        return {}
+    """The headers of every request to an endpoint: those that show it a key, and the version of the API."""
+    version = {"anthropic-version": "2023-06-01"} if kind == "anthropic" else {}
+    return version if key is None else version | _show_key(kind, key)
+
+
+def _show_key(kind: ModelKind, key: ApiKey) -> dict[str, str]:
     match kind:
         case "anthropic":
-            return {"x-api-key": key.value, "anthropic-version": "2023-06-01"}
+            return {"x-api-key": key.value}
         case "google":
             return {"x-goog-api-key": key.value}
         case "openai" | "openai-chat":

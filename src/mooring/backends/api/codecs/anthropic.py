@@ -17,6 +17,7 @@ from mooring.agents.history import (
 )
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.anthropic_reply import REDACTED, AnthropicReader, JsonObject, get_object, get_text
+from mooring.backends.api.codecs.anthropic_schema import fit_output_schema
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
 from mooring.backends.api.codecs.content import NOTHING, Turn, UserTurn, find_opaque, list_turns
 from mooring.backends.api.codecs.refusal import ApiRefusal
@@ -84,10 +85,10 @@ class AnthropicCodec:
         return AnthropicReader(self._recipient.origin)
 
     def adjust(self, refusal: ApiRefusal) -> bool:
-        if self._drops_thoughts or _FOREIGN_THOUGHT not in refusal.message:
-            return False
-        self._drops_thoughts = True
-        return True
+        # Also if they are dropped by now: another request may have been under way.
+        is_foreign = _FOREIGN_THOUGHT in refusal.message
+        self._drops_thoughts |= is_foreign
+        return is_foreign
 
     def _write_thinking(self, effort: Effort | None, longest: int, messages: Sequence[JsonObject]) -> JsonObject:
         thinking: JsonObject = {}
@@ -109,7 +110,7 @@ class AnthropicCodec:
         if effort is not None and self._recipient.thinking in ("adaptive", "effort"):
             config["effort"] = effort
         if request.output_schema is not None:
-            config["format"] = {"type": "json_schema", "schema": request.output_schema}
+            config["format"] = {"type": "json_schema", "schema": fit_output_schema(request.output_schema)}
         return config
 
 
@@ -295,7 +296,7 @@ def _is_needless(blocks: Sequence[JsonObject], place: int) -> bool:
     """
     around = [*blocks[max(place - 1, 0) : place], *blocks[place + 1 : place + 2]]
     is_between_thoughts = [neighbor["type"] in _THOUGHTS for neighbor in around] == [True, True]
-    return _is_blank_text(blocks[place]) and not (blocks[place]["text"] and is_between_thoughts)
+    return _is_blank_text(blocks[place]) and not (get_text(blocks[place], "text") and is_between_thoughts)
 
 
 def _is_blank_text(block: JsonObject) -> bool:
