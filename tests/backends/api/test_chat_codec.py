@@ -485,6 +485,7 @@ def test_usage_comes_last_or_in_every_chunk_or_in_the_choice_or_never() -> None:
     assert finish(say("a"), STOP, {"choices": [], "usage": counts[1]}).usage == TokenUsage(10, 2)
     in_choice = {"choices": [{"delta": {}, "finish_reason": "stop", "usage": counts[2]}]}
     assert finish(say("a"), in_choice).usage == TokenUsage(10, 3)
+    assert finish(say("a"), STOP | {"x_groq": {"usage": counts[2]}}).usage == TokenUsage(10, 3)
     assert finish(say("a"), STOP).usage is None
     assert finish(say("a"), STOP | {"usage": {"prompt_tokens": None}}).usage is None
 

@@ -52,8 +52,7 @@ class ChatReader:
         if is_whole:
             self._check_whole(chunk)
         self._has_begun |= "choices" in chunk
-        # Moonshot has it in the choice.
-        self._usage = _as_map(chunk.get("usage")) or _as_map(choice.get("usage")) or self._usage
+        self._usage = _find_usage(chunk, choice) or self._usage
         return list(self._read_choice(choice, is_whole))
 
     def finish(self) -> FinishedReply:
@@ -157,6 +156,12 @@ def _check_error(chunk: Mapping[str, Any], choice: Mapping[str, Any], kind: str)
 
 
 # --- usage ------------------------------------------------------------------------------------------------------------
+
+
+def _find_usage(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Moonshot has it in the choice, and Groq in a field of its own.
+    holders = (chunk, choice, _as_map(chunk.get("x_groq")))
+    return next((holder["usage"] for holder in holders if _as_map(holder.get("usage"))), {})
 
 
 def _count_tokens(usage: Mapping[str, Any]) -> TokenUsage | None:
