@@ -34,8 +34,8 @@ NPM = {
 The tools come with a package for every platform, of which a registry need not have all, and `ci` would not have that;
 some put their program in place by a script. The readers need neither.
 """
-SOURCES = ("anthropic", "google-genai")
-"""Libraries of providers whose source has streams that were recorded for their tests. No wheel has those."""
+SOURCES = ("anthropic", "google-genai", "openai")
+"""Libraries of providers whose source has replies that were recorded for their tests. No wheel has those."""
 ADAPTERS = HERE.parent / "adapters"
 ADAPTER_LOCKS = sorted((ADAPTERS / "locks").glob("*.lock"))
 ADAPTER_NPM = {"pyright": (ADAPTERS, ["ci", "--ignore-scripts"])}

@@ -1,8 +1,8 @@
-"""Streams that providers recorded for the tests of their own libraries, as our codecs read them."""
+"""Replies that providers recorded for the tests of their own libraries, as our codecs read them."""
 
 import ast
 from base64 import urlsafe_b64decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from install import source
 from mooring.agents.history import CallBlock, OpaqueBlock, ReplyBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import BlockFinished, ReplyEvent, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.anthropic import AnthropicCodec
+from mooring.backends.api.codecs.chat import ChatCodec
 from mooring.backends.api.codecs.codec import Codec, FinishedReply, Recipient, ReplyCut, ReplyReader, Unreadable
 from mooring.backends.api.codecs.gemini import GeminiCodec
 from mooring.core.conversation.event import TokenUsage
@@ -200,6 +201,63 @@ def build(node: ast.AST) -> Any:
 
 def gemini_tests() -> Path:
     return source("google-genai") / "google/genai/tests"
+
+
+# --- Chat Completions -------------------------------------------------------------------------------------------------
+
+CHAT = {
+    "test_parse_nothing": "finished: I'm unable to provide real-time weather",
+    "test_parse_pydantic_model": 'finished: {"city":"San Francisco"',
+    "test_parse_pydantic_model_optional_default": 'finished: {"city":"San Francisco"',
+    "test_parse_pydantic_model_enum": 'finished: {"color":"red"',
+    "test_parse_pydantic_model_multiple_choices": 'finished: {"city":"San Francisco"',
+    "test_parse_pydantic_dataclass": 'finished: {"name":"Science Fair"',
+    "test_pydantic_tool_model_all_types": "calls: Query",
+    "test_parse_max_tokens_reached": 'length: {"',
+    "test_parse_pydantic_model_refusal": "refused: ",
+    "test_parse_pydantic_tool": "calls: GetWeatherArgs",
+    "test_parse_multiple_pydantic_tools": "calls: GetWeatherArgs get_stock_price",
+    "test_parse_strict_tools": "calls: get_weather",
+    "test_parse_pydantic_raw_response": 'finished: {"city":"San Francisco"',
+    "test_async_parse_pydantic_raw_response": 'finished: {"city":"San Francisco"',
+}
+"""How each reply ends and what is in it, by the test that it was recorded for. Streams are left out of the source."""
+
+
+def test_replies_that_openai_recorded_are_read_whole() -> None:
+    recorded = find_chat_replies()
+    described = {name: describe_chat(reply) for name, reply in recorded.items()}
+    assert described.keys() == CHAT.keys()
+    for name, description in described.items():
+        assert description.startswith(CHAT[name])
+
+
+def describe_chat(recorded: bytes) -> str:
+    codec = ChatCodec(Recipient(name="openai-chat:gpt", word="openai-chat", model="gpt", origin="openai-chat"))
+    reader = codec.reader()
+    told = list(reader.read(Event(recorded, "application/json")))
+    reply = reader.finish()
+    assert [event.block for event in told if isinstance(event, BlockFinished)] == list(reply.blocks)
+    assert reply.usage is not None
+    assert reply.usage.output_tokens > 0
+    # A refusal has its words where the provider says why it ended.
+    assert bool(reply.stop_details) is (reply.stop == "refused")
+    calls = " ".join(block.name for block in reply.blocks if isinstance(block, CallBlock))
+    return f"{reply.stop}: {calls or join_text(reply.blocks)}"
+
+
+def find_chat_replies() -> dict[str, bytes]:
+    """The replies as text, which stand in the code of the tests."""
+    code = ast.parse((source("openai") / "tests/lib/chat/test_completions.py").read_text())
+    tests = (node for node in code.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    found = ((test.name, text) for test in tests for text in find_texts(test))
+    return {name: text.encode() for name, text in found if text.startswith('{"id": "chatcmpl-')}
+
+
+def find_texts(code: ast.AST) -> Iterator[str]:
+    for node in ast.walk(code):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 # --- for every provider -----------------------------------------------------------------------------------------------

@@ -112,6 +112,18 @@ def test_pieces_of_calls_go_by_their_index_also_if_they_alternate() -> None:
     assert [block.id for block in reply.blocks if isinstance(block, CallBlock)] == ["a", "b"]
 
 
+def test_several_pieces_of_one_call_may_come_in_one_chunk() -> None:
+    pieces = [
+        {"index": 1, "id": "a", "function": function("add")},
+        {"index": 1, "function": function(None, '{"a"')},
+        {"index": 1, "function": function(None, ": ")},
+    ]
+    rest = {"index": 1, "function": function(None, "1}")}
+    assert arguments(finish(chunk({"tool_calls": pieces}), chunk({"tool_calls": [rest]}), CALLED)) == [
+        ("add", '{"a": 1}')
+    ]
+
+
 @pytest.mark.parametrize("place", [{}, {"index": 0}, {"index": None}, {"index": "x"}])
 def test_calls_that_all_have_the_index_0_or_none_are_told_apart_by_their_ids(place: dict[str, Any]) -> None:
     reply = finish(
