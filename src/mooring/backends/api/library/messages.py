@@ -1,8 +1,7 @@
 """A conversation in our words as Pydantic AI's messages, and a reply as it streams in as the agent's events."""
 
 from base64 import b64decode
-from binascii import Error as NotBase64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from genai_prices import calc_price
@@ -15,36 +14,23 @@ from pydantic_ai.usage import RequestUsage
 
 from mooring.agents.history import (
     CallBlock,
-    CallResult,
     Message,
     ModelMessage,
     OpaqueBlock,
-    PersonMessage,
     ReplyBlock,
-    ResultsMessage,
-    SummaryMessage,
     TextBlock,
     ThinkingBlock,
 )
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
-from mooring.backends.api.codecs.content import ORIGIN, find_maker
+from mooring.backends.api.codecs.content import ORIGIN, UserTurn, find_maker, list_turns
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.conversation.outcome import Part
-from mooring.core.protocol.content import Audio, Image, Text
-from mooring.display.text import describe_base64_size
+from mooring.core.protocol.content import Text
 from mooring.errors import ModelOverloaded
 
 RequestPart: TypeAlias = library.UserPromptPart | library.ToolReturnPart
 Content: TypeAlias = str | library.BinaryContent
-
-SUMMARY = "What was said before, in short:\n\n"
-NOTHING = "(nothing)"
-"""Stands for a message without content, which providers refuse."""
-
-# What every provider that takes images or audio takes. One that it doesn't know makes it refuse the conversation.
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"})
 
 
 class Recipient(Struct, frozen=True):
@@ -80,77 +66,32 @@ def _make_tool(definition: ToolDefinition, adapt_schema: Callable[[Mapping[str, 
 def convert_messages(messages: Sequence[Message], recipient: Recipient) -> list[library.ModelMessage]:
     """The messages for a provider, without what only another one understands."""
     converted: list[library.ModelMessage] = []
-    # Providers want the two sides to take turns, so that what stands side by side becomes one.
-    unanswered: list[RequestPart] = []
-    for message in messages:
-        if isinstance(message, ModelMessage):
-            converted.append(_convert_reply(message, recipient))
-            unanswered = []
-            continue
-        if not unanswered:
-            converted.append(library.ModelRequest(parts=unanswered))
-        unanswered.extend(_convert_request(message, recipient))
+    for turn in list_turns(messages, recipient.takes):
+        if isinstance(turn, ModelMessage):
+            converted.append(_convert_reply(turn, recipient))
+        else:
+            converted.append(library.ModelRequest(parts=list(_convert_turn(turn))))
     return converted
 
 
-def _convert_request(
-    message: PersonMessage | ResultsMessage | SummaryMessage, recipient: Recipient
-) -> Sequence[RequestPart]:
-    match message:
-        case PersonMessage(parts):
-            content = list(_convert_content(parts, recipient))
-            return [library.UserPromptPart(content=content or [NOTHING])]
-        case SummaryMessage(text):
-            return [library.UserPromptPart(content=SUMMARY + text)]
-        case ResultsMessage(results):
-            return [_convert_result(result, recipient) for result in results]
+def _convert_turn(turn: UserTurn) -> Iterator[RequestPart]:
+    for result in turn.results:
+        content = list(map(_convert_part, result.parts))
+        is_text = len(content) == 1 and isinstance(content[0], str)
+        yield library.ToolReturnPart(
+            tool_name=result.name,
+            content=content[0] if is_text else content,
+            tool_call_id=result.id,
+            outcome="failed" if result.is_error else "success",
+        )
+    if turn.parts:
+        yield library.UserPromptPart(content=list(map(_convert_part, turn.parts)))
 
 
-def _convert_result(result: CallResult, recipient: Recipient) -> library.ToolReturnPart:
-    content = list(_convert_content(result.parts, recipient))
-    is_text = len(content) == 1 and isinstance(content[0], str)
-    return library.ToolReturnPart(
-        tool_name=result.name,
-        content=content[0] if is_text else content or NOTHING,
-        tool_call_id=result.id,
-        outcome="failed" if result.is_error else "success",
-    )
-
-
-def _convert_content(parts: Iterable[Part], recipient: Recipient) -> Iterable[Content]:
-    """Texts and media in order. Texts side by side become one, since some providers take only one."""
-    texts: list[str] = []
-    for part in parts:
-        content = _convert_part(part, recipient)
-        if isinstance(content, str):
-            texts.append(content)
-            continue
-        yield from _join(texts)
-        texts = []
-        yield content
-    yield from _join(texts)
-
-
-def _join(texts: Sequence[str]) -> Iterable[str]:
-    text = "\n".join(filter(None, texts))
-    if text:
-        yield text
-
-
-def _convert_part(part: Part, recipient: Recipient) -> Content:
-    match part:
-        case Text(text=text):
-            return text
-        case Image(data=data, mime_type=kind):
-            is_taken = "image" in recipient.takes and kind in IMAGES
-        case Audio(data=data, mime_type=kind):
-            is_taken = "audio" in recipient.takes and kind in SOUNDS
-    if is_taken:
-        try:
-            return library.BinaryContent(b64decode(data, validate=True), media_type=kind)
-        except NotBase64:
-            return f"[{kind}: cannot be decoded]"
-    return f"[{kind}, {describe_base64_size(data)}: this model does not take it]"
+def _convert_part(part: Part) -> Content:
+    if isinstance(part, Text):
+        return part.text
+    return library.BinaryContent(b64decode(part.data), media_type=part.mime_type)
 
 
 def _convert_reply(message: ModelMessage, recipient: Recipient) -> library.ModelResponse:

@@ -30,7 +30,7 @@ from mooring.backends.api.price_list import ListedModel
 from mooring.backends.api.providers import list_providers
 from mooring.core.conversation.event import TokenUsage
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 KEY = "none"
 LISTS = [provider.id for provider in price_lists]
 

@@ -18,7 +18,7 @@ from pydantic_ai.providers.vllm import VLLMProvider
 from pydantic_ai.settings import ModelSettings
 
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.library import AS_GIVEN, NO_KEY, BuiltModel
+from pydantic_models import AS_GIVEN, NO_KEY, BuiltModel
 
 
 def build_responses(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> BuiltModel:

@@ -6,7 +6,7 @@ from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.library import AS_GIVEN, NO_KEY, BuiltModel
+from pydantic_models import AS_GIVEN, NO_KEY, BuiltModel
 
 
 def build_anthropic(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> BuiltModel:

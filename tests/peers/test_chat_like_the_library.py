@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from pydantic_models.model import connect, load_kind
 from tests.models import Call, FakeModel, Malformed, Say, Stop, Think, Usage
 
 from backends.asking import ADD, MODELS, PIXEL, SUBTRACT, ask, hear
@@ -29,7 +30,6 @@ from mooring.agents.history import (
 )
 from mooring.agents.model import BlockFinished, Model, ModelRequest, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.library.model import connect, load_kind
 from mooring.backends.api.model import open_model
 from mooring.backends.api.providers import ApiKey, list_providers
 from mooring.core.conversation.effort import EffortWish

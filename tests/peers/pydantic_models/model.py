@@ -15,8 +15,6 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.library import BuildModel, BuiltModel
-from mooring.backends.api.library.failures import FAILURES, explain_failure
 from mooring.backends.api.library.messages import (
     PriceTag,
     Recipient,
@@ -28,6 +26,8 @@ from mooring.backends.api.library.messages import (
 from mooring.backends.api.providers import ModelKind
 from mooring.errors import NoModel
 from mooring.wire.http.network import trust_system
+from pydantic_models import BuildModel, BuiltModel
+from pydantic_models.failures import FAILURES, explain_failure
 
 
 class ApiModel:
@@ -97,19 +97,19 @@ def load_kind(kind: ModelKind) -> BuildModel:
     """Load what speaks to a kind of endpoint. Each library takes up to two seconds, so only the one that is needed."""
     match kind:
         case "anthropic":
-            from mooring.backends.api.library.anthropic import build_anthropic
+            from pydantic_models.anthropic import build_anthropic
 
             return build_anthropic
         case "google":
-            from mooring.backends.api.library.google import build_google
+            from pydantic_models.google import build_google
 
             return build_google
         case "openai":
-            from mooring.backends.api.library.openai import build_responses
+            from pydantic_models.openai import build_responses
 
             return build_responses
         case "openai-chat":
-            from mooring.backends.api.library.openai import build_chat
+            from pydantic_models.openai import build_chat
 
             return build_chat
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from pydantic_models.model import connect, load_kind
 from tests.models import Call, FakeModel, Malformed, Reply, Say, Stop, Think, Usage
 
 from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, hear
@@ -27,7 +28,6 @@ from mooring.agents.model import BlockFinished, Model, ModelRequest, ReplyEvent,
 from mooring.backends.api.codecs.anthropic import AnthropicCodec
 from mooring.backends.api.codecs.codec import Recipient
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.library.model import connect, load_kind
 from mooring.backends.api.model import open_model
 from mooring.backends.api.providers import ApiKey, list_providers
 from mooring.core.conversation.effort import Effort, EffortWish

@@ -6,7 +6,7 @@ from pydantic_ai.providers.google import GoogleProvider
 
 from mooring.backends.api.codecs.gemini import write_as_json_schema
 from mooring.backends.api.endpoint import ModelEndpoint
-from mooring.backends.api.library import AS_GIVEN, NO_KEY, BuiltModel
+from pydantic_models import AS_GIVEN, NO_KEY, BuiltModel
 
 
 def build_google(model: str, endpoint: ModelEndpoint, http: httpx2.AsyncClient) -> BuiltModel:
