@@ -71,23 +71,29 @@ class FoundOffers(Struct, frozen=True):
 
 async def find_offers(where: Paths, settings: Settings) -> FoundOffers:
     """Who could answer. It takes as long as a program needs to list what it has, and no longer than `PROBE_SECONDS`."""
-    providers = list_providers(settings["models"])
-    models = [*_offer_keys(where, providers.values())]
-    models += await _find_local(where, providers.values())
-    lacks: list[str] = []
-    if models and not is_installed():
-        lacks.append(f"{models[0].name} could answer: {models[0].why}. What that needs: {spell_install('api')}")
-        models = []
+    found = await find_model_offers(where, settings)
+    offers, lacks = [*found.offers], [*found.lacks]
     for name in PROGRAMS:
         # Not looked for in the working folder: that may be a repository.
         if which(name, where.env.get("PATH", os.defpath), "/") is None:
             continue
         label = PROGRAM_FACTS[name].label
         if has_library(name):
-            models.append(AnswererOffer(name, None, f"{label} is installed"))
+            offers.append(AnswererOffer(name, None, f"{label} is installed"))
         else:
             lacks.append(f"{label} is installed. What Mooring needs to talk to it: {spell_install(name)}")
-    return FoundOffers(tuple(models[:MOST_OFFERS]), tuple(lacks))
+    return FoundOffers(tuple(offers[:MOST_OFFERS]), tuple(lacks))
+
+
+async def find_model_offers(where: Paths, settings: Settings) -> FoundOffers:
+    """The models behind an API that could answer. It takes no longer than `PROBE_SECONDS`."""
+    providers = list_providers(settings["models"])
+    models = [*_offer_keys(where, providers.values())]
+    models += await _find_local(where, providers.values())
+    if not models or is_installed():
+        return FoundOffers(tuple(models))
+    lack = f"{models[0].name} could answer: {models[0].why}. What that needs: {spell_install('api')}"
+    return FoundOffers((), (lack,))
 
 
 def _offer_keys(where: Paths, providers: Iterable[ModelProvider]) -> Iterator[AnswererOffer]:
