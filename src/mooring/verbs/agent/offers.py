@@ -4,7 +4,6 @@ Nothing is sent but a list of models asked of this machine, without a key.
 """
 
 import asyncio
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,11 +18,10 @@ from mooring.backends.api.providers import (
     is_installed,
     list_providers,
 )
-from mooring.backends.programs import PROGRAM_FACTS, has_library
+from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.conversation.backend_name import PROGRAMS, BackendName
 from mooring.core.definitions.paths import Paths
 from mooring.errors import ConfigError
-from mooring.files import which
 from mooring.files.installation import spell_install
 from mooring.settings import Settings
 from mooring.verbs.agent.options import ConversationOptions
@@ -74,8 +72,7 @@ async def find_offers(where: Paths, settings: Settings) -> FoundOffers:
     found = await find_model_offers(where, settings)
     offers, lacks = [*found.offers], [*found.lacks]
     for name in PROGRAMS:
-        # Not looked for in the working folder: that may be a repository.
-        if which(name, where.env.get("PATH", os.defpath), "/") is None:
+        if find_program(name, where.env) is None:
             continue
         label = PROGRAM_FACTS[name].label
         if has_library(name):
