@@ -177,16 +177,18 @@ def start_mooring(
     env: Mapping[str, str],
     real: bool = False,
     terminal: bool = False,
+    program: str = "",
     **streams: int | IOBase | None,
 ) -> "WarmProcess | subprocess.Popen[bytes]":
-    """Start `mooring` with these words: warm if it can be, unless it shall be `real`.
+    """Start `mooring`, or a Python `program`, with these words: warm if it can be, unless it shall be `real`.
 
     With `terminal`, stdin is a terminal that it gets as its own, in a session of its own.
     """
     if not real and can_be_warm(env):
-        return start_warm(words, cwd=cwd, env=env, terminal=terminal, **streams)
-    program = [sys.executable, "-c", _TAKE, MOORING] if terminal else [MOORING]
-    return subprocess.Popen([*program, *words], cwd=cwd, env=env, start_new_session=terminal, **streams)
+        return start_warm(words, cwd=cwd, env=env, terminal=terminal, program=program, **streams)
+    command = [sys.executable, program] if program else [MOORING]
+    taking = [sys.executable, "-c", _TAKE] if terminal else []
+    return subprocess.Popen([*taking, *command, *words], cwd=cwd, env=env, start_new_session=terminal, **streams)
 
 
 def start_program(
