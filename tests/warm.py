@@ -191,14 +191,13 @@ def start_mooring(
     return subprocess.Popen([*taking, *command, *words], cwd=cwd, env=env, start_new_session=terminal, **streams)
 
 
-def start_program(
-    program: str, *words: str, cwd: str | os.PathLike[str], env: Mapping[str, str]
+def start_python(
+    source: str, *words: str, cwd: str | os.PathLike[str], env: Mapping[str, str], **streams: int | IOBase | None
 ) -> "WarmProcess | subprocess.Popen[bytes]":
-    """Start a Python program that uses Mooring as a library, with pipes for what it writes: warm if it can be."""
-    pipe = subprocess.PIPE
+    """Start a Python program that uses Mooring as a library, as `python -c` does: warm if it can be."""
     if can_be_warm(env):
-        return start_warm(words, program=program, cwd=cwd, env=env, stdout=pipe, stderr=pipe)
-    return subprocess.Popen([sys.executable, program, *words], cwd=cwd, env=env, stdout=pipe, stderr=pipe)
+        return start_warm(words, source=source, cwd=cwd, env=env, **streams)
+    return subprocess.Popen([sys.executable, "-c", source, *words], cwd=cwd, env=env, **streams)
 
 
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -243,16 +242,16 @@ def start_warm(
     stdout: int | IOBase | None = None,
     stderr: int | IOBase | None = None,
     terminal: bool = False,
-    program: str = "",
+    source: str = "",
 ) -> WarmProcess:
-    """Start `mooring` with these words, or a Python `program` instead.
+    """Start `mooring` with these words, or the Python program of that `source` instead.
 
     Streams are descriptors, `PIPE` or `DEVNULL`, or those of this process.
     """
     pipes = [_Pipe(number, wanted) for number, wanted in enumerate((stdin, stdout, stderr))]
     told = {
-        "program": program,
-        "words": [program or MOORING, *words],
+        "source": source,
+        "words": ["-c" if source else MOORING, *words],
         "cwd": os.fspath(cwd),
         "env": dict(env) if {"LANG", "LC_ALL", "LC_CTYPE"} & env.keys() else {**env, **COERCED},
         "umask": _read_umask(),

@@ -18,7 +18,6 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import walk_packages
-from runpy import run_path
 from typing import Any, NamedTuple
 
 import mooring
@@ -105,7 +104,7 @@ class Forking:
 
 
 def become(request: Request) -> str:
-    """Be the process that was asked for, as if it had just been started; the program to run, if it isn't `mooring`."""
+    """Be the process that was asked for, as if it had just been started; what it shall run, if it isn't `mooring`."""
     told = request.told
     if told["terminal"]:
         os.setsid()
@@ -122,8 +121,8 @@ def become(request: Request) -> str:
     sys.path += filter(None, told["env"].get("PYTHONPATH", "").split(os.pathsep))
     sys.argv = told["words"]
     _open_streams()
-    program: str = told["program"]
-    return program
+    source: str = told["source"]
+    return source
 
 
 def _open_streams() -> None:
@@ -134,8 +133,8 @@ def _open_streams() -> None:
 
 
 preload(models=sys.argv[2] == "models")
-program = become(Forking(socket.socket(fileno=int(sys.argv[1]))).wait_in_parent())
-if program:
-    run_path(program, run_name="__main__")
+source = become(Forking(socket.socket(fileno=int(sys.argv[1]))).wait_in_parent())
+if source:
+    exec(compile(source, "-c", "exec"), {"__name__": "__main__"})
 else:
     main()

@@ -1,14 +1,12 @@
 """Runs `mooring` as a person's process, on a machine with one of the keyrings of `keyrings.py`."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from support import NO_KEYRING, Home, Result
-from warm import KEYRINGS, run_mooring
+from warm import KEYRINGS, WarmProcess, run_mooring, start_python
 
 
 class Machine:
@@ -48,13 +46,7 @@ class Machine:
         done = run_mooring(*words, cwd=self.home.cwd, env=env, input=given.encode(), timeout=120)
         return Result(done.returncode, done.stdout, done.stderr)
 
-    def python(self, code: str, *words: str) -> "subprocess.Popen[str]":
+    def python(self, code: str, *words: str) -> "WarmProcess | subprocess.Popen[bytes]":
         """A program that uses the store directly, as a login does."""
-        return subprocess.Popen(
-            [sys.executable, "-c", code, str(self.home.home), *words],
-            env={**os.environ, **self.env},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        words, pipe = (str(self.home.home), *words), subprocess.PIPE
+        return start_python(code, *words, cwd=self.home.cwd, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe)

@@ -1,6 +1,7 @@
 """One login, many processes: at the moment when its token ends, one of them refreshes it, and all go on."""
 
 import asyncio
+import subprocess
 import time
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 import mooring
 from mooring.testing import Issuer, Site, log_in
 from support import Home
-from warm import start_program
+from warm import start_python
 
-REFRESHER = str(Path(__file__).with_name("refresher.py"))
+REFRESHER = Path(__file__).with_name("refresher.py").read_text()
 FILE_STORE = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 PROCESSES = 20
 LEAD = 4.0
@@ -21,7 +22,8 @@ LEAD = 4.0
 def refresh_in_each(home: Home, site: Site, moment: float) -> list[tuple[int, str, str]]:
     """What as many processes do that call at the same moment: how each ended, and what it printed."""
     env = {**home.env, **FILE_STORE}
-    each = [start_program(REFRESHER, site.url, str(moment), cwd=home.cwd, env=env) for _ in range(PROCESSES)]
+    words, pipe = (site.url, str(moment)), subprocess.PIPE
+    each = [start_python(REFRESHER, *words, cwd=home.cwd, env=env, stdout=pipe, stderr=pipe) for _ in range(PROCESSES)]
     written = [process.communicate(timeout=100) for process in each]
     return [(process.wait(), out.decode(), err.decode()) for process, (out, err) in zip(each, written, strict=True)]
 
