@@ -242,16 +242,17 @@ def start_warm(
     stdout: int | IOBase | None = None,
     stderr: int | IOBase | None = None,
     terminal: bool = False,
+    program: str = "",
     source: str = "",
 ) -> WarmProcess:
-    """Start `mooring` with these words, or the Python program of that `source` instead.
+    """Start `mooring` with these words, or instead of it a Python `program`, or one of that `source`.
 
     Streams are descriptors, `PIPE` or `DEVNULL`, or those of this process.
     """
     pipes = [_Pipe(number, wanted) for number, wanted in enumerate((stdin, stdout, stderr))]
     told = {
-        "source": source,
-        "words": ["-c" if source else MOORING, *words],
+        "source": Path(program).read_text() if program else source,
+        "words": [program or ("-c" if source else MOORING), *words],
         "cwd": os.fspath(cwd),
         "env": dict(env) if {"LANG", "LC_ALL", "LC_CTYPE"} & env.keys() else {**env, **COERCED},
         "umask": _read_umask(),

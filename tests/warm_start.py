@@ -135,6 +135,6 @@ def _open_streams() -> None:
 preload(models=sys.argv[2] == "models")
 source = become(Forking(socket.socket(fileno=int(sys.argv[1]))).wait_in_parent())
 if source:
-    exec(compile(source, "-c", "exec"), {"__name__": "__main__"})
+    exec(compile(source, sys.argv[0], "exec"), {"__name__": "__main__", "__file__": sys.argv[0]})
 else:
     main()
