@@ -13,10 +13,10 @@ run: $(VENV)/.run           ## set up and open mooring on the bundled demo serve
 	@$(BIN)/mooring --demo
 
 test: $(VENV)/.dev          ## set up and pass the tests, but for the slowest: five minutes with two cores
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(PYTEST)
 
 test-all: $(VENV)/.dev      ## every test
-	$(BIN)/python -m pytest -n 2 $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
 
 test-pythons:               ## the tests of `make test` with the newest Python that Debian has; installs it in .cache
 	venv=$$($(PYTHON) .ci/newest_python.py) && $(MAKE) test VENV=$$venv

@@ -43,6 +43,8 @@ COERCED = {"LC_CTYPE": "C.UTF-8"}
 """What Python itself adds to an environment that names no locale."""
 LONGEST = 600.0
 """Seconds for which anything is waited for without a limit of its own."""
+KEYRINGS = str(Path(__file__).parent / "auth")
+"""On the path of commands that use a keyring of `keyrings.py`: they load it when they first need it."""
 FOR_PYTHON = ("PYTHON", "RECORD_CONNECTIONS", "SSL_CERT_")
 """How variables begin that are read only when Python starts or a module loads: aiohttp reads certificates then."""
 
@@ -175,16 +177,27 @@ def start_mooring(
     env: Mapping[str, str],
     real: bool = False,
     terminal: bool = False,
+    program: str = "",
     **streams: int | IOBase | None,
 ) -> "WarmProcess | subprocess.Popen[bytes]":
-    """Start `mooring` with these words: warm if it can be, unless it shall be `real`.
+    """Start `mooring`, or a Python `program`, with these words: warm if it can be, unless it shall be `real`.
 
     With `terminal`, stdin is a terminal that it gets as its own, in a session of its own.
     """
     if not real and can_be_warm(env):
-        return start_warm(words, cwd=cwd, env=env, terminal=terminal, **streams)
-    program = [sys.executable, "-c", _TAKE, MOORING] if terminal else [MOORING]
-    return subprocess.Popen([*program, *words], cwd=cwd, env=env, start_new_session=terminal, **streams)
+        return start_warm(words, cwd=cwd, env=env, terminal=terminal, program=program, **streams)
+    command = [sys.executable, program] if program else [MOORING]
+    taking = [sys.executable, "-c", _TAKE] if terminal else []
+    return subprocess.Popen([*taking, *command, *words], cwd=cwd, env=env, start_new_session=terminal, **streams)
+
+
+def start_python(
+    source: str, *words: str, cwd: str | os.PathLike[str], env: Mapping[str, str], **streams: int | IOBase | None
+) -> "WarmProcess | subprocess.Popen[bytes]":
+    """Start a Python program that uses Mooring as a library, as `python -c` does: warm if it can be."""
+    if can_be_warm(env):
+        return start_warm(words, source=source, cwd=cwd, env=env, **streams)
+    return subprocess.Popen([sys.executable, "-c", source, *words], cwd=cwd, env=env, **streams)
 
 
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -213,8 +226,11 @@ def run_mooring(
 
 def can_be_warm(env: Mapping[str, str]) -> bool:
     """Whether a process that is loaded already can be one with this environment; elsewhere than on Linux, none can."""
-    own = {name for name in env if name.startswith(FOR_PYTHON) and name != "PYTHON_KEYRING_BACKEND"}
-    return hasattr(os, "pidfd_open") and all(env[name] == WATCHED.get(name) for name in own)
+    own = {name: value for name, value in env.items() if name.startswith(FOR_PYTHON)}
+    own.pop("PYTHON_KEYRING_BACKEND", None)
+    if own.get("PYTHONPATH") == KEYRINGS:
+        del own["PYTHONPATH"]
+    return hasattr(os, "pidfd_open") and own.items() <= WATCHED.items()
 
 
 def start_warm(
@@ -226,11 +242,17 @@ def start_warm(
     stdout: int | IOBase | None = None,
     stderr: int | IOBase | None = None,
     terminal: bool = False,
+    program: str = "",
+    source: str = "",
 ) -> WarmProcess:
-    """Start `mooring` with these words; streams are descriptors, `PIPE` or `DEVNULL`, or those of this process."""
+    """Start `mooring` with these words, or instead of it a Python `program`, or one of that `source`.
+
+    Streams are descriptors, `PIPE` or `DEVNULL`, or those of this process.
+    """
     pipes = [_Pipe(number, wanted) for number, wanted in enumerate((stdin, stdout, stderr))]
     told = {
-        "words": [MOORING, *words],
+        "source": Path(program).read_text() if program else source,
+        "words": [program or ("-c" if source else MOORING), *words],
         "cwd": os.fspath(cwd),
         "env": dict(env) if {"LANG", "LC_ALL", "LC_CTYPE"} & env.keys() else {**env, **COERCED},
         "umask": _read_umask(),

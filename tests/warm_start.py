@@ -1,7 +1,8 @@
 """A process in which Mooring is loaded, and which forks for every command: `warm.py` starts it and talks to it.
 
-What is forked runs the command `mooring` from its first line to its last, with descriptors, words, folder, environment
-and, if it shall have one, a terminal of its own. Only what Python and the modules need to load is not done again.
+What is forked runs the command `mooring`, or another program, from its first line to its last, with descriptors,
+words, folder, environment and, if it shall have one, a terminal of its own. Only what Python and the modules need to
+load is not done again.
 """
 
 import array
@@ -69,8 +70,16 @@ class Forking:
                 request = self._read()
                 pid = os.fork()
                 if pid == 0:
+                    self._close()
                     return request
                 self._watch(pid, request)
+
+    def _close(self) -> None:
+        """Close what the process had before the fork: as garbage, it would later close what has its descriptors then."""
+        for answers in (key.data[1] for key in self._selector.get_map().values() if key.data):
+            answers.close()
+        self._selector.close()
+        self._requests.close()
 
     def _read(self) -> Request:
         data, ancillary, _, _ = self._requests.recvmsg(LONGEST, socket.CMSG_SPACE(4 * 4))
@@ -94,22 +103,26 @@ class Forking:
             answers.send(f"{code}\n".encode())
 
 
-def become(request: Request) -> None:
-    """Be the process that was asked for, as if it had just been started."""
+def become(request: Request) -> str:
+    """Be the process that was asked for, as if it had just been started; what it shall run, if it isn't `mooring`."""
     told = request.told
     if told["terminal"]:
         os.setsid()
         fcntl.ioctl(request.descriptors[0], termios.TIOCSCTTY, 0)
     for target, descriptor in enumerate(request.descriptors):
         os.dup2(descriptor, target)
+    request.answers.close()
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.umask(told["umask"])
     os.chdir(told["cwd"])
     os.environ.clear()
     os.environ.update(told["env"])
     time.tzset()
+    sys.path += filter(None, told["env"].get("PYTHONPATH", "").split(os.pathsep))
     sys.argv = told["words"]
     _open_streams()
+    source: str = told["source"]
+    return source
 
 
 def _open_streams() -> None:
@@ -120,5 +133,8 @@ def _open_streams() -> None:
 
 
 preload(models=sys.argv[2] == "models")
-become(Forking(socket.socket(fileno=int(sys.argv[1]))).wait_in_parent())
-main()
+source = become(Forking(socket.socket(fileno=int(sys.argv[1]))).wait_in_parent())
+if source:
+    exec(compile(source, sys.argv[0], "exec"), {"__name__": "__main__", "__file__": sys.argv[0]})
+else:
+    main()

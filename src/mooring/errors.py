@@ -332,10 +332,15 @@ class ServerError(MooringError):
 
 
 class Unresolved(ServerError):
-    """The definition leads to nothing that could be started; `where` is the key at fault, such as `env.TOKEN`."""
+    """The definition leads to nothing that could be started; `where` is the key at fault, such as `env.TOKEN`.
 
-    def __init__(self, server: str, where: str, reason: str) -> None:
-        super().__init__(server, f"{server} cannot be started: {where} {reason}.", stage="spawn")
+    `fix` is what the person can do about it, where the reason alone does not say that.
+    """
+
+    def __init__(self, server: str, where: str, reason: str, *, fix: str = "") -> None:
+        words = f"{server} cannot be started: {where} {reason}"
+        super().__init__(server, f"{words}; {fix}." if fix else f"{words}.", stage="spawn")
+        self.for_model = f"{words}." if fix else ""
         self.where = where
 
 
@@ -395,9 +400,11 @@ class SpawnError(ServerError):
         cause: str,
         server: str = "",
         withheld: Sequence[str] = (),
+        for_model: str = "",
     ) -> None:
         words = f"{reason}; {fix}." if fix else reason
         super().__init__(server, words, stage="spawn")
+        self.for_model = f"{reason}." if fix else for_model
         self.withheld = tuple(withheld)
         self.reason = reason
         self.fix = fix
@@ -502,8 +509,9 @@ class TooLarge(ProtocolError):
     """A message of the server was larger than the limit and was discarded."""
 
     def __init__(self, server: str, limit: int, *, stage: Stage = "call") -> None:
-        reason = f"its answer was larger than {limit:,} bytes; ask for less, or raise maxMessageBytes"
-        super().__init__(server, reason, stage=stage)
+        size = f"its answer was larger than {limit:,} bytes"
+        super().__init__(server, f"{size}; ask for less, or raise maxMessageBytes", stage=stage)
+        self.for_model = f"{server} broke the protocol: {size}; ask for less."
         self.limit = limit
 
 
@@ -573,7 +581,7 @@ class TimedOut(ServerError):
     ) -> None:
         did = f"answer {what}" if what else "connect"
         ran = " It may have run." if may_have_run and stage == "call" else ""
-        words = f"{server} did not {did} within {round(max(seconds, 0), 2):g} s.{ran}"
+        words = f"{server} did not {did} within {round(max(seconds, 0), 3):g} s.{ran}"
         super().__init__(server, words, stage=stage, may_have_run=may_have_run)
         self.what = what
         self.seconds = seconds

@@ -31,7 +31,7 @@ from mooring.core.protocol.content import Text
 from mooring.files.cleanup import find_loose, tighten
 from mooring.verbs.agent.sessions import UPKEEP_DELAY
 from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_beside
-from warm import run_mooring
+from warm import run_mooring, start_python
 
 CONVERSING = """
 import os, resource, signal, sys, threading
@@ -130,10 +130,9 @@ class Conversing:
     """A process with conversations, which does what it is told and says when that is done."""
 
     def __init__(self, home: Home, name: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", CONVERSING, str(home.home), str(home.cwd), name],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=home.cwd, env={**home.env, **WATCHED},
-        )  # fmt: skip
+        words, pipe = (str(home.home), str(home.cwd), name), subprocess.PIPE
+        env = {**home.env, **WATCHED}
+        self._process = start_python(CONVERSING, *words, cwd=home.cwd, env=env, stdin=pipe, stdout=pipe)
 
     def __enter__(self) -> Self:
         return self
@@ -150,9 +149,9 @@ class Conversing:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         for order in orders:
-            self._process.stdin.write(f"{order}\n")
+            self._process.stdin.write(f"{order}\n".encode())
             self._process.stdin.flush()
-            while (line := self._process.stdout.readline().rstrip()) != "done":
+            while (line := self._process.stdout.readline().decode().rstrip()) != "done":
                 assert line or self._process.poll() is None, "it ended"
                 said.append(line)
         return said

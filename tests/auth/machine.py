@@ -1,14 +1,12 @@
 """Runs `mooring` as a person's process, on a machine with one of the keyrings of `keyrings.py`."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from support import NO_KEYRING, Home, Result
-from warm import MOORING
+from warm import KEYRINGS, WarmProcess, run_mooring, start_python
 
 
 class Machine:
@@ -23,7 +21,7 @@ class Machine:
     def env(self) -> dict[str, str]:
         return {
             **self.home.env,
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": KEYRINGS,
             "PYTHON_KEYRING_BACKEND": self.keyring if "." in self.keyring else f"keyrings.{self.keyring}",
             "TEST_KEYRING": str(self._kept),
         }
@@ -42,30 +40,13 @@ class Machine:
         found = [path for path in self.home.home.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
         return sorted(path.name for path in found)
 
-    def start(self, *words: str, more: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [MOORING, *words],
-            cwd=self.home.cwd,
-            env={**self.env, **(more or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
     def run(self, *words: str, given: str = "", more: Mapping[str, str] | None = None) -> Result:
         """Run a command with this on its stdin, and with more in its environment."""
-        process = self.start(*words, more=more)
-        out, err = process.communicate(given, timeout=120)
-        return Result(process.returncode, out, err)
+        env = {**self.env, **(more or {})}
+        done = run_mooring(*words, cwd=self.home.cwd, env=env, input=given.encode(), timeout=120)
+        return Result(done.returncode, done.stdout, done.stderr)
 
-    def python(self, code: str, *words: str) -> "subprocess.Popen[str]":
+    def python(self, code: str, *words: str) -> "WarmProcess | subprocess.Popen[bytes]":
         """A program that uses the store directly, as a login does."""
-        return subprocess.Popen(
-            [sys.executable, "-c", code, str(self.home.home), *words],
-            env={**os.environ, **self.env},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        words, pipe = (str(self.home.home), *words), subprocess.PIPE
+        return start_python(code, *words, cwd=self.home.cwd, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe)

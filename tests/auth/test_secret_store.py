@@ -85,9 +85,9 @@ async def test_a_new_value_of_a_login_stays_in_the_store_that_has_the_old_one(ho
         "store = SecretStore(Paths(sys.argv[1]))\n"
         "print(asyncio.run(store.set('oauth', 'https://a|b|c', sys.argv[2])).store)"
     )
-    assert machine.python(code, "one").communicate()[0] == "file\n"
+    assert machine.python(code, "one").communicate()[0] == b"file\n"
     machine.keyring = "Working"
-    assert machine.python(code, "two").communicate()[0] == "file\n"
+    assert machine.python(code, "two").communicate()[0] == b"file\n"
     assert await SecretStore(home.where).get("oauth", "https://a|b|c") == "two"
     assert machine.kept == []
 
@@ -256,7 +256,7 @@ def test_the_lock_of_a_process_that_was_killed_is_free(home: Home) -> None:
     code = COUNT.replace("await asyncio.sleep(0)", "print('held', flush=True); await asyncio.sleep(3600)")
     killed = machine.python(code)
     assert killed.stdout is not None
-    assert killed.stdout.readline() == "held\n"
+    assert killed.stdout.readline() == b"held\n"
     killed.kill()
     killed.communicate()
     after = machine.python(COUNT)

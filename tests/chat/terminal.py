@@ -22,17 +22,20 @@ SECONDS = 100.0
 class Person:
     """Runs `mooring` with these words at a terminal of its own, whose width is unknown unless it is given.
 
-    The process is a warm one, unless it shall be `real`.
+    The process is a warm one, unless it shall be `real`. A `program` in Python is run instead, with these words.
     """
 
-    def __init__(self, home: Home, *words: str, cells: int = 0, real: bool = False, **env: str) -> None:
+    def __init__(
+        self, home: Home, *words: str, cells: int = 0, real: bool = False, program: str = "", **env: str
+    ) -> None:
         self.nonce = f"nonce-{uuid4().hex}"
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, cells, 0, 0))
         _keep_output(slave)
         environment = {**home.env, **WATCHED, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env}
+        streams = {"stdin": slave, "stdout": slave, "stderr": slave}
         self._process = start_mooring(
-            words, cwd=home.cwd, env=environment, real=real, terminal=True, stdin=slave, stdout=slave, stderr=slave
+            words, cwd=home.cwd, env=environment, real=real, terminal=True, program=program, **streams
         )
         os.close(slave)
         self.raw = ""

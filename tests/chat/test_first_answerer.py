@@ -146,6 +146,17 @@ def test_an_installed_program_is_offered_and_chosen_by_the_setting_backend(home:
         leave(person)
 
 
+def test_the_program_of_claude_code_that_its_library_brings_is_offered(home: Home) -> None:
+    library = home.write("libraries/claude_agent_sdk/__init__.py", "").parent
+    program = home.write("libraries/claude_agent_sdk/_bundled/claude", "#!/bin/sh\nsleep 60\n")
+    program.chmod(0o755)
+    with Person(home, "chat", real=True, PYTHONPATH=str(library.parent)) as person:
+        assert "1  claude  Claude Code is installed" in person.sees(WHO)
+        person.presses("\r")
+        person.sees(READY)
+        leave(person)
+
+
 @pytest.mark.parametrize("chosen", [{"backend": "manual"}, {"model": MODELS["anthropic"]}])
 def test_nothing_is_offered_where_somebody_is_chosen(chosen: dict[str, str], home: Home, fake: FakeModel) -> None:
     home.write("home/.config/mooring/settings.json", chosen)

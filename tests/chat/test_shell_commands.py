@@ -1,6 +1,8 @@
 """Commands behind a `!`: run in the person's shell, held to the rules that deny, and told to whoever answers next."""
 
 import os
+import re
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -9,9 +11,12 @@ import pytest
 from tests.models import FakeModel, Say
 
 from backends.asking import MODELS, variables
+from chat import managed_chat
 from chat.terminal import Person
+from mooring.agents.history import PersonCommand
+from mooring.agents.sessions.store import SessionStore
 from mooring.permissions.audit import read_log
-from support import DEMO, Home
+from support import DEMO, Home, run_beside
 
 pytestmark = [
     pytest.mark.processes,
@@ -73,6 +78,92 @@ def test_drop_leaves_it_out(home: Home) -> None:
         person.answers(("What 1 command printed is left out.", ""), (READY, "Hello"), ("One.", ""))
         assert "private" not in fake.requests[0].messages[-1].text
         leave(person)
+
+
+def show_session(home: Home) -> str:
+    [session] = SessionStore(home.where).list()
+    shown = run_beside(home, "sessions", session.id)
+    assert shown.code == 0, shown.err
+    return shown.out
+
+
+def test_a_command_is_on_record_when_it_has_run_even_if_the_chat_is_killed_then_and_nothing_is_said(home: Home) -> None:
+    with FakeModel([Say("One.")]) as fake:
+        with meet(home, fake) as person:
+            person.answers((READY, "!echo printed; exit 3"))
+            person.sees("/drop leaves it out.")
+            person.is_sent(signal.SIGKILL)
+            person.ended()
+        shown = show_session(home)
+        assert re.search(r"You in the shell, .*\n\$ echo printed; exit 3\nprinted\n\[Exit code 3\]", shown)
+        assert SessionStore(home.where).list()[0].title == "!echo printed; exit 3"
+        # The conversation goes on, and its name becomes what is said in it first.
+        with meet(home, fake, "--continue") as person:
+            person.answers((READY, "Hello there"), ("One.", ""))
+            leave(person)
+    [session] = SessionStore(home.where).list()
+    assert (session.title, session.turns) == ("Hello there", 1)
+    assert [message.text for message in fake.requests[0].messages] == ["Hello there"]
+
+
+def test_a_command_that_is_running_when_the_chat_is_killed_is_on_record_too(home: Home) -> None:
+    started = home.cwd / "started"
+    with FakeModel([]) as fake, meet(home, fake) as person:
+        person.answers((READY, "!touch started; sleep 1000"))
+        wait_until(started.exists)
+        person.is_sent(signal.SIGKILL)
+        person.ended()
+    assert "$ touch started; sleep 1000\n[It did not end.]" in show_session(home)
+
+
+def test_what_is_dropped_or_undone_stays_on_record(home: Home) -> None:
+    with FakeModel([Say("One."), Say("Two.")]) as fake, meet(home, fake) as person:
+        person.answers((READY, "Hello"), ("One.", ""), (READY, "!echo private"))
+        person.answers(("/drop leaves it out.", ""), (READY, "/drop"), ("What 1 command printed is left out.", ""))
+        person.answers((READY, "/undo"), ("Undo it? [y/N]: ", "y"), ("The model no longer sees this turn.", ""))
+        person.answers((READY, "Good day"), ("Two.", ""))
+        leave(person)
+    assert "private" not in str(fake.requests[-1].body)
+    shown = show_session(home)
+    assert "$ echo private\nprivate" in shown
+    assert "Hello" not in shown
+
+
+def test_of_a_long_output_both_ends_are_on_record(home: Home) -> None:
+    with FakeModel([]) as fake, meet(home, fake) as person:
+        person.answers((READY, "!seq 100000"))
+        person.sees("/drop leaves it out.")
+        [session] = SessionStore(home.where).list()
+        _, [entry] = SessionStore(home.where).read(session.id)
+        assert isinstance(entry.message, PersonCommand)
+        assert entry.message.exit_code == 0
+        assert entry.message.output.startswith("1\n2\n")
+        assert entry.message.output.endswith("\n100000")
+        assert len(entry.message.output) < 31_000
+        assert "more lines; -v shows all" in show_session(home)
+        leave(person)
+
+
+def test_a_command_is_exported_with_its_conversation(home: Home) -> None:
+    with FakeModel([]) as fake, meet(home, fake) as person:
+        person.answers((READY, "!echo printed"), ("/drop leaves it out.", ""), (READY, "/export it.md"))
+        person.sees("Written to it.md.")
+        leave(person)
+    assert "```\n$ echo printed\nprinted\n```" in (home.cwd / "it.md").read_text()
+
+
+def test_what_the_machine_s_settings_deny_is_denied_here(home: Home) -> None:
+    rules = [{"tool": "Bash", "pattern": "touch *", "action": "deny"}]
+    home.write("system/etc/mooring/settings.json", {"permissions": rules})
+    # The person's own rules allow it, and change nothing.
+    home.write("home/.config/mooring/settings.json", {"permissions": [{"tool": "Bash", "action": "allow"}]})
+    with Person(home, str(home.folder / "system"), program=managed_chat.__file__) as person:
+        person.answers((READY, "!touch made"))
+        person.sees("denied by the machine's settings (deny Bash with touch *).")
+        person.answers((READY, "!echo may run"))
+        person.sees("\nmay run")
+        leave(person)
+    assert not (home.cwd / "made").exists()
 
 
 @pytest.mark.parametrize("words", [("--deny", "Bash"), ("--deny", "Bash(touch *)"), ("--permission-mode", "plan")])

@@ -1,9 +1,5 @@
 """What a person types and pastes: several lines are one message, and words that leave do."""
 
-import ctypes.util
-import shutil
-import subprocess
-import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +8,7 @@ import pytest
 from tests.models import Call, FakeModel, Say
 
 from backends.asking import MODELS, variables
+from chat.libedit import build_libedit
 from chat.terminal import Person
 from support import DEMO, Home
 
@@ -28,7 +25,7 @@ def environment(request: pytest.FixtureRequest, home: Home) -> dict[str, str]:
         case "GNU readline":
             return {}
         case "libedit":
-            return use_libedit(home)
+            return build_libedit(home.folder / "libedit")
         case _:
             return use_no_editor(home)
 
@@ -36,26 +33,6 @@ def environment(request: pytest.FixtureRequest, home: Home) -> dict[str, str]:
 def use_no_editor(home: Home) -> dict[str, str]:
     home.write("without/readline.py", "raise ImportError('there is none')\n")
     return {"PYTHONPATH": str(home.folder / "without")}
-
-
-def use_libedit(home: Home) -> dict[str, str]:
-    """Python's own module with libedit in place of GNU's library, as Python is built for macOS."""
-    folder = home.folder / "libedit"
-    folder.mkdir()
-    # The one function of GNU's library that libedit lacks; it is called after a signal.
-    (folder / "more.c").write_text("void rl_callback_sigcleanup(void) {}\n")
-    library = ctypes.util.find_library("edit")
-    compiler = shutil.which("cc")
-    if library is None or compiler is None:
-        pytest.skip("needs libedit and a compiler")
-    build = [compiler, "-shared", "-fPIC", "-o", "libreadline.so.8", "more.c", "-Wl,--no-as-needed", f"-l:{library}"]
-    subprocess.run(build, cwd=folder, check=True)
-    variables = {"LD_LIBRARY_PATH": str(folder)}
-    print_editor = [sys.executable, "-c", "import readline; print(readline.__doc__)"]
-    found = subprocess.run(print_editor, env=variables, capture_output=True, text=True, check=False)
-    if "libedit" not in found.stdout:
-        pytest.skip("this Python has its line editor from elsewhere")
-    return variables
 
 
 @contextmanager
@@ -115,14 +92,42 @@ def test_what_was_typed_before_a_question_is_in_the_input_line_after_it(
         assert list_requests(fake)[-1].endswith("yes, go on")
 
 
+def test_what_was_typed_before_a_question_can_be_corrected_after_it(home: Home, environment: dict[str, str]) -> None:
+    script = [Call("mcp__demo__echo", {"text": "hello"}), Say("One."), Say("Two."), Say("Three.")]
+    with FakeModel(script) as fake, chatting(home, fake, environment) as person:
+        person.presses("first\ryes, go\r")
+        person.sees("Call it?")
+        person.types("n")
+        person.sees("> yes, go")
+        person.presses("\x7f" * len("yes, go") + "no, stop\r")
+        person.sees("Two.")
+        assert list_requests(fake)[-1] == "no, stop"
+        # Nothing of it is left in the next line.
+        person.sees("> ")
+        person.types("third")
+        person.sees("Three.")
+        assert list_requests(fake)[-1] == "third"
+
+
+def test_what_an_editor_left_can_be_corrected_and_edited_again(home: Home, environment: dict[str, str]) -> None:
+    editor = home.write("editor", '#!/bin/sh\nprintf "%s, wrong" "$(cat "$1")" > "$1"\n')
+    editor.chmod(0o700)
+    with FakeModel([Say("I got it.")]) as fake, chatting(home, fake, {**environment, "EDITOR": str(editor)}) as person:
+        person.presses("begun\x18\x05")
+        person.sees("> begun, wrong")
+        person.presses("\x7f" * len("wrong") + "right\x18\x05")
+        person.sees("> begun, right, wrong")
+        person.presses("\x17better\r")
+        person.sees("I got it.")
+        assert list_requests(fake)[0].endswith("begun, right, better")
+
+
 def test_an_editor_opens_on_what_is_typed(home: Home, environment: dict[str, str]) -> None:
     script = 'cat "$1" > seen; printf "more\\nlines\\n" >> "$1"'
     editor = home.write("editor", f"#!/bin/sh\ncd {home.cwd}\n{script}\n")
     editor.chmod(0o700)
     with FakeModel([Say("I got it.")]) as fake, chatting(home, fake, {**environment, "EDITOR": str(editor)}) as person:
         person.presses("begun: \x18\x05")
-        if "LD_LIBRARY_PATH" in environment:
-            person.presses("\r")  # libedit opens it at Enter
         person.sees("lines")
         person.types("")
         person.sees("I got it.")
@@ -134,8 +139,6 @@ def test_a_line_stays_where_no_editor_is_named(home: Home, environment: dict[str
     unnamed = {"EDITOR": "", "VISUAL": ""}
     with FakeModel([Say("I got it.")]) as fake, chatting(home, fake, {**environment, **unnamed}) as person:
         person.presses("begun\x18\x05")
-        if "LD_LIBRARY_PATH" in environment:
-            person.presses("\r")
         person.sees("Neither VISUAL nor EDITOR names your editor")
         person.sees("> begun")
         person.types("")

@@ -16,7 +16,8 @@ from mooring.discovery.scan import make_context, scan
 from mooring.discovery.targets import find_target, list_writers
 from mooring.discovery.translate import meaning_of
 from mooring.permissions.trust import load
-from support import HOMES, MOORING, Cli, Home
+from support import HOMES, Cli, Home, run_beside
+from warm import run_mooring, start_mooring
 
 OWN = "home/.config/mooring/mcp.json"
 CURSOR = "home/.cursor/mcp.json"
@@ -269,10 +270,8 @@ def test_a_file_of_any_tool_is_read_by_its_name_or_its_content(name: str, home: 
 @pytest.mark.parametrize("name", [name for name in TEXTS if not name.startswith((".", "zed", "mcp.json"))])
 @pytest.mark.parametrize("around", ["%s", "```json\n%s\n```\n"])
 def test_what_is_piped_in_is_read_too(name: str, around: str, home: Home) -> None:
-    done = subprocess.run(
-        [MOORING, "mcp", "import", "-y", "--from", "-"],
-        cwd=home.cwd, env=home.env, input=around % TEXTS[name], text=True, capture_output=True, timeout=100, check=False,
-    )  # fmt: skip
+    given = (around % TEXTS[name]).encode()
+    done = run_mooring("mcp", "import", "-y", "--from", "-", cwd=home.cwd, env=home.env, input=given)
     assert (done.returncode, done.stdout) == (0, "Wrote 1 server to ~/.config/mooring/mcp.json: x.\n"), done.stderr
     assert servers(home)["x"]["command"] == "npx"
 
@@ -544,11 +543,8 @@ def test_two_commands_at_once_and_another_person_beside_lose_nothing(home: Home,
         ["import", "-y", "s1", "s2"],
         ["add", "new", "--no-test", "npx"],
     ]
-    commands = [
-        subprocess.Popen([MOORING, "mcp", *words], cwd=home.cwd, env=home.env, stdout=subprocess.PIPE, text=True)
-        for words in sources
-    ]
-    printed = "".join(command.communicate(timeout=60)[0] for command in commands)
+    commands = [start_mooring(["mcp", *words], cwd=home.cwd, env=home.env, stdout=subprocess.PIPE) for words in sources]
+    printed = "".join(command.communicate(timeout=60)[0].decode() for command in commands)
     assert [command.returncode for command in commands] == [0] * len(sources)
     text = (home.folder / OWN).read_text()
     assert text.startswith("// kept\n")
@@ -593,7 +589,7 @@ def import_samples(folder: Path) -> dict[str, Any]:
         words = ["mcp", "import", "--yes"]
         names = [choice.name for choice in home.inventory().choices if choice.definition.origin.tool != "mooring"]
         if names:
-            subprocess.run([MOORING, *words], cwd=home.cwd, env=home.env, capture_output=True, timeout=60, check=False)
+            run_beside(home, *words)
         if (home.folder / OWN).exists():
             found |= {f"{sample.name}.{name}": entry for name, entry in servers(home).items()}
     return found
@@ -683,7 +679,5 @@ def test_a_shell_completes_tools_and_names(words: list[str], offered: list[str],
     configure_cursor(home, github={"command": "npx"})
     typed = ["mooring", *words]
     env = {"_MOORING_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(typed), "COMP_CWORD": str(len(typed) - 1)}
-    done = subprocess.run(
-        [MOORING], cwd=home.cwd, env={**home.env, **env}, capture_output=True, text=True, timeout=100, check=False
-    )
+    done = run_mooring(cwd=home.cwd, env={**home.env, **env})
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == offered

@@ -2,14 +2,14 @@
 
 import json
 import os
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 
 from chat.terminal import Person
-from support import DEMO, MOORING, Cli, Home, Result
+from support import DEMO, Cli, Home, Result
+from warm import run_mooring
 
 OWN = "home/.config/mooring/mcp.json"
 PROJECT = "project/.mooring/mcp.json"
@@ -90,10 +90,7 @@ def servers(home: Home, path: str = OWN) -> dict[str, Any]:
 
 
 def pipe(home: Home, text: str, *words: str) -> Result:
-    done = subprocess.run(
-        [MOORING, "mcp", *words],
-        cwd=home.cwd, env=home.env, input=text, text=True, capture_output=True, timeout=100, check=False,
-    )  # fmt: skip
+    done = run_mooring("mcp", *words, cwd=home.cwd, env=home.env, input=text.encode())
     return Result(done.returncode, done.stdout, done.stderr)
 
 

@@ -104,7 +104,37 @@ def test_an_argument_that_is_called_like_an_option_of_ours_is_given_with_an_equa
     assert cli("call", "actor.fetch", "url=https://example.com").code == 0
     assert cli("call", "actor.fetch", "url:=3").code == 2
     # Where nothing listens: the address of a server was meant, and nothing was sent to the tool.
-    assert "http://127.0.0.1:9/mcp" in cli("call", "actor.fetch", "--url", "http://127.0.0.1:9/mcp").err
+    assert "http://127.0.0.1:9/mcp" in cli("call", "--url", "http://127.0.0.1:9/mcp", "fetch").err
+
+
+def test_an_option_of_ours_behind_a_tool_that_has_such_a_parameter_is_refused_with_both_ways_to_write_it(
+    cli: Cli, tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"url": TEXT, "timeout": NUMBER, "no_project": {"type": "boolean"}}}
+    actor = Actor(tmp_path / "actor.json", tools=["fetch"], shape={"fetch": {"inputSchema": schema}})
+    cli.home.configure(actor=actor.entry)
+    assert cli("tools", "actor").code == 0
+    starts = len(actor.done("starts"))
+    for words in (["actor.fetch"], ["actor", "fetch"]):
+        refused = cli("call", *words, "--url", "https://example.com/a?b=c&d")
+        assert refused.code == 2
+        assert f"{words[0]} belongs to a server that is configured, and --url names another." in refused.err
+        assert "For the tool's own parameter: 'url=https://example.com/a?b=c&d'." in refused.err
+        assert f"For the other server, put --url before {words[0]}." in refused.err
+    for option, name in (("--timeout=30", "timeout"), ("--no-project", "no_project")):
+        refused = cli("call", "actor.fetch", option)
+        shown = option.partition("=")[0]
+        assert refused.code == 2
+        assert f"{shown} is an option of Mooring's, and fetch has a parameter '{name}'." in refused.err
+        assert f"For the tool: {name}=VALUE. For Mooring, put {shown} before the tool's name." in refused.err
+        assert cli("call", option, "actor.fetch").code == 0
+    assert len(actor.done("starts")) == starts + 2
+    assert actor.done("answers") == ["fetch", "fetch"]
+
+
+def test_a_server_that_is_named_behind_the_tool_is_called_where_none_is_configured_under_that_name(cli: Cli) -> None:
+    server = " ".join((DEMO["command"], *DEMO["args"]))
+    assert cli("call", "echo", "text=hi", "--server", server).out == "hi\n"
 
 
 def test_our_own_options_win_and_a_misspelled_one_is_named(cli: Cli) -> None:

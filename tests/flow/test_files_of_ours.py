@@ -19,6 +19,7 @@ import pytest
 from mooring.permissions import pins, rules
 from mooring.permissions.pins import PinKey
 from support import DEMO, MOORING, NO_KEYRING, Home, Result, run_beside
+from warm import WarmProcess, start_mooring, start_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits processes from outside")
 
@@ -90,8 +91,11 @@ def _list_secrets(home: Home) -> set[str]:
         "asyncio.run(show())"
     )
     env = {**home.env, **BEHIND}
-    done = subprocess.run(_run_python(code), env=env, capture_output=True, text=True, check=True)
-    pairs = [line.split() for line in done.stdout.splitlines()]
+    source = _run_python(code)[-1]
+    process = start_python(source, cwd=home.cwd, env=env, stdout=subprocess.PIPE)
+    shown, _ = process.communicate(timeout=100)
+    assert process.returncode == 0
+    pairs = [line.split() for line in shown.decode().splitlines()]
     return {name for name, value in pairs if value == f"value-of-{name}"}
 
 
@@ -153,22 +157,25 @@ def home(home: Home) -> Home:
     return home
 
 
-def begin(home: Home, file: OwnFile, command: Sequence[str]) -> "subprocess.Popen[bytes]":
-    process = subprocess.Popen(
-        command,
-        cwd=home.cwd,
-        env={**home.env, **BEHIND},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+def begin(
+    home: Home, file: OwnFile, command: Sequence[str], *, real: bool = False
+) -> "WarmProcess | subprocess.Popen[bytes]":
+    env = {**home.env, **BEHIND}
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    program, *words = command
+    if real:
+        process: WarmProcess | subprocess.Popen[bytes] = subprocess.Popen(command, cwd=home.cwd, env=env, **streams)
+    elif program == MOORING:
+        process = start_mooring(words, cwd=home.cwd, env=env, **streams)
+    else:
+        process = start_python(*words[1:], cwd=home.cwd, env=env, **streams)
     assert process.stdin is not None
     process.stdin.write(file.typed.replace("NAME", command[-1]).encode())
     process.stdin.close()
     return process
 
 
-def finish(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
+def finish(process: "WarmProcess | subprocess.Popen[bytes]") -> tuple[int, str]:
     assert process.stderr is not None
     with process.stderr as errors:
         err = errors.read().decode()
@@ -198,7 +205,7 @@ def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(home: Home, fil
     assert write(home, file, "p0")[0] == 0
     commands = {name: file.write(home, name) for name in NAMES[1:5]}
     for command in commands.values():
-        victim = begin(home, file, command)
+        victim = begin(home, file, command, real=True)
         # Where it dies is chance: most of the time it loads Python, and it writes last.
         time.sleep(chance.uniform(0.1, 0.5))
         victim.send_signal(signal.SIGKILL)

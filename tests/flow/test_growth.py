@@ -1,14 +1,17 @@
-"""What a server costs when it connects: its own tools, whatever others there are."""
+"""What things cost: a server that connects its own tools, and a host what it has open, whatever others there are."""
 
+import os
+import sys
 import time
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any, cast
 
 from msgspec import Raw
 
 import mooring
+from mooring import files
 from mooring.conversation.conversation import Conversation
 from mooring.conversation.events import EventStream
 from mooring.conversation.lookup import Lookup
@@ -88,3 +91,29 @@ def test_a_conversation_takes_over_the_last_of_many_changes_only(tmp_path: Path)
     assert min(measure(100) for _ in range(3)) < 14 * once
     current[0] = tuple(entries[:7])
     assert [definition.name for definition in conversation.definitions][-7:] == [entry.name for entry in entries[:7]]
+
+
+def count_looks(path: str) -> int:
+    """How often the system is asked about a file when one is read."""
+    looks = 0
+
+    def watch(frame: FrameType, event: str, what: Any) -> None:
+        nonlocal looks
+        looks += event == "c_call" and what in (os.stat, os.lstat, os.fstat)
+
+    sys.setprofile(watch)
+    try:
+        files.read(path)
+    finally:
+        sys.setprofile(None)
+    return looks
+
+
+async def test_a_host_that_was_closed_costs_no_later_read_anything(home: Home, tmp_path: Path) -> None:
+    path = str(home.write("home/notes.txt", "some notes"))
+    alone = count_looks(path)
+    for number in range(3):
+        async with mooring.open(request=Home(tmp_path / f"{number}").request(), servers={}):
+            # Each look is for the record of this host's conversations, which SQLite may have open.
+            assert count_looks(path) > alone
+        assert count_looks(path) == alone

@@ -553,7 +553,12 @@ def environ(pid: int) -> bytes:
 
 
 def alive(pid: int) -> bool:
-    return environ(pid) != b""
+    """Whether a process is there and has not ended. In the middle of an exec, its environment reads as empty."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def settled(look: Callable[[], Seen], wanted: Seen) -> Seen:

@@ -65,6 +65,7 @@ class ServeClient:
             ["serve", *words], cwd=home.cwd, env=environment, real=real, stdin=pipe, stdout=pipe, stderr=pipe
         )
         self.errors: list[bytes] = []
+        self._advice: queue.Queue[str] = queue.Queue()
         self._readers = [threading.Thread(target=each, daemon=True) for each in (self._read, self._read_errors)]
         for reader in self._readers:
             reader.start()
@@ -166,10 +167,15 @@ class ServeClient:
                 self.noise.append(line)
         self._messages.put(None)
 
+    def wait_advice(self) -> str:
+        """The next line on stderr, where a person is told what they can do."""
+        return self._advice.get(timeout=SECONDS)
+
     def _read_errors(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.errors.append(line)
+            self._advice.put(line.decode())
 
     def close(self) -> int:
         """Close its input; returns the exit code."""

@@ -121,7 +121,7 @@ async def test_a_call_whose_login_has_ended_waits_for_a_new_one_and_is_made(home
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("capabilities", [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}])
-async def test_a_client_that_can_open_no_page_is_told_which_command_logs_in(
+async def test_a_client_that_can_open_no_page_is_told_that_a_login_is_needed_and_its_person_the_command(
     home: Home, era: Era, capabilities: Json
 ) -> None:
     async with site_with_login(home) as issuer:
@@ -130,7 +130,9 @@ async def test_a_client_that_can_open_no_page_is_told_which_command_logs_in(
         async with connected(home, era, capabilities=capabilities) as client:
             refused = await call(client, ECHO, text="hi")
             assert refused["isError"]
-            assert "Log in with: mooring mcp login web" in text(refused)
+            assert text(refused).startswith("web requires a login.")
+            assert "mooring mcp" not in text(refused)
+            assert "Log in with: mooring mcp login web" in await asyncio.to_thread(client.wait_advice)
             assert client.asked == []
         assert "/authorize" not in [path for path, _ in issuer.heard]
 
@@ -299,7 +301,7 @@ async def test_no_more_than_sixteen_pages_are_open_for_requests_that_say_nothing
             asking = [result for result in results if result["resultType"] == "input_required"]
             refused = [result for result in results if result.get("isError")]
             assert (len(asking), len(refused)) == (16, 4)
-            assert all("mooring mcp login web" in text(result) for result in refused)
+            assert all(text(result).startswith("web requires a login.") for result in refused)
 
 
 async def test_a_login_goes_on_when_the_call_is_given_up(home: Home) -> None:

@@ -189,7 +189,7 @@ async def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(h
 def alive(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except OSError:  # it is gone, perhaps since it was opened
         return False
 
 

@@ -109,6 +109,28 @@ class SummaryMessage(Struct, frozen=True, tag="summary"):
 Message: TypeAlias = PersonMessage | ModelMessage | ResultsMessage | SummaryMessage
 
 
+class PersonCommand(Struct, frozen=True, tag="command"):
+    """A command that the person ran in their own shell during a conversation. No model is sent it from here."""
+
+    command: str
+    output: str = ""
+    """What it printed, the middle left out if that was long."""
+    exit_code: int | None = None
+    """Negative for the signal that ended it; `None` if it did not come to its end."""
+
+    @property
+    def failure(self) -> str:
+        """How it ended, in words; empty if well."""
+        if self.exit_code is None:
+            return "[It did not end.]"
+        return describe_exit(self.exit_code) if self.exit_code else ""
+
+
+def describe_exit(code: int) -> str:
+    """How a command ended, in words."""
+    return f"[Exit code {code}]" if code >= 0 else f"[Ended by signal {-code}]"
+
+
 # --- as text ----------------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +180,13 @@ class Journal:
 
     def record_call_ended(self, result: CallResult) -> None:
         """What became of one call; the others of the same reply may still run."""
+
+    def record_command_started(self, command: str) -> int:
+        """The person is about to run a command of their own; the number of what is kept of it."""
+        return 0
+
+    def record_command_ended(self, number: int, ended: PersonCommand) -> None:
+        """What became of that command."""
 
     def compact(self, messages: tuple[Message, ...]) -> None:
         """From now on these are what the model is sent. What they stand for is kept all the same."""

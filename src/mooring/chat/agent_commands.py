@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mooring.agents.commands.find import BUILT_IN, FoundCommands
 from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents
-from mooring.chat.command import CommandFace, say_usages, show_handover
+from mooring.chat.command import CommandFace, ListedChoice, say_usages, show_handover
 from mooring.chat.session import ChatSession
 from mooring.display.lines import describe_taken_name
 from mooring.display.tables import wrap_columns
@@ -26,7 +26,9 @@ _NARROWEST = 70
 async def choose_agent(chat: CommandFace, name: str) -> None:
     """`/agent NAME`: have an agent answer from now on. Raises: ConfigError if there is none, or it can't answer."""
     if not name:
-        await show_agents(chat, "")
+        picked = await _pick_agent(chat)
+        if picked is not None:
+            await choose_agent(chat, picked)
         return
     session = chat.session
     await session.find_commands()
@@ -34,6 +36,16 @@ async def choose_agent(chat: CommandFace, name: str) -> None:
     before = session.responder.model
     continues = await session.hand_over_to_agent(definition)
     await show_handover(chat, before, continues)
+
+
+async def _pick_agent(chat: CommandFace) -> str | None:
+    """The agent that the person picks, or the word for none; `None` if they leave it as it is."""
+    await chat.session.find_commands()
+    now = chat.session.responder.agent_name
+    found = chat.session.agents.by_name.values()
+    choices = [ListedChoice(each.name, (shorten_description(each.description),), each.name == now) for each in found]
+    nobody = ListedChoice(_NOBODY, ("no agent",), now is None)
+    return await chat.pick([*choices, nobody])
 
 
 async def show_agents(chat: CommandFace, _: str) -> None:

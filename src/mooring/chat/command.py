@@ -21,6 +21,17 @@ _NARROWEST_TEXTS = 70
 T = TypeVar("T")
 
 
+class ListedChoice(Struct, frozen=True):
+    """One of the things that a command can be about, as it is listed."""
+
+    name: str
+    """What would be typed behind the command."""
+    about: tuple[str, ...] = ()
+    """What is shown beside it, safe to show; as many cells as the others have."""
+    is_current: bool = False
+    """Whether it is what the chat has now; marked with an asterisk."""
+
+
 class CommandFace(Face, Protocol):
     """What a command needs besides of the chat that it was typed in."""
 
@@ -49,6 +60,9 @@ class CommandFace(Face, Protocol):
     async def fill_form(
         self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None
     ) -> dict[str, Any]: ...
+
+    async def pick(self, choices: Sequence[ListedChoice]) -> str | None:
+        """List these, and have the person pick one: its name, or another that they type; `None` if they go back."""
 
     async def send(self, said: TurnInput) -> None:
         """Have something answered, as if the person had typed it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mooring.backends.api.providers import list_providers
-from mooring.chat.command import CommandFace, SlashCommand, say_rows, show_handover, split_words
+from mooring.chat.command import CommandFace, ListedChoice, SlashCommand, say_rows, show_handover, split_words
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, is_program
 from mooring.core.conversation.verdict import Mode
@@ -34,12 +34,21 @@ async def _new(chat: CommandFace, _: str) -> None:
 
 
 async def _resume(chat: CommandFace, id: str) -> None:
-    if not id:
-        await _sessions(chat, "")
-        chat.say("To go on with one of them: /resume ID")
+    wanted = id or await _pick_session(chat)
+    if wanted is None:
         return
-    await chat.session.resume_conversation(id)
+    await chat.session.resume_conversation(wanted)
     await chat.show_conversation()
+
+
+async def _pick_session(chat: CommandFace) -> str | None:
+    """The conversation that the person picks, without the one that the chat is in; `None` if they pick none."""
+    current = chat.session.responder.session
+    others = [each for each in await chat.session.list_sessions() if each.id != current]
+    if not others:
+        chat.say("No other conversation of this folder is stored.")
+        return None
+    return await chat.pick([ListedChoice(each.id, _describe_session(each)) for each in others])
 
 
 async def _sessions(chat: CommandFace, _: str) -> None:
@@ -48,10 +57,14 @@ async def _sessions(chat: CommandFace, _: str) -> None:
     for each in await chat.session.list_sessions():
         # The one that the chat is in is marked.
         mark = "*" if each.id == current else ""
-        other = ", open elsewhere" if each.open_in is not None and not mark else ""
-        used = f"{format_local(each.used)}{other}"
-        rows.append((f"{mark}{each.id}", used, count_noun(each.turns, "turn"), safe(each.answerer), safe(each.title)))
+        rows.append((f"{mark}{each.id}", *_describe_session(each, is_current=bool(mark))))
     say_rows(chat, rows, "No conversations of this folder are stored.")
+
+
+def _describe_session(session: "SessionSummary", *, is_current: bool = False) -> tuple[str, ...]:
+    other = ", open elsewhere" if session.open_in is not None and not is_current else ""
+    used = f"{format_local(session.used)}{other}"
+    return used, count_noun(session.turns, "turn"), safe(session.answerer), safe(session.title)
 
 
 # --- who answers --------------------------------------------------------------------------------------------------
@@ -60,7 +73,9 @@ async def _sessions(chat: CommandFace, _: str) -> None:
 async def _backend(chat: CommandFace, rest: str) -> None:
     name, _, model = rest.partition(" ")
     if not name:
-        await _list_backends(chat)
+        picked = await chat.pick(await _list_backends(chat))
+        if picked is not None:
+            await _backend(chat, picked)
         return
     backend = _find_backend(name)
     model = model.strip()
@@ -81,29 +96,40 @@ def _find_backend(name: str) -> BackendName:
 _BACKEND_ALIASES = {"none": "manual"}
 
 
-async def _list_backends(chat: CommandFace) -> None:
+async def _list_backends(chat: CommandFace) -> list[ListedChoice]:
     from mooring.verbs.agent.backends import list_backends  # few chats list them
 
     session = chat.session
-    rows = []
+    choices = []
     chat.show_progress("asking the programs …")
     for each in await list_backends(session.workspace, session.host.guard):
-        mark = "*" if each.name == session.conversations.backend else ""
         todo = "" if each.fix is None else f"first: {each.fix}"
-        rows.append((f"{mark}{each.name}", each.state.replace("-", " "), safe(each.login or todo)))
-    say_rows(chat, rows, "")
-    chat.say("To go on with one of them: /backend NAME [MODEL]")
+        about = (each.state.replace("-", " "), safe(each.login or todo))
+        choices.append(ListedChoice(each.name, about, each.name == session.conversations.backend))
+    return choices
 
 
 async def _model(chat: CommandFace, name: str) -> None:
     backend = chat.session.conversations.backend
-    if name:
-        await _hand_over(chat, "api" if backend == "manual" else backend, name)
-        return
-    model = chat.session.responder.model
-    chat.say("No model answers." if model is None else f"{safe(model)} answers.")
-    words = "PROVIDER:MODEL" if backend in ("api", "manual") else "MODEL"
-    chat.say(f"To go on with another: /model {words}")
+    wanted = name or await _pick_model(chat)
+    if wanted is not None:
+        await _hand_over(chat, "api" if backend == "manual" else backend, wanted)
+
+
+async def _pick_model(chat: CommandFace) -> str | None:
+    """The model that the person picks among those that can be used now; `None` if they pick none."""
+    session = chat.session
+    current = session.responder.model
+    chat.say("No model answers." if current is None else f"{safe(current)} answers.")
+    if session.responder.program is not None:
+        chat.say("To go on with another: /model MODEL, as the program names it")
+        return None
+    offers = [offer for offer in await session.find_model_offers() if offer.name != current]
+    if not offers:
+        chat.say(f"To go on with {'one' if current is None else 'another'}: /model PROVIDER:MODEL")
+        return None
+    chat.say("These can be used now; any other is written as PROVIDER:MODEL.")
+    return await chat.pick([ListedChoice(offer.name, (safe(offer.why),)) for offer in offers])
 
 
 async def _hand_over(chat: CommandFace, backend: BackendName, model: str | None) -> None:
@@ -117,9 +143,11 @@ async def _hand_over(chat: CommandFace, backend: BackendName, model: str | None)
 
 async def _mode(chat: CommandFace, name: str) -> None:
     if not name:
+        chat.say("What becomes of a call that no rule is about:")
         now = chat.session.mode
-        say_rows(chat, [(f"{'*' if mode == now else ''}{mode}", MODE_WORDS[mode]) for mode in MODES], "")
-        chat.say("What becomes of a call that no rule is about. To switch: /mode NAME")
+        picked = await chat.pick([ListedChoice(mode, (MODE_WORDS[mode],), mode == now) for mode in MODES])
+        if picked is not None:
+            await _mode(chat, picked)
         return
     wanted = _find_mode(name)
     now = chat.session.change_mode(wanted)

@@ -145,7 +145,9 @@ class ChatConversations:
     async def _hand_over(self, options: ConversationOptions) -> str | None:
         stored = await self.find_stored()
         # What was handed to somebody who was told nothing since is for the next.
-        continues = self._chosen.options.session.handed_over if stored is None else stored.id
+        continues = self._chosen.options.session.handed_over
+        if stored is not None and stored.turns > 0:
+            continues = stored.id
         await self._enter(replace(options, session=SessionStart(handed_over=continues)), None)
         self._end_bypass()
         return continues

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mooring.chat.command import CommandFace, say_rows
+from mooring.chat.command import CommandFace, ListedChoice
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.effort import EFFORTS, Effort
 from mooring.display.text import safe
@@ -12,12 +12,14 @@ _LEVELS: Mapping[str, Effort | None] = {**{effort: effort for effort in EFFORTS}
 
 
 async def choose_effort(chat: CommandFace, name: str) -> None:
-    """Change how much the model thinks; without a name, say how much that is.
+    """Change how much the model thinks; without a name, the person picks one.
 
     Raises: ConfigError if there is no such effort, or whoever answers has no such choice.
     """
     if not name:
-        _show_efforts(chat)
+        picked = await _pick_effort(chat)
+        if picked is not None:
+            await choose_effort(chat, picked)
         return
     if name not in _LEVELS:
         raise ConfigError(f"There is no effort {name!r}. The efforts are {', '.join(_LEVELS)}.")
@@ -27,10 +29,10 @@ async def choose_effort(chat: CommandFace, name: str) -> None:
     chat.notice(f"{safe(model)} thinks {much} from its next reply on.")
 
 
-def _show_efforts(chat: CommandFace) -> None:
+async def _pick_effort(chat: CommandFace) -> str | None:
     now = chat.session.conversations.effort
-    say_rows(chat, [(f"{'*' if level == now else ''}{name}",) for name, level in _LEVELS.items()], "")
-    chat.say("How much the model thinks before it answers. To change it: /effort NAME")
+    chat.say("How much the model thinks before it answers:")
+    return await chat.pick([ListedChoice(name, (), level == now) for name, level in _LEVELS.items()])
 
 
 def list_effort_completions(session: ChatSession) -> Iterator[str]:

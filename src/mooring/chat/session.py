@@ -234,6 +234,12 @@ class ChatSession:
         self.listed = await asyncio.to_thread(list_sessions, where, cwd, MOST_LISTED)
         return self.listed
 
+    async def find_model_offers(self) -> "Sequence[AnswererOffer]":
+        """The models that can be used now: by a key, or on this machine."""
+        from mooring.verbs.agent.offers import find_model_offers  # few chats list them
+
+        return await find_model_offers(self.workspace.where, self.host.settings)
+
     @property
     def mode(self) -> Mode:
         """The permission mode."""

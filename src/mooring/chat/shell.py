@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
+from mooring.agents.history import Journal, PersonCommand
 from mooring.chat.command import CommandFace
 from mooring.chat.session import ChatSession
-from mooring.chat.shell_outputs import ShellCommand
+from mooring.chat.shell_outputs import shorten_output
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.result import Result
 from mooring.display.text import Verbatim, count_noun, safe, safe_text
@@ -37,8 +38,8 @@ async def run_shell_command(chat: CommandFace, command: str) -> None:
         if seconds >= _SHOW_AFTER:
             chat.show_progress(f"{seconds:.0f} s · Ctrl+C ends it · $ {safe(command)}")
 
-    ran = await _run_permitted(session, command, show_progress)
-    _show(chat, ran)
+    ran, output = await _run_permitted(session, command, show_progress)
+    _show(chat, output, ran.failure)
     if session.responder.model is not None:
         session.shell.keep(ran)
         chat.notice("This goes with your next message; /drop leaves it out.")
@@ -50,28 +51,36 @@ async def drop_outputs(chat: CommandFace, _: str) -> None:
     chat.say(f"What {count_noun(count, 'command')} printed is left out." if count else "Nothing waits to be sent.")
 
 
-async def _run_permitted(session: ChatSession, command: str, show_progress: Callable[[], None]) -> ShellCommand:
+async def _run_permitted(
+    session: ChatSession, command: str, show_progress: Callable[[], None]
+) -> tuple[PersonCommand, str]:
+    """What is kept of a command that has ended, and all that it printed."""
     # Loaded here: few chats run commands.
-    from mooring.agents.local.bash import BackgroundCommands, BashArguments, BashTool, describe_status, start_command
+    from mooring.agents.local.bash import BackgroundCommands, BashArguments, BashTool, start_command
     from mooring.agents.local.project_files import ProjectFiles
 
     host = session.host
     where, cwd, env = host.workspace.where, host.workspace.cwd, host.settings["env"]
     tool = BashTool(ProjectFiles(where, cwd), host.guard, BackgroundCommands(), env)
     access = await asyncio.to_thread(tool.assess, BashArguments(command))
-    ended: list[ShellCommand] = []
+    journal = session.responder.journal or Journal()
+    ended: list[tuple[PersonCommand, str]] = []
 
     async def run() -> Result:
+        number = journal.record_command_started(command)
+        await journal.settle()
         running = await start_command(command, host.guard, where, cwd, env, shell=where.env.get("SHELL", ""))
         try:
             while not await running.wait(_LOOK):
                 show_progress()
             output = running.pop_output().rstrip("\n")
-            failure = describe_status(running.status) if running.status else ""
+            ran = PersonCommand(command, shorten_output(output), running.status)
         finally:
             await running.end()
-        ended.append(ShellCommand(command, output, failure))
-        return Result((Text(output),), is_error=bool(failure))
+        journal.record_command_ended(number, ran)
+        await journal.settle()
+        ended.append((ran, output))
+        return Result((Text(output),), is_error=ran.exit_code != 0)
 
     # On record, and refused by what denies it; the person who typed it isn't asked about it.
     calls = session.conversation.calls
@@ -79,11 +88,11 @@ async def _run_permitted(session: ChatSession, command: str, show_progress: Call
     return ended[0]
 
 
-def _show(chat: CommandFace, ran: ShellCommand) -> None:
-    lines = ran.output.split("\n") if ran.output else []
+def _show(chat: CommandFace, output: str, failure: str) -> None:
+    lines = output.split("\n") if output else []
     chat.say(*(Verbatim(safe_text(line[:LONGEST_SHOWN])) for line in lines[:MOST_SHOWN]))
     if len(lines) > MOST_SHOWN:
         left_out = len(lines) - MOST_SHOWN
         chat.notice(f"… {left_out:,} more line{'s' * (left_out != 1)}")
-    if ran.failure:
-        chat.warn(ran.failure)
+    if failure:
+        chat.warn(failure)

@@ -176,6 +176,28 @@ def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
     return tell
 
 
+def refuse_second_server(options: Globals, given: Mapping[str, Any], first: str) -> None:
+    """Refuse a server that an option names behind the name of one that is configured: a tool may have such a parameter.
+
+    Raises: UsageError, before anything is connected to.
+    """
+    named = next((option for option in options.late if option in ("--server", "--url")), None)
+    if named is None:
+        return
+    from mooring.inventory.load import load  # few name a server behind a tool
+
+    known = {choice.name.casefold() for choice in load(options.workspace(), remember=False).choices}
+    starts = {first.casefold(), *(first[:at].casefold() for at, letter in enumerate(first) if letter == ".")}
+    if known.isdisjoint(starts):
+        return
+    parameter = named.removeprefix("--")
+    raise UsageError(
+        f"{first} belongs to a server that is configured, and {named} names another.",
+        f"For the tool's own parameter: {quote_argument(f'{parameter}={given[parameter]}')}. "
+        f"For the other server, put {named} before {first}.",
+    )
+
+
 def require_words(setup: Setup, words: Sequence[str], second: str = "", *listings: str) -> tuple[str, ...]:
     """The server, the second word if there has to be one, and the rest; `SERVER.SECOND` is both in one.
 

@@ -35,6 +35,8 @@ class Globals(msgspec.Struct):
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    late: tuple[str, ...] = ()
+    """The options behind a command's first word, as they were typed: a tool's own parameter may have been meant."""
     begun: Any = None
     """The guard that was started ahead for the servers of this command."""
     pause_progress: Callable[[], AbstractContextManager[None]] = nullcontext

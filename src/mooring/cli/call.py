@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.cli.adhoc import label_server, make_setup, pop_permissions, run_with_host
+from mooring.cli.adhoc import label_server, make_setup, pop_permissions, refuse_second_server, run_with_host
 from mooring.cli.base import UNHEALTHY, Globals, echo, print_json
 from mooring.cli.output import check_output, save_output, show_text
 from mooring.cli.ticker import Ticker
@@ -17,6 +17,8 @@ from mooring.display.results import as_bytes, as_data, as_text, name_kind
 from mooring.display.text import safe
 from mooring.errors import ConfigError
 from mooring.host.host import Host
+from mooring.tools.schema.shape import Shape
+from mooring.verbs.parse import UsageError
 from mooring.verbs.use.arguments import LIMIT, build_arguments
 from mooring.verbs.use.call import call
 from mooring.verbs.use.deadline import Deadline
@@ -31,11 +33,13 @@ def run(
         words, given = tuple(word for word in words if word != "-"), "-"
     if given == "-":
         given = _read_stdin()
+    refuse_second_server(options, server, tool)
     setup = replace(make_setup(options, server), permissions=permissions)
     # An ad hoc server is not part of the name that was typed: dots in it belong to the tool's own name.
     name = (setup.adhoc_name, tool) if setup.adhoc_name else tool
 
     def fill(owner: str, found: Tool, typed: Sequence[str]) -> Mapping[str, Any]:
+        _refuse_shared_options(options, found)
         return build_arguments(owner, found, typed, given, warn=ticker.warn)
 
     async def work(host: Host, deadline: Deadline) -> bool:
@@ -48,6 +52,19 @@ def run(
     with Ticker(options, label_server(server, tool)) as ticker:
         failed = run_with_host(setup, work, named=tool if isinstance(name, str) else None)
     return UNHEALTHY if failed else 0
+
+
+def _refuse_shared_options(options: Globals, tool: Tool) -> None:
+    """Refuse an option behind a tool that has a parameter of that name. Raises: UsageError; nothing was sent."""
+    known = Shape(tool.schema).properties_at(())
+    for option in options.late:
+        name = option.removeprefix("--")
+        shared = next((each for each in (name, name.replace("-", "_")) if each in known), None)
+        if option.startswith("--") and shared is not None:
+            raise UsageError(
+                f"{option} is an option of Mooring's, and {tool.name} has a parameter {shared!r}.",
+                f"For the tool: {shared}=VALUE. For Mooring, put {option} before the tool's name.",
+            )
 
 
 def _show(options: Globals, result: Result, output: str | None) -> None:

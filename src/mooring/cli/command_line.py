@@ -110,6 +110,7 @@ class LineReader:
         wanted = self.store_globals(typed)
         if wanted:
             return self._end(wanted=wanted[0])
+        self.options.late = tuple(each.name for each in typed if each.is_late)
         values = read_values(own, [each for each in typed if each.option in own])
         values |= name_words(arguments, words)
         check_required(own, values)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from mooring.cli.adhoc import label_server, make_setup, require_words, run_with_host
+from mooring.cli.adhoc import label_server, make_setup, refuse_second_server, require_words, run_with_host
 from mooring.cli.base import NO_SERVERS, Globals, echo, print_columns, print_json, say
 from mooring.cli.output import check_output, save_output
 from mooring.cli.ticker import Ticker
@@ -129,6 +129,7 @@ def _print_reading(options: Globals, uri: str, reading: Reading, data: bytes) ->
 
 
 def run_prompt(options: Globals, words: tuple[str, ...], **server: Any) -> None:
+    refuse_second_server(options, server, next(iter(words), ""))
     setup = make_setup(options, server)
     name, prompt, *arguments = require_words(setup, words, "PROMPT", "prompts")
     with Ticker(options, label_server(server, name)):
@@ -153,6 +154,7 @@ def _print_messages(filled: FilledPrompt) -> None:
 def run_watch(
     options: Globals, words: tuple[str, ...], interval: float | None, count: int | None, **server: Any
 ) -> None:
+    refuse_second_server(options, server, next(iter(words), ""))
     setup = make_setup(options, server)
     name, target, *arguments = require_words(setup, words, "URI or TOOL", "resources", "tools")
 

@@ -35,7 +35,7 @@ def run(
     setup = replace(make_setup(options, {**server, "timeout": None}), permissions=permissions)
     if setup.adhoc is not None and names:
         raise UsageError("--server and --url name the server;", "leave out the names of others.")
-    terms = ServeTerms(style, search, permissions)
+    terms = ServeTerms(style, search, permissions, advise=_advise)
     if http is not None:
         run_until_interrupted(_serve_http(options, setup, names, terms, http, token=not no_token))
         return
@@ -68,6 +68,10 @@ async def _serve_http(
         gc.set_threshold(*_GC_THRESHOLDS)
         await wait_for_end()
         await listening.drain()
+
+
+def _advise(words: str) -> None:
+    say(f"mooring: {safe(words)}", err=True)
 
 
 def _announce(options: Globals, listening: Listening, token: bool) -> None:

@@ -11,6 +11,7 @@ from mooring.agents.history import (
     Message,
     ModelMessage,
     OpaqueBlock,
+    PersonCommand,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -18,15 +19,15 @@ from mooring.agents.history import (
     TextBlock,
     ThinkingBlock,
 )
-from mooring.agents.sessions.replay import TranscriptEntry
-from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
+from mooring.agents.sessions.store import SessionSummary
 from mooring.cli.base import Globals, print_columns, print_json, say
 from mooring.core.conversation.outcome import Part
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.content import Text
 from mooring.display.text import count_noun, describe_base64_size, safe, safe_text, short_path
 from mooring.display.times import format_local
-from mooring.verbs.agent.sessions import describe_cost, list_sessions, name_speaker, show_session
+from mooring.verbs.agent.sessions import describe_cost, list_sessions, show_session
+from mooring.verbs.agent.transcript import SessionTranscript, SubAgentBegins, TranscriptMessage, walk_transcript
 
 
 def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None:
@@ -38,7 +39,7 @@ def run_show(options: Globals, id: str | None, is_all: bool, lines: int) -> None
             print_json(msgspec.json.decode(msgspec.json.encode(transcript)))
         else:
             say(_describe_session(transcript.session))
-            _print_messages(transcript.messages, transcript.sub_agents, options.verbose, "")
+            _print_transcript(transcript, options.verbose)
         return
     sessions = list_sessions(request.where, None if is_all else request.cwd, lines)
     if options.json:
@@ -66,33 +67,20 @@ SHOWN_LINES = 10
 """How many lines of a result are shown unless all are asked for."""
 
 
-def _print_messages(
-    messages: Sequence[TranscriptEntry], sub_agents: Sequence[SubAgentTranscript], is_full: bool, margin: str
-) -> None:
-    """Print what was said, and what each sub-agent said where it began.
-
-    In full, with everything that the model thought and all of every result.
-    """
-    waiting = list(sub_agents)
-    for entry in messages:
-        while waiting and waiting[0].began <= entry.at:
-            _print_sub_agent(waiting.pop(0), is_full, margin)
-        lines = list(_list_lines(entry.message, is_full))
-        if lines:
-            say()
-            speaker = name_speaker(entry.message, "Task" if margin else "You")
-            say(f"{margin}{speaker}, {format_local(entry.at)}{', cut off' if entry.is_cut else ''}", "title")
-            say(indent("\n".join(lines), margin))
-    # Whoever they worked for never got their answers.
-    for sub_agent in waiting:
-        _print_sub_agent(sub_agent, is_full, margin)
-
-
-def _print_sub_agent(sub_agent: SubAgentTranscript, is_full: bool, margin: str) -> None:
-    inner = f"{margin}{MARGIN}"
-    say()
-    say(f"{inner}Sub-agent {safe(sub_agent.agent)}, {format_local(sub_agent.began)}", "title")
-    _print_messages(sub_agent.messages, sub_agent.sub_agents, is_full, inner)
+def _print_transcript(transcript: SessionTranscript, is_full: bool) -> None:
+    """Print what was said, in full with everything that the model thought and all of every result."""
+    for step in walk_transcript(transcript):
+        margin = MARGIN * step.depth
+        match step:
+            case SubAgentBegins(heading=heading):
+                say()
+                say(f"{margin}{heading}", "title")
+            case TranscriptMessage(heading=heading, message=message):
+                lines = list(_list_lines(message, is_full))
+                if lines:
+                    say()
+                    say(f"{margin}{heading}", "title")
+                    say(indent("\n".join(lines), margin))
 
 
 def _describe_session(session: SessionSummary) -> str:
@@ -108,10 +96,14 @@ def _describe_session(session: SessionSummary) -> str:
     return ", ".join(filter(None, facts))
 
 
-def _list_lines(message: Message, is_full: bool) -> Iterator[str]:
+def _list_lines(message: Message | PersonCommand, is_full: bool) -> Iterator[str]:
     match message:
         case PersonMessage(parts):
             yield from map(_show_part, parts)
+        case PersonCommand(command, output):
+            yield safe_text(f"$ {command}")
+            yield from _shorten_lines(safe_text(output).split("\n") if output else [], is_full)
+            yield from filter(None, [message.failure])
         case ModelMessage(blocks):
             for block in blocks:
                 yield from _show_block(block, is_full)
@@ -139,11 +131,15 @@ def _show_result(result: CallResult, is_full: bool) -> Iterator[str]:
     failed = " failed" if result.is_error else ""
     yield f"← {safe(result.name)}{failed}"
     lines = "\n".join(map(_show_part, result.parts)).split("\n")
+    yield from (f"  {line}" for line in _shorten_lines(lines, is_full))
+
+
+def _shorten_lines(lines: Sequence[str], is_full: bool) -> Iterator[str]:
     shown = lines if is_full else lines[:SHOWN_LINES]
-    yield from (f"  {line}" for line in shown)
+    yield from shown
     left_out = len(lines) - len(shown)
     if left_out:
-        yield f"  … {count_noun(left_out, 'more line')}; -v shows all"
+        yield f"… {count_noun(left_out, 'more line')}; -v shows all"
 
 
 def _show_part(part: Part) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.core.definitions.paths import is_below
 from mooring.files.owner import is_own_user
-from mooring.files.reading import LIMIT, read, read_own, read_part, reserve_database
+from mooring.files.reading import LIMIT, read, read_own, read_part, release_database, reserve_database
 
 if TYPE_CHECKING:
     from mooring.files.locking import locked, try_locked
@@ -42,6 +42,7 @@ __all__ = [
     "read",
     "read_own",
     "read_part",
+    "release_database",
     "repository_folders",
     "reserve_database",
     "trim_folder",

@@ -18,17 +18,26 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
-_databases: set[str] = set()
-"""The databases that SQLite may have open here. Of the whole process, since that is what has the locks of POSIX."""
+_databases: dict[object, str] = {}
+"""The databases that SQLite may have open here, by who may have it do so. Of the whole process, since that is what has
+the locks of POSIX."""
 
 
-def reserve_database(path: str) -> None:
-    """Leave a database, and the files beside it, to SQLite from now on.
+def reserve_database(path: str, user: object) -> None:
+    """Leave a database, and the files beside it, to SQLite until the user of it releases it.
 
     When a process closes such a file, it loses all locks that SQLite has on it: another process then takes itself for
     the last one, and removes what this one writes.
     """
-    _databases.add(path)
+    _databases[user] = path
+
+
+def release_database(user: object) -> None:
+    """End what `reserve_database` began for this user. Each one costs every read of any file three looks at the disk.
+
+    A program may open and close thousands of hosts, each with a home of its own.
+    """
+    _databases.pop(user, None)
 
 
 def refuse_database(path: str) -> None:
@@ -46,7 +55,8 @@ def is_database(path: str) -> bool:
         status = os.stat(path)
     except (OSError, ValueError):
         return False  # whoever opens it says why
-    return any(_is_part(status, database) for database in _databases)
+    # A copy, since other threads open and close hosts; and a set, since a host and its record are two users of one.
+    return any(_is_part(status, database) for database in set(_databases.copy().values()))
 
 
 def _is_part(status: os.stat_result, database: str) -> bool:

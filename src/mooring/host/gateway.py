@@ -59,13 +59,15 @@ def open_client(
     search: bool = False,
     browser: bool = True,
     seal_key: bytes | None = None,
+    on_failure: Callable[[MooringError], object] = lambda error: None,
 ) -> "GatewayClient":
     """All servers of a host as one MCP client sees them, with permissions of its own as in `Host.conversation`; to be
     closed.
 
     With `search`, it is shown a tool to find tools and one to call them, instead of all. Without a `browser` that can
     come back to this machine, a login prefers a code for another device. `seal_key` seals links for clients of the
-    stateless era: those with the same key can use them after a restart too.
+    stateless era: those with the same key can use them after a restart too. `on_failure` gets why a call failed or was
+    refused: what the client is told of it has no advice for a person.
     """
     # Not a method of the host: programs that only use servers need not know of clients.
     runtime = host._runtime
@@ -77,7 +79,9 @@ def open_client(
 
     requests = runtime.make_requests(permissions, client.ask, find_answerer=find_answerer)
     links = ServedLinks((seal_key or token_bytes()) if client.era == "stateless" else None)
-    return GatewayClient(runtime, client, requests, links, names=names, search=search, browser=browser)
+    return GatewayClient(
+        runtime, client, requests, links, names=names, search=search, browser=browser, on_failure=on_failure
+    )
 
 
 class GatewayClient:
@@ -93,6 +97,7 @@ class GatewayClient:
         names: NameStyle,
         search: bool = False,
         browser: bool = True,
+        on_failure: Callable[[MooringError], object] = lambda error: None,
     ) -> None:
         """With `search`, the client is shown two tools instead of all: see `search_tools`."""
         self._runtime = runtime
@@ -104,6 +109,7 @@ class GatewayClient:
         self._shown_logins: frozenset[str] = frozenset()
         """The tools that log in, as they were last listed."""
         self._links = links
+        self._on_failure = on_failure
         self._tools: dict[str, CatalogEntry] = {}
         self._tools_version: object = None
         self._prompts: dict[str, Pair] = {}
@@ -185,7 +191,11 @@ class GatewayClient:
         entry = await self._find_tool(name)
         if terms.on_task is not None:
             _listen_to_tasks(self._runtime.lookup.server(entry.server), terms.on_task)
-        result = await self._call(entry, arguments, self._make_extras(terms), on_progress)
+        try:
+            result = await self._call(entry, arguments, self._make_extras(terms), on_progress)
+        except MooringError as error:
+            self._on_failure(error)
+            raise
         return self._links.show_result(entry.server, result, _read_raw(result))
 
     async def _call(

@@ -77,9 +77,9 @@ class Host:
 
     def __init__(self, options: HostOptions) -> None:
         """Nothing is read before `async with`. Raises: ConfigError."""
-        # A conversation of this host may have it open, whoever else reads files here.
-        files.reserve_database(options.workspace.where.record)
         self._own_runtime = HostRuntime(options)
+        # Not the host itself, which nothing may keep alive if it is dropped without being closed.
+        self._record_user = object()
         self._state: Literal["new", "open", "closed"] = "new"
         self._runtime = _make_stand_in(_NOT_OPEN)
 
@@ -96,10 +96,12 @@ class Host:
             raise ConfigError(_OPEN_ALREADY if self._state == "open" else _CLOSED)
         # Before anything is awaited: two tasks may try at the same time.
         self._state = "open"
+        # A conversation of this host may have it open, whoever else reads files here.
+        files.reserve_database(self._own_runtime.options.workspace.where.record, self._record_user)
         try:
             await self._own_runtime.open()
         except BaseException:
-            self._state, self._runtime = "closed", _make_stand_in(_CLOSED)
+            self._become_closed()
             raise
         self._runtime = self._own_runtime
         return self
@@ -112,7 +114,11 @@ class Host:
         # Until this is done the host stays open, so that a second `close` can finish what a cancellation broke off.
         if self._state == "open":
             await self._runtime.close()
-            self._state, self._runtime = "closed", _make_stand_in(_CLOSED)
+            self._become_closed()
+
+    def _become_closed(self) -> None:
+        self._state, self._runtime = "closed", _make_stand_in(_CLOSED)
+        files.release_database(self._record_user)
 
     # --- what there is --------------------------------------------------------------------------------------------
 

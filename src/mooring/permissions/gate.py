@@ -260,9 +260,11 @@ class Gate:
 
     def _refuse_unasked(self, call: ProposedCall, verdict: Verdict) -> Denied:
         is_foreign = self.policy.is_foreign(call.server)
-        message = _explain_nobody_to_ask(call, verdict, is_foreign)
+        cause = f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask"
+        message = f"{cause}. {_suggest_way(call, verdict, is_foreign)}"
+        for_model = f"{cause}. Trying again will not help; only the person can allow it."
         rule = _write_allowance(call, verdict, is_foreign)
-        return self._refuse(call, Verdict("ask", "there was nobody to ask"), message, rule=rule)
+        return self._refuse(call, Verdict("ask", "there was nobody to ask"), message, for_model, rule=rule)
 
     def _refuse(
         self, call: ProposedCall, verdict: Verdict, message: str, for_model: str = "", rule: str = ""
@@ -411,17 +413,16 @@ def _tell_model_no(call: ProposedCall, answer: No) -> str:
     return f"{_name_tool(call)} was not called; the answer was no{reason}"
 
 
-def _explain_nobody_to_ask(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
+def _suggest_way(call: ProposedCall, verdict: Verdict, is_foreign: bool) -> str:
+    """What the person can do about a call that there was nobody to ask about."""
     # A rule is only suggested where adding it would help.
     if verdict.doubtful:
-        way = "Fix that file first; `mooring mcp doctor` says what is wrong with it."
-    elif verdict.level == "managed":
-        way = "The machine's settings require a person to answer."
-    elif _find_grant(call) is None:
-        way = "No rule can allow it: a person has to answer each time."
-    elif is_foreign:
+        return "Fix that file first; `mooring mcp doctor` says what is wrong with it."
+    if verdict.level == "managed":
+        return "The machine's settings require a person to answer."
+    if _find_grant(call) is None:
+        return "No rule can allow it: a person has to answer each time."
+    if is_foreign:
         option = _write_allow_option(call)
-        way = f"To allow it: {_write_allow_command(call)} --project; or, this once, add {option}."
-    else:
-        way = f"To allow it: {_write_allow_command(call)}"
-    return f"{_name_tool(call)} was not called: {verdict.why}, and there is nobody to ask. {way}"
+        return f"To allow it: {_write_allow_command(call)} --project; or, this once, add {option}."
+    return f"To allow it: {_write_allow_command(call)}"

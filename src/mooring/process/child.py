@@ -14,17 +14,17 @@ from mooring.process.guard.container import Container, add_cidfile
 from mooring.process.guard.tree import REMOVAL_TIMEOUT
 
 _REASONS: Final = {
-    ("cwd", errno.ENOENT): "The folder {cwd} for {command!r} does not exist: create it or correct `cwd`.",
-    ("cwd", errno.ENOTDIR): "{cwd} is not a folder, so {command!r} cannot start there: correct `cwd`.",
-    ("cwd", errno.EACCES): "The folder {cwd} for {command!r} cannot be entered: correct `cwd` or its mode.",
-    ("search", errno.EACCES): "{path} is on PATH but not executable: `chmod +x` it, or give another full path.",
-    ("interpreter", errno.ENOENT): "The first line of {path} names an interpreter that does not exist: install it.",
-    ("exec", errno.ENOENT): "{path} does not exist: correct the command.",
-    ("exec", errno.EACCES): "{path} is not an executable file: `chmod +x` it or correct the command.",
-    ("exec", errno.ENOEXEC): "{path} is not a program and has no `#!` line: put its interpreter before it.",
-    ("exec", errno.E2BIG): "{command!r} has more arguments and environment than the system accepts: shorten them.",
+    ("cwd", errno.ENOENT): ("The folder {cwd} for {command!r} does not exist", "create it or correct `cwd`"),
+    ("cwd", errno.ENOTDIR): ("{cwd} is not a folder, so {command!r} cannot start there", "correct `cwd`"),
+    ("cwd", errno.EACCES): ("The folder {cwd} for {command!r} cannot be entered", "correct `cwd` or its mode"),
+    ("search", errno.EACCES): ("{path} is on PATH but not executable", "`chmod +x` it, or give another full path"),
+    ("interpreter", errno.ENOENT): ("The first line of {path} names an interpreter that does not exist", "install it"),
+    ("exec", errno.ENOENT): ("{path} does not exist", "correct the command"),
+    ("exec", errno.EACCES): ("{path} is not an executable file", "`chmod +x` it or correct the command"),
+    ("exec", errno.ENOEXEC): ("{path} is not a program and has no `#!` line", "put its interpreter before it"),
+    ("exec", errno.E2BIG): ("{command!r} has more arguments and environment than the system accepts", "shorten them"),
 }
-"""By the stage in which the guard failed (see `guard.start`) and the number of the system's error."""
+"""What is wrong and what to do, by the stage in which the guard failed (see `guard.start`) and the system's error."""
 
 
 class Spawn(NamedTuple):
@@ -48,8 +48,11 @@ class Spawn(NamedTuple):
             return _spawn_error(f"{command!r} has its arguments in the same text: {split}.", command, cwd, code)
         if (stage, code) == ("search", errno.ENOENT):
             return _spawn_error(f"{command!r} is not on PATH", command, cwd, code, fix=suggest_install())
-        reason = _REASONS.get((stage, code), f"{{command!r}} could not be started: {os.strerror(code)}.")
-        return _spawn_error(reason.format(command=command, cwd=cwd, path=path), command, cwd, code)
+        if (stage, code) not in _REASONS:
+            return _spawn_error(f"{command!r} could not be started: {os.strerror(code)}.", command, cwd, code)
+        template, way = _REASONS[stage, code]
+        reason = template.format(command=command, cwd=cwd, path=path)
+        return _spawn_error(f"{reason}: {way}.", command, cwd, code, for_model=f"{reason}.")
 
 
 def prepare_spawn(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> Spawn:
@@ -92,9 +95,9 @@ def _check(command: str, cwd: str, words: list[bytes], variables: dict[bytes, by
             raise _spawn_error(reason, command, cwd, errno.EINVAL)
 
 
-def _spawn_error(reason: str, command: str, cwd: str, code: int, fix: str = "") -> SpawnError:
+def _spawn_error(reason: str, command: str, cwd: str, code: int, fix: str = "", for_model: str = "") -> SpawnError:
     cause = errno.errorcode.get(code, str(code))
-    return SpawnError(reason, fix=fix, command=command, cwd=cwd, code=code, cause=cause)
+    return SpawnError(reason, fix=fix, command=command, cwd=cwd, code=code, cause=cause, for_model=for_model)
 
 
 STDERR_LIMIT: Final = 256 * 1024

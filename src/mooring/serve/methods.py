@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mooring.core.protocol.raw import ABSENT, PARTS, as_one_line, read_as, read_parts
 from mooring.core.protocol.result import Progress
 from mooring.core.protocol.tool import Tool
-from mooring.errors import BadArguments, Denied, MooringError, RpcError, UnknownTool
+from mooring.errors import BadArguments, MooringError, RpcError, UnknownTool
 from mooring.serve.upstream import RequestTerms, Upstream
 from mooring.wire.rpc.message import INTERNAL_ERROR, INVALID_PARAMS
 from mooring.wire.session.client import META
@@ -192,15 +192,12 @@ async def answer_method(method: Method, upstream: Upstream, params: Params, term
     except BadArguments as error:
         raise RpcError(CLIENT, INVALID_PARAMS, str(error)) from error
     except MooringError as error:
-        raise RpcError(CLIENT, INTERNAL_ERROR, str(error)) from error
+        raise RpcError(CLIENT, INTERNAL_ERROR, error.describe_for_model()) from error
 
 
 def make_failure(error: MooringError) -> dict[str, Any]:
-    """A call that failed on its way, as the result of its tool."""
-    words = str(error)
-    if isinstance(error, Denied) and error.for_model:
-        words = error.for_model
-    return {"content": [{"type": "text", "text": words}], "isError": True}
+    """A call that failed on its way, as the result of its tool: a model reads it, so it has no advice for a person."""
+    return {"content": [{"type": "text", "text": error.describe_for_model()}], "isError": True}
 
 
 def _hide_tasks(tool: Tool) -> Tool:

@@ -121,6 +121,7 @@ class _ServerProcess:
                 cause=error.cause,
                 server=self._server,
                 withheld=() if error.fix else _withheld_to_blame(launch),
+                for_model=launch.redact(error.for_model),
             ) from None
 
     async def end(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:

@@ -37,6 +37,8 @@ class TypedOption(NamedTuple):
     name: str
     text: str
     """Its value; empty for a flag."""
+    is_late: bool = False
+    """It stood behind a word that is no option, such as the name of a tool."""
 
 
 def parse_words(verb: Verb, args: Sequence[str]) -> dict[str, Any]:
@@ -81,7 +83,8 @@ def split_options(
         elif names_arguments and word.startswith("--") and word.partition("=")[0] not in by_name:
             named.append(_name_argument(word, by_name, left))
         else:
-            typed.extend(_read_option(word, by_name, left))
+            is_late = bool(words)
+            typed.extend(option._replace(is_late=is_late) for option in _read_option(word, by_name, left))
     # Behind what they belong to: the name of a tool may come after them.
     return typed, [*words, *named]
 
@@ -150,7 +153,7 @@ def _find_value(name: str, left: deque[str]) -> str:
 def read_values(options: Iterable[Option | Flag], typed: Iterable[TypedOption]) -> dict[str, Any]:
     """The value of each option, by its key, whether it was typed or not. Raises: UsageError."""
     values: dict[str, Any] = {find_key(option): _find_default(option) for option in options}
-    for option, name, text in typed:
+    for option, name, text, _ in typed:
         key = find_key(option)
         if isinstance(option, Flag):
             values[key] = name != option.off

@@ -91,7 +91,8 @@ ROWS: tuple[Row, ...] = (
         help=(
             "Call a tool. NAME=@FILE takes a value from a file, NAME:=JSON any JSON, OBJECT.NAME=VALUE goes into an "
             "object, and --NAME VALUE works where Mooring has no such option: a tool's own url is url=ADDRESS, because "
-            "--url names a server. Exits 1 if the tool says that it failed.\n\n"
+            "--url names a server. Where both have a name, Mooring's option goes before the tool's name. Exits 1 if "
+            "the tool says that it failed.\n\n"
             "SERVER TOOL works too, and so does TOOL alone if only one server is known to have it. NAME=A NAME=B "
             "makes a list; yes, no, true and false are the values of a switch. `mooring tools SERVER.TOOL` shows "
             "the parameters and an example."

@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from mooring import files
+from mooring.agents.history import describe_exit
 from mooring.agents.local.project_files import ProjectFiles, limit_grant
 from mooring.conversation.local_tool import LocalCall, LocalTool, text_result
 from mooring.core.conversation.verdict import LocalAccess
@@ -309,13 +310,8 @@ async def _wait_for(command: RunningCommand, seconds: float) -> Result:
     if not has_ended:
         return text_result(_join(output, f"[It was ended after {seconds:g} s.]"), failed=True)
     if command.status:
-        return text_result(_join(output, describe_status(command.status)), failed=True)
+        return text_result(_join(output, describe_exit(command.status)), failed=True)
     return text_result(output or "[It printed nothing.]")
-
-
-def describe_status(status: int) -> str:
-    """How a command ended, in words."""
-    return f"[Exit code {status}]" if status >= 0 else f"[Ended by signal {-status}]"
 
 
 def _join(output: str, note: str) -> str:

@@ -46,7 +46,6 @@ class RecordConnection:
         """How often another file, or another log beside it, was found under its name."""
         self._inherited: list[Connection | None] = []
         self._begin()
-        files.reserve_database(path)
 
     def _begin(self) -> None:
         self._pid = os.getpid()
@@ -89,6 +88,7 @@ class RecordConnection:
         with self._lock:
             if self._users <= 0:
                 self._disconnect()
+                files.release_database(self)
                 # Whoever comes next takes the file as it is then.
                 self._file = self._log = None
                 self._is_abandoned = False
@@ -158,6 +158,7 @@ class RecordConnection:
 
     def _connect(self, seconds: float = BUSY_SECONDS) -> "Connection":
         """The connection, to the files that have their names now. Raises: sqlite3.Error; FileError."""
+        files.reserve_database(self.path, self)
         if self._connection is not None and (self._file, self._log) != self._identify():
             self._abandon()
         if self._connection is None:

@@ -111,6 +111,7 @@ ALTER TABLE sessions ADD COLUMN expired REAL;
 }
 
 ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"
+CHANGE_ENTRY = "UPDATE entries SET data = ? WHERE session = ? AND number = ?"
 DROP_NOTES = "DELETE FROM entries WHERE session = ? AND number > ? AND kind IN (?, ?)"
 
 

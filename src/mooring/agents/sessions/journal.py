@@ -18,12 +18,13 @@ from mooring.agents.history import (
     KeepFile,
     Message,
     ModelMessage,
+    PersonCommand,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
     SummaryMessage,
 )
-from mooring.agents.sessions.database import ADD_ENTRY, DROP_NOTES, SqlStatement
+from mooring.agents.sessions.database import ADD_ENTRY, CHANGE_ENTRY, DROP_NOTES, SqlStatement
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.kept_files import add_kept_file
 from mooring.agents.sessions.last_turn import LastTurn, read_last_turn, remove_turns
@@ -57,7 +58,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _USE = """
 UPDATE sessions SET used = ?, expired = NULL, agent = ?, model = ?, backend_session = ?, mode = ?, loaded = ?,
-turns = turns + ?, title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ?
+turns = turns + ?, title = CASE WHEN title = '' OR ? AND turns = 0 THEN ? ELSE title END WHERE id = ?
 """
 _NAME_BACKEND_SESSION = "UPDATE sessions SET backend_session = ? WHERE id = ?"
 _COMPACT = "UPDATE sessions SET compacted = ? WHERE id = ?"
@@ -147,16 +148,16 @@ class SessionJournal(Journal):
         match message:
             case ModelMessage():
                 self._forget_text()
-                self._write(*self._drop(NOTES_OF_REPLY), *self._add(MessageAdded(message)), self._use(message))
+                self._write(*self._drop(NOTES_OF_REPLY), *self._add(MessageAdded(message)), self._use_for(message))
             case ResultsMessage():
-                self._write(*self._drop(NOTES_OF_CALLS), *self._add(MessageAdded(message)), self._use(message))
+                self._write(*self._drop(NOTES_OF_CALLS), *self._add(MessageAdded(message)), self._use_for(message))
                 self._settled = self._number
             case PersonMessage() | SummaryMessage():
                 added = self._add(MessageAdded(message))
                 self._settled = self._number
                 if isinstance(message, PersonMessage) and not message.synthetic:
                     self._turn = self._number
-                self._write(*added, self._use(message))
+                self._write(*added, self._use_for(message))
 
     def record_text(self, piece: str) -> None:
         """Take some more of the text that is arriving; it is written soon."""
@@ -185,6 +186,16 @@ class SessionJournal(Journal):
 
     def record_call_ended(self, result: CallResult) -> None:
         self._write(*self._add(CallEnded(result)))
+
+    def record_command_started(self, command: str) -> int:
+        added = self._add(PersonCommand(command))
+        title = redact(_shorten_title(f"!{command}"), self._database.secrets)
+        self._write(*added, self._use(title, is_turn=False))
+        return self._number
+
+    def record_command_ended(self, number: int, ended: PersonCommand) -> None:
+        data = redact(encode_content(ended), self._database.secrets)
+        self._write((CHANGE_ENTRY, (data, self.id, number)))
 
     def compact(self, messages: tuple[Message, ...]) -> None:
         """Write down what the model is sent from now on; all that was said before stays."""
@@ -282,13 +293,19 @@ class SessionJournal(Journal):
         """The statements that remove notes which something else stands for now."""
         return [(DROP_NOTES, (self.id, self._settled, *kinds))]
 
-    def _use(self, message: Message) -> SqlStatement:
-        """The statement that brings the row of the session up to date."""
+    def _use_for(self, message: Message) -> SqlStatement:
         is_turn = isinstance(message, PersonMessage) and not message.synthetic
         title = redact(_make_title(message), self._database.secrets) if is_turn else ""
+        return self._use(title, is_turn=is_turn)
+
+    def _use(self, title: str, *, is_turn: bool) -> SqlStatement:
+        """The statement that brings the row of the session up to date.
+
+        The title stays what it is, unless there is none, or it is that of a command before the first turn.
+        """
         loaded = json.encode(self.list_loaded()).decode()
         names = self.agent, self.model, self._backend_session, self.find_mode()
-        return _USE, (self._database.clock(), *names, loaded, is_turn, title, self.id)
+        return _USE, (self._database.clock(), *names, loaded, is_turn, is_turn and title != "", title, self.id)
 
     def _begin(self) -> SqlStatement:
         owner, now = identify_this_process(), self._database.clock()
@@ -331,6 +348,10 @@ def _make_title(message: Message) -> str:
     parts = message.parts if isinstance(message, PersonMessage) else ()
     # What follows the first text is attached: nobody typed it.
     text = next((part.text for part in parts if isinstance(part, Text)), "")
+    return _shorten_title(text)
+
+
+def _shorten_title(text: str) -> str:
     words = " ".join(text.split())
     # Half a character, as a terminal passes it on, would be refused by the file.
     return words[:LONGEST_TITLE].encode(errors="replace").decode()

@@ -27,6 +27,8 @@ _SELECT = "SELECT number, at, data FROM entries WHERE session = ?"
 _LAST_COMPACTION = (
     "SELECT coalesce(max(number), 0) FROM entries WHERE session = ? AND kind = 'compaction' AND number < ?"
 )
+# What the person ran themselves was no part of the turn, and is not undone with it.
+_DROP_TURN = "DELETE FROM entries WHERE session = ? AND number BETWEEN ? AND ? AND kind != 'command'"
 _BELOW = """
 WITH RECURSIVE below (id) AS (
     SELECT id FROM sessions WHERE parent = ? AND created >= ?
@@ -85,7 +87,7 @@ def remove_turns(session: str, turn: LastTurn, last: int) -> list[SqlStatement]:
         ("PRAGMA secure_delete = ON", ()),
         (f"{_BELOW} DELETE FROM entries WHERE session IN below", began),
         (f"{_BELOW} DELETE FROM sessions WHERE id IN below", began),
-        ("DELETE FROM entries WHERE session = ? AND number BETWEEN ? AND ?", (session, turn.number, last)),
+        (_DROP_TURN, (session, turn.number, last)),
         ("DELETE FROM kept_files WHERE session = ? AND turn BETWEEN ? AND ?", (session, turn.number, last)),
         (f"UPDATE sessions SET compacted = ({_LAST_COMPACTION}) WHERE id = ?", (session, turn.number, session)),
         (

@@ -15,6 +15,7 @@ from mooring.agents.history import (
     CallResult,
     Message,
     ModelMessage,
+    PersonCommand,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -67,9 +68,9 @@ class CallEnded(Struct, frozen=True, tag="ended"):
 
 
 EntryContent: TypeAlias = (
-    MessageAdded | ReplyCut | HistoryReplaced | BlockArrived | TextArrived | CallStarted | CallEnded
+    MessageAdded | ReplyCut | HistoryReplaced | BlockArrived | TextArrived | CallStarted | CallEnded | PersonCommand
 )
-EntryKind: TypeAlias = Literal["message", "cut", "compaction", "block", "text", "started", "ended"]
+EntryKind: TypeAlias = Literal["message", "cut", "compaction", "block", "text", "started", "ended", "command"]
 
 
 def _leave_out(_: Any) -> None:
@@ -180,6 +181,8 @@ class Replay:
                 self._started.add(id)
             case CallEnded(result):
                 self._ended[result.id] = result
+            case PersonCommand():
+                pass  # what the model is told of it goes with a message
 
     def _add_message(self, message: Message) -> None:
         match message:
@@ -247,10 +250,10 @@ def _join_pieces(pieces: Iterable[str]) -> tuple[TextBlock, ...]:
 
 
 class TranscriptEntry(Struct, frozen=True, rename="camel"):
-    """One message of a session, as it was said."""
+    """One message of a session as it was said, or a command that the person ran."""
 
     at: datetime
-    message: Message
+    message: Message | PersonCommand
     is_cut: bool = False
     """The rest of it never arrived."""
 
@@ -277,6 +280,11 @@ def make_transcript(entries: Iterable[SessionEntry], model: str) -> Iterator[Tra
                 ended.append(result)
             case CallStarted():
                 pass
+            case PersonCommand() as command:
+                # No turn was under way: whatever was arriving before it is all that will.
+                yield from _close(arriving, at)
+                arriving = Replay(model)
+                yield TranscriptEntry(_make_time(entry.at), command)
             case MessageAdded() | ReplyCut() | HistoryReplaced():
                 if not _is_reply(entry.content):
                     yield from _close(arriving, at)
@@ -316,15 +324,16 @@ def _make_time(at: float) -> datetime:
 def find_last_exchange(entries: Sequence[TranscriptEntry]) -> LastExchange | None:
     """What the person said last and what came of it; `None` if they never said anything."""
     texts: list[str] = []
-    for entry in reversed(entries):
+    said_entries = [entry for entry in entries if not isinstance(entry.message, PersonCommand)]
+    for entry in reversed(said_entries):
         match entry.message:
             case PersonMessage(parts, synthetic=False):
                 said = next((part.text for part in parts if isinstance(part, Text)), "")
                 reply = "\n\n".join(reversed([text for text in texts if text]))
-                return LastExchange(said, reply, is_cut=not _is_finished(entries[-1]))
+                return LastExchange(said, reply, is_cut=not _is_finished(said_entries[-1]))
             case ModelMessage() as reply_part:
                 texts.append(reply_part.text.strip())
-            case PersonMessage() | ResultsMessage() | SummaryMessage():
+            case PersonMessage() | ResultsMessage() | SummaryMessage() | PersonCommand():
                 pass
     return None
 

@@ -36,7 +36,8 @@ class TurnRecorder:
     """Writes the turns of one conversation into its journal. What a sub-agent says and does isn't kept."""
 
     def __init__(self, journal: SessionJournal) -> None:
-        self._journal = journal
+        self.journal = journal
+        """Keeps the conversation."""
         self._kind: type[TextBlock | ThinkingBlock] = TextBlock
         self._forget()
         self._noted_cost = 0.0
@@ -45,11 +46,11 @@ class TurnRecorder:
 
     def begin_turn(self, said: TurnInput) -> None:
         """Write down what the person said, before the program gets it."""
-        self._journal.add_message(PersonMessage((Text(said.text), *said.attachments)))
+        self.journal.add_message(PersonMessage((Text(said.text), *said.attachments)))
 
     async def settle(self) -> None:
         """Wait until all of it is written. See `Journal.settle`."""
-        await self._journal.settle()
+        await self.journal.settle()
 
     def take(self, event: ConversationEvent) -> None:
         if isinstance(event, TokensUsed):
@@ -58,10 +59,10 @@ class TurnRecorder:
             return
         match event:
             case TurnStarted(model=str(model)):
-                self._journal.model = model
+                self.journal.model = model
             case TextPiece(text=text):
                 self._add_piece(TextBlock, text)
-                self._journal.record_text(text)
+                self.journal.record_text(text)
             case ThinkingPiece(text=text):
                 self._add_piece(ThinkingBlock, text)
             case ToolStarted():
@@ -78,17 +79,17 @@ class TurnRecorder:
 
     def _record_usage(self, event: TokensUsed) -> None:
         if event.parent is None and event.model:
-            self._journal.model = event.model
+            self.journal.model = event.model
         # Some programs know what a turn cost, and not what each reply did: then it is noted at the end.
         self._has_unpriced = self._has_unpriced or event.cost is None
         self._noted_cost += event.cost or 0.0
-        self._journal.record_usage(event.model, event.usage, event.cost or 0.0)
+        self.journal.record_usage(event.model, event.usage, event.cost or 0.0)
 
     def _record_rest(self, event: TurnDone) -> None:
         """Note what a turn cost besides what its replies did."""
         if self._has_unpriced:
             rest = None if event.cost is None else event.cost - self._noted_cost
-            self._journal.record_usage(self._journal.model, TokenUsage(), rest)
+            self.journal.record_usage(self.journal.model, TokenUsage(), rest)
         self._has_unpriced, self._noted_cost = False, 0.0
 
     def _add_piece(self, kind: type[TextBlock | ThinkingBlock], text: str) -> None:
@@ -110,14 +111,14 @@ class TurnRecorder:
         self._close_text()
         self._blocks.append(call)
         self._open.add(event.id)
-        self._journal.record_block(call)
-        self._journal.record_call_started(call)
+        self.journal.record_block(call)
+        self.journal.record_call_started(call)
 
     def _end_call(self, event: ToolFinished) -> None:
         self._open.discard(event.id)
         result = CallResult(event.id, _name_tool(event), event.outcome.parts, not event.success)
         self._results.append(result)
-        self._journal.record_call_ended(result)
+        self.journal.record_call_ended(result)
 
     def _close_calls(self) -> None:
         """Write a reply and its results as messages, once all of its calls have ended and something new comes."""
@@ -127,9 +128,9 @@ class TurnRecorder:
     def _close_reply(self) -> None:
         self._close_text()
         if self._blocks:
-            self._journal.add_message(ModelMessage(tuple(self._blocks), self._journal.model))
+            self.journal.add_message(ModelMessage(tuple(self._blocks), self.journal.model))
         if self._results:
-            self._journal.add_message(ResultsMessage(tuple(self._results)))
+            self.journal.add_message(ResultsMessage(tuple(self._results)))
         self._forget()
 
     def _end_turn(self, event: TurnDone) -> None:
@@ -143,7 +144,7 @@ class TurnRecorder:
         # Calls that were made stay, whatever becomes of the words around them.
         if self._results or self._open:
             return
-        self._journal.drop_reply()
+        self.journal.drop_reply()
         self._forget()
 
     def _forget(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
+from mooring.chat.command import ListedChoice
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.call_view import CallView
@@ -396,6 +397,22 @@ class Chat:
         named = [tool for tool in found if typed == pairs.get(tool.name, ("", ""))[1]]
         # The raw name of two servers' tools tells nothing: it is searched for like any other words.
         return named[0] if len(named) == 1 else typed or None
+
+    async def pick(self, choices: Sequence[ListedChoice]) -> str | None:
+        rows = []
+        for number, choice in enumerate(choices, 1):
+            name = f"{'*' if choice.is_current else ''}{safe(choice.name)}"
+            rows.append((f"  {number}", name, *choice.about))
+        self.say(*fit_columns(rows, self.width))
+        names = [choice.name for choice in choices]
+        async with self._terminal.dialog:
+            prompt = "Which? A number or a name; Enter goes back: "
+            typed = await self._terminal.read_line(prompt, complete=names, fresh=True)
+        typed = typed.strip()
+        if typed.startswith("/"):
+            raise _TypedInstead(typed)
+        position = parse_position(typed, len(names))
+        return typed or None if position is None else names[position]
 
     async def fill(self, tool: ToolDefinition, given: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
         pairs = self.session.conversation.pairs

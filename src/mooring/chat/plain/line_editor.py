@@ -183,6 +183,9 @@ class LineEditor(Protocol):
 
     def add_history(self, line: str) -> None: ...
 
+    hides_edit_key: bool
+    """Whether Ctrl+X Ctrl+E does no more than put `EDIT` into the buffer: then somebody has to look for it there."""
+
     @property
     def buffer(self) -> str:
         """What is typed of the line that is being read."""
@@ -191,6 +194,7 @@ class LineEditor(Protocol):
 class BareEditor:
     """For a Python without an editor of lines, and for secrets, which are not shown."""
 
+    hides_edit_key = False
     buffer = ""
 
     def __init__(self, *, hidden: bool = False) -> None:
@@ -252,6 +256,7 @@ def _read_keys() -> Iterator[str]:
 class PlainInput:
     """For what is no terminal, and for systems without the means for more."""
 
+    hides_edit_key = False
     buffer = ""
 
     def __init__(self, *, hidden: bool = False) -> None:
@@ -270,6 +275,8 @@ class PlainInput:
 
 class GnuReadline:
     """Python's module `readline` with GNU's library, whose own function takes a paste."""
+
+    hides_edit_key = False
 
     def __init__(self, readline: ModuleType, keyboard: Keyboard) -> None:
         self._readline = readline
@@ -305,17 +312,20 @@ class GnuReadline:
 class Libedit:
     """Python's module `readline` with libedit, as on macOS. It knows no pastes, but can be told to mark them."""
 
+    hides_edit_key = True
+
     def __init__(self, readline: ModuleType, keyboard: Keyboard) -> None:
         self._readline = readline
         self._keyboard = keyboard
-        self._above = ""
-        """What was typed before the line that is being read, and belongs to it."""
+        self._bare = BareEditor()
+        """Reads lines that begin with something: libedit can insert nothing before it reads one."""
+        self._is_bare = False
         _prepare(readline)
         for binding in (
             "bind ^I rl_complete",
             "bind -s ^[[200~ ^V^A",
             "bind -s ^[[201~ ^V^B",
-            "bind -s ^X^E ^V^X",  # it takes Enter to end the line: a macro ends none
+            "bind -s ^X^E ^V^X",  # a macro ends no line
             "bind ^R em-inc-search-prev",
             # Otherwise Enter and Ctrl+J are the same key. A line break at the end of what is typed would be Enter.
             "setty -d -icrnl -inlcr",
@@ -324,17 +334,12 @@ class Libedit:
             readline.parse_and_bind(binding)
 
     def read(self, prompt: str, typed: str, complete: Completions) -> str:
+        self._is_bare = bool(typed)
+        if typed:
+            return self._bare.read(prompt, typed, complete)
         self._readline.set_completer(_Completer(complete))
-        self._above = typed
-        # It can insert nothing before the line begins, so that this is shown as a part of the prompt.
-        *above, last = f"{prompt}{typed}".split("\n")
-        for part in above:
-            print(part)  # noqa: T201
         with self._keyboard.echo():
-            line = self._read_pasted(input(last))
-        self._above = ""
-        line = line.replace(_LIBEDIT_PASTE_BEGINS, "").replace(_LIBEDIT_PASTE_ENDS, "")
-        return typed + line.replace(_LIBEDIT_LINE_BREAK, "\n")
+            return _read_marks(self._read_pasted(input(prompt)))
 
     def _read_pasted(self, line: str) -> str:
         """The line with those behind it that belong to its paste."""
@@ -346,10 +351,17 @@ class Libedit:
 
     def add_history(self, line: str) -> None:
         self._readline.add_history(line)
+        self._bare.add_history(line)
 
     @property
     def buffer(self) -> str:
-        return self._above + str(self._readline.get_line_buffer())
+        return self._bare.buffer if self._is_bare else _read_marks(str(self._readline.get_line_buffer()))
+
+
+def _read_marks(line: str) -> str:
+    """What libedit read, with the line breaks that stand in it as marks."""
+    line = line.replace(_LIBEDIT_PASTE_BEGINS, "").replace(_LIBEDIT_PASTE_ENDS, "")
+    return line.replace(_LIBEDIT_LINE_BREAK, "\n")
 
 
 def find_line_editor(keyboard: Keyboard) -> LineEditor:

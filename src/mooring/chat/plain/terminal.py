@@ -35,8 +35,15 @@ _WAKE = getattr(signal, "SIGUSR1", None)
 _RETRY = 0.05
 """Seconds until the main thread is woken again, as long as it has not reacted."""
 
+_LOOK = 0.2
+"""Seconds between two looks at the line that is typed, where an editor of lines hides one of its keys."""
+
 _CLEAR_LINE = "\r\x1b[K"
 _USUAL_WIDTH = 80
+
+
+class _EditorAsked(Exception):
+    """A line ends because its person wants to go on with it in their own editor."""
 
 
 class _OpenLine:
@@ -184,6 +191,9 @@ class Terminal(DialogTerminal):
             typed = "" if line.withdrawn else self._type_line(line.request)
             self._reading = None  # inside the `try`, since a signal may come until this is done
             return typed
+        except _EditorAsked as asked:
+            print()  # noqa: T201 - the cursor is still behind what was typed
+            return str(asked)
         except (KeyboardInterrupt, SystemError):  # the latter is what `input` makes of a signal at its very end
             return Interrupted()
         except EOFError:
@@ -235,6 +245,9 @@ class Terminal(DialogTerminal):
         if line is self._interrupted or line.withdrawn:
             self._reading = None  # once for a line: more signals may come while this one is dealt with
             raise KeyboardInterrupt
+        if line.request.keep and self._editor.hides_edit_key and EDIT in self._editor.buffer:
+            self._reading = None
+            raise _EditorAsked(self._editor.buffer)
         self._show_late_output(line)
 
     def _show_late_output(self, line: _OpenLine) -> None:
@@ -263,6 +276,9 @@ class Terminal(DialogTerminal):
     async def _read(self, request: LineRequest) -> str:
         self._open = line = _OpenLine(request)
         self._requests.put(line)
+        looking: asyncio.Task[None] | None = None
+        if request.keep and self._keyboard.is_kept and self._editor.hides_edit_key:
+            looking = asyncio.create_task(self._look_for_edit_key(line))
         try:
             return await line.answer
         except asyncio.CancelledError:
@@ -271,9 +287,18 @@ class Terminal(DialogTerminal):
             self._nudge()
             raise
         finally:
+            if looking is not None:
+                looking.cancel()
             self._open = None
             while self._late_output:
                 self.say(self._late_output.popleft())
+
+    async def _look_for_edit_key(self, line: _OpenLine) -> None:
+        """Have the main thread look at the line again and again: nothing tells it that the key was pressed."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            if self._reading is line:
+                self._wake()
 
     @property
     def is_reading(self) -> bool:

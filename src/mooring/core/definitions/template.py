@@ -254,6 +254,8 @@ class Gap(Struct, frozen=True):
     """The server cannot be started without it, wherever it occurs."""
     secret: str = ""
     """The secret that is missing because the person has not stored it."""
+    fix: str = ""
+    """What the person can do about it, where the reason alone does not say that."""
 
 
 class KeptPlaceholder(Struct, frozen=True):

@@ -112,7 +112,8 @@ def _isolate_npx(launch: Launch, unfetched: Sequence[str], approved: Approved, w
     """Start npm in a folder of ours; the shell through which it starts the package's program goes to the project."""
     refused = find_refused_package(unfetched, launch.env["PATH"], launch.cwd)
     if refused is not None:
-        raise Unresolved(approved.name, "args", f"{describe_refused_package(*refused)}; {suggest_package(*refused)}")
+        reason, fix = describe_refused_package(*refused), suggest_package(*refused)
+        raise Unresolved(approved.name, "args", reason, fix=fix)
     folder = _make_folder(where, "npm")
     _write_file(f"{folder}/package.json", _PACKAGE)
     _write_file(f"{folder}/shell", _SHELL, 0o700)

@@ -120,7 +120,7 @@ class Placeholders:
             return self._collect_secrets(filled)
         if filled.stops:
             self._stop(key, filled)
-        self.omit(key, filled.reason)
+        self.omit(key, f"{filled.reason}; {filled.fix}" if filled.fix else filled.reason)
         return None
 
     async def fill_entries(self, key: str, templates: Mapping[str, Template]) -> dict[str, str]:
@@ -140,7 +140,7 @@ class Placeholders:
     def _stop(self, key: str, gap: Gap) -> NoReturn:
         if gap.secret:
             raise SecretMissing(self.approved.name, key, gap.secret)
-        raise Unresolved(self.approved.name, key, gap.reason)
+        raise Unresolved(self.approved.name, key, gap.reason, fix=gap.fix)
 
     def _collect_secrets(self, filled: Expanded) -> str:
         self.secrets += filled.secrets
@@ -196,8 +196,8 @@ class Placeholders:
         value = self.fetcher.read_tool_secret(secret, slot)
         if value is not None:
             return Expanded(value, (value,))
-        hint = "; set a variable of that name" if secret.variable else ""
-        return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read{hint}")
+        fix = "set a variable of that name" if secret.variable else ""
+        return Gap(f"needs the secret {safe(secret.name)} of {self._tool}, whose store cannot be read", fix=fix)
 
     def _read_file(self, path: str, slot: str) -> Expanded | Gap:
         content = self.fetcher.read_file(path, slot)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mooring.agents.history import (
     CallBlock,
@@ -10,6 +10,7 @@ from mooring.agents.history import (
     Message,
     ModelMessage,
     OpaqueBlock,
+    PersonCommand,
     PersonMessage,
     ReplyBlock,
     ResultsMessage,
@@ -18,14 +19,14 @@ from mooring.agents.history import (
     ThinkingBlock,
     join_texts,
 )
-from mooring.agents.sessions.replay import TranscriptEntry
-from mooring.agents.sessions.store import SessionSummary, SubAgentTranscript
+from mooring.agents.sessions.store import SessionSummary
 from mooring.core.definitions.paths import Workspace
 from mooring.display.text import count_noun, safe, safe_text
 from mooring.display.times import format_local
 from mooring.errors import ConfigError
 from mooring.files.writing import create
-from mooring.verbs.agent.sessions import SessionTranscript, describe_cost, name_speaker, show_session
+from mooring.verbs.agent.sessions import describe_cost, show_session
+from mooring.verbs.agent.transcript import SessionTranscript, SubAgentBegins, TranscriptMessage, walk_transcript
 
 _DEEPEST_HEADING = 6
 
@@ -56,7 +57,7 @@ def write_markdown(transcript: SessionTranscript) -> str:
     """A conversation as Markdown; nothing that was said in it can look like a heading of ours, or steer a terminal."""
     session = transcript.session
     sections = [f"# {safe(session.title) or 'A conversation'}", "\n".join(_list_facts(session))]
-    sections += _list_sections(transcript.messages, transcript.sub_agents, 2, "You")
+    sections += _list_sections(transcript)
     return "\n\n".join(sections) + "\n"
 
 
@@ -68,35 +69,30 @@ def _list_facts(session: SessionSummary) -> Iterator[str]:
         yield f"- Continues {session.continues}"
 
 
-def _list_sections(
-    messages: Sequence[TranscriptEntry], sub_agents: Sequence[SubAgentTranscript], level: int, person: str
-) -> Iterator[str]:
-    waiting = list(sub_agents)
-    for entry in messages:
-        while waiting and waiting[0].began <= entry.at:
-            yield from _list_sub_agent(waiting.pop(0), level + 1)
-        body = list(_list_parts(entry.message))
-        if body:
-            cut = ", cut off" if entry.is_cut else ""
-            yield _write_heading(level, f"{name_speaker(entry.message, person)}, {format_local(entry.at)}{cut}")
-            yield from body
-    for sub_agent in waiting:
-        yield from _list_sub_agent(sub_agent, level + 1)
-
-
-def _list_sub_agent(sub_agent: SubAgentTranscript, level: int) -> Iterator[str]:
-    yield _write_heading(level, f"Sub-agent {safe(sub_agent.agent)}, {format_local(sub_agent.began)}")
-    yield from _list_sections(sub_agent.messages, sub_agent.sub_agents, level + 1, "Task")
+def _list_sections(transcript: SessionTranscript) -> Iterator[str]:
+    for step in walk_transcript(transcript):
+        # A sub-agent has a heading of its own above those of what it said.
+        level = 2 + 2 * step.depth
+        match step:
+            case SubAgentBegins(heading=heading):
+                yield _write_heading(level - 1, heading)
+            case TranscriptMessage(heading=heading, message=message):
+                body = list(_list_parts(message))
+                if body:
+                    yield _write_heading(level, heading)
+                    yield from body
 
 
 def _write_heading(level: int, text: str) -> str:
     return f"{'#' * min(level, _DEEPEST_HEADING)} {text}"
 
 
-def _list_parts(message: Message) -> Iterator[str]:
+def _list_parts(message: Message | PersonCommand) -> Iterator[str]:
     match message:
         case PersonMessage(parts):
             yield _write_prose(join_texts(parts))
+        case PersonCommand(command, output):
+            yield _write_fence("\n".join(filter(None, (f"$ {command}", output, message.failure))))
         case ModelMessage(blocks):
             for block in blocks:
                 yield from _list_block(block)

@@ -4,7 +4,6 @@ Nothing is sent but a list of models asked of this machine, without a key.
 """
 
 import asyncio
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import SplitResult, urlsplit
 
@@ -18,11 +17,10 @@ from mooring.backends.api.providers import (
     has_key,
     list_providers,
 )
-from mooring.backends.programs import PROGRAM_FACTS, has_library
+from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
 from mooring.core.conversation.backend_name import PROGRAMS, BackendName
 from mooring.core.definitions.paths import Paths
 from mooring.errors import ConfigError
-from mooring.files import which
 from mooring.files.installation import spell_install
 from mooring.settings import Settings
 from mooring.verbs.agent.options import ConversationOptions
@@ -70,20 +68,25 @@ class FoundOffers(Struct, frozen=True):
 
 async def find_offers(where: Paths, settings: Settings) -> FoundOffers:
     """Who could answer. It takes as long as a program needs to list what it has, and no longer than `PROBE_SECONDS`."""
-    providers = list_providers(settings["models"])
-    models = [*_offer_keys(where, providers.values())]
-    models += await _find_local(where, providers.values())
+    offers = await find_model_offers(where, settings)
     lacks: list[str] = []
     for name in PROGRAMS:
-        # Not looked for in the working folder: that may be a repository.
-        if which(name, where.env.get("PATH", os.defpath), "/") is None:
+        if find_program(name, where.env) is None:
             continue
         label = PROGRAM_FACTS[name].label
         if has_library(name):
-            models.append(AnswererOffer(name, None, f"{label} is installed"))
+            offers.append(AnswererOffer(name, None, f"{label} is installed"))
         else:
             lacks.append(f"{label} is installed. What Mooring needs to talk to it: {spell_install(name)}")
-    return FoundOffers(tuple(models[:MOST_OFFERS]), tuple(lacks))
+    return FoundOffers(tuple(offers[:MOST_OFFERS]), tuple(lacks))
+
+
+async def find_model_offers(where: Paths, settings: Settings) -> list[AnswererOffer]:
+    """The models behind an API that could answer. It takes no longer than `PROBE_SECONDS`."""
+    providers = list_providers(settings["models"])
+    models = [*_offer_keys(where, providers.values())]
+    models += await _find_local(where, providers.values())
+    return models
 
 
 def _offer_keys(where: Paths, providers: Iterable[ModelProvider]) -> Iterator[AnswererOffer]:

@@ -11,6 +11,7 @@ from mooring.agents.definition import AgentDefinition
 from mooring.agents.files.find import FoundAgents, find_agents
 from mooring.agents.instructions import collect_instructions, write_section
 from mooring.agents.sessions.handover import Handover, make_handover
+from mooring.agents.sessions.journal import SessionJournal
 from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.agents.taken_names import TakenNames
 from mooring.backends.bridge.bridge import AgentBridge, open_bridge
@@ -63,6 +64,11 @@ class KeptProgram:
         self._reporter = reporter
         self._handover = handover
         """What the program has yet to be given of an earlier conversation."""
+
+    @property
+    def journal(self) -> SessionJournal:
+        """Keeps the conversation."""
+        return self._told.journal
 
     @property
     def stream(self) -> EventStream:
@@ -221,7 +227,7 @@ def _read_instructions(host: Host) -> str:
 def _find_handover(opened: OpenedSession) -> Handover | None:
     """What the program is given of an earlier conversation: also of its own, if it never came to remember that."""
     resumed = opened.resumed
-    if resumed is None or resumed.session.backend_session is not None:
+    if resumed is None or resumed.session.backend_session is not None or not resumed.messages:
         return opened.handover
     session = resumed.session
     return make_handover(session.id, session.answerer, session.turns, resumed.messages, None)

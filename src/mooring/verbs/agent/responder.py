@@ -24,6 +24,7 @@ from mooring.verbs.agent.choose_backend import BackendChoice, check_model_option
 from mooring.verbs.agent.options import ConversationOptions
 
 if TYPE_CHECKING:
+    from mooring.agents.history import Journal
     from mooring.agents.model import Model
     from mooring.conversation.conversation import Conversation
     from mooring.tools.results.outcome import Media
@@ -135,6 +136,8 @@ class Responder(Struct, frozen=True, kw_only=True):
     """Of the defined agent that answers, if it is one."""
     session: str | None = None
     """The id under which the conversation is stored; `None` if it isn't."""
+    journal: "Journal | None" = None
+    """Keeps the conversation; `None` if nothing does."""
 
     @property
     def agent_name(self) -> str | None:
@@ -195,6 +198,7 @@ async def _open_model(host: Host, chosen: ChosenResponder, model: "Model") -> As
             agent=agent,
             definition=chosen.definition,
             session=agent.session,
+            journal=agent.backend.thread.journal,
         )
 
 
@@ -213,6 +217,7 @@ async def _open_program(host: Host, chosen: ChosenResponder, name: ProgramName) 
             program=program,
             definition=chosen.definition,
             session=program.session,
+            journal=program.journal,
         )
         if options.person is None:
             yield opened

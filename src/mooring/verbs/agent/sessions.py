@@ -7,19 +7,18 @@ from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
 
-from mooring.agents.history import Message, ModelMessage, PersonMessage, ResultsMessage, SummaryMessage
 from mooring.agents.sessions.connection import hold_record
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.journal import SessionJournal
-from mooring.agents.sessions.replay import TranscriptEntry
-from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary, SubAgentTranscript
+from mooring.agents.sessions.store import ResumedSession, SessionStore, SessionSummary
 from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.verdict import Mode
 from mooring.core.definitions.paths import Paths, Workspace
 from mooring.core.definitions.problem import Problem
-from mooring.display.text import count_noun, safe
+from mooring.display.text import count_noun
 from mooring.errors import FileError
 from mooring.verbs.agent.choose_backend import SessionStart
+from mooring.verbs.agent.transcript import SessionTranscript
 from mooring.verbs.parse import UsageError
 from mooring.verbs.verb import ShownLine, VerbResult
 
@@ -34,14 +33,6 @@ class OpenedSession(Struct, frozen=True):
     resumed: ResumedSession | None = None
     handover: Handover | None = None
     """What was said before to somebody else, if this is where that goes on."""
-
-
-class SessionTranscript(Struct, frozen=True, rename="camel"):
-    """A session and all that was said in it."""
-
-    session: SessionSummary
-    messages: tuple[TranscriptEntry, ...]
-    sub_agents: tuple[SubAgentTranscript, ...] = ()
 
 
 class RemovedSessions(Struct, frozen=True, rename="camel"):
@@ -138,22 +129,6 @@ def remove_sessions(workspace: Workspace, id: str | None, is_all: bool) -> VerbR
     if result.still_open:
         text += f" {count_noun(result.still_open, 'conversation')} stayed: open in another process."
     return VerbResult(result, [ShownLine(text)])
-
-
-def name_speaker(message: Message, person: str) -> str:
-    """Who said it: `person` is the word for whoever gave the task."""
-    match message:
-        case PersonMessage(synthetic=True):
-            return "Mooring"
-        case PersonMessage():
-            return person
-        case ModelMessage(model=model):
-            # Another agent's program need not say which model answers.
-            return safe(model) or "Agent"
-        case ResultsMessage():
-            return "Results"
-        case SummaryMessage():
-            return "Summary of what was said before"
 
 
 def describe_cost(cost: float | None) -> str:

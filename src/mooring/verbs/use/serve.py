@@ -14,7 +14,7 @@ from mooring.auth.browser import is_remote
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.protocol.limits import Limits
 from mooring.core.protocol.tool import Implementation
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, MooringError
 from mooring.files.installation import find_version
 from mooring.host.exposed_names import NameStyle
 from mooring.host.gateway import open_client
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mooring.serve.http.checks import ListenAddress
 
 _LAST_PORT = 65535
+_MOST_ADVICE = 100
+"""A client that starts this program and never reads its stderr must not stop it once the pipe is full."""
 _INBOUND = 1024
 """How many requests of one client are worked on at a time."""
 
@@ -56,6 +58,8 @@ class ServeTerms(Struct, frozen=True):
     permissions: CommandPermissions = CommandPermissions()
     visit_patience: float = VISIT_PATIENCE
     """How many seconds a request may wait for somebody who logs in."""
+    advise: Callable[[str], object] = lambda words: None
+    """Gets what a person can do about a call that failed: its client, where a model reads, is told the cause alone."""
 
 
 async def serve_on_stdio(host: Host, terms: ServeTerms) -> None:
@@ -149,7 +153,24 @@ def make_serve_options(
         search=terms.search,
         browser=browser and not is_remote(os.environ),
         seal_key=seal_key,
+        on_failure=_Advice(terms.advise),
     )
     limits = Limits(line=host.settings["maxMessageBytes"], inbound=_INBOUND)
     program = Implementation("mooring", find_version())
     return ServeOptions(open_upstream, program, limits, terms.visit_patience)
+
+
+class _Advice:
+    """What a person can do about failed calls: said once for each failure, however often a model tries again."""
+
+    def __init__(self, advise: Callable[[str], object]) -> None:
+        self._advise = advise
+        self._given: set[str] = set()
+
+    def __call__(self, error: MooringError) -> None:
+        words = str(error)
+        is_plain = words == error.describe_for_model()
+        if is_plain or words in self._given or len(self._given) == _MOST_ADVICE:
+            return
+        self._given.add(words)
+        self._advise(words)
