@@ -628,11 +628,12 @@ def test_doctor_repairs_the_rights_of_a_record_that_a_conversation_has_open(home
 # --- files of older versions ------------------------------------------------------------------------------------------
 
 OLD_COLUMNS = {
-    1: ("parent", "call", "backend", "backend_session", "mode", "expired", "continues"),
-    2: ("backend", "backend_session", "mode", "expired", "continues"),
-    3: ("mode", "expired", "continues"),
-    4: ("continues",),
-    5: (),
+    1: ("parent", "call", "backend", "backend_session", "mode", "expired", "continues", "uncounted"),
+    2: ("backend", "backend_session", "mode", "expired", "continues", "uncounted"),
+    3: ("mode", "expired", "continues", "uncounted"),
+    4: ("continues", "uncounted"),
+    5: ("uncounted",),
+    6: ("uncounted",),
 }
 
 
@@ -646,7 +647,8 @@ def make_old(home: Home, version: int) -> None:
             connection.execute("CREATE INDEX sessions_by_use ON sessions (used)")
         for column in OLD_COLUMNS[version]:
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
-        connection.execute("DROP TABLE kept_files")
+        if version < 6:
+            connection.execute("DROP TABLE kept_files")
         connection.execute(f"PRAGMA user_version = {version}")
 
 

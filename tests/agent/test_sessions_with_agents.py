@@ -189,7 +189,7 @@ async def test_a_file_of_the_second_version_is_brought_up_to_date_with_all_that_
     id = keep_turn(home, TextPiece(**STAMP, text="kept"), TurnDone(**STAMP, reason="finished"), backend="api")
     path = home.where.record
     with closing(sqlite3.connect(path)) as connection:
-        for column in ("backend", "backend_session", "mode", "expired", "continues"):
+        for column in ("backend", "backend_session", "mode", "expired", "continues", "uncounted"):
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
         connection.execute("DROP TABLE kept_files")
         connection.execute("PRAGMA user_version = 2")

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.models import Call, FakeModel, Say
+from tests.models import Call, FakeModel, Say, Usage
 
 from backends.asking import MODELS, variables
 from chat.terminal import Person
 from mooring.agents.sessions.store import SessionStore
-from support import DEMO, Home
+from mooring.core.conversation.event import TokenUsage
+from support import DEMO, Home, run_beside
 
 pytestmark = [
     pytest.mark.processes,
@@ -367,3 +368,23 @@ def test_cost_and_context_say_what_the_conversation_takes(home: Home, fake: Fake
         assert "No model answers here" in run(person, "/cost")
         assert "No model answers here" in run(person, "/context")
         leave(person)
+
+
+def test_tokens_that_nobody_counts_are_unknown_and_not_none(home: Home) -> None:
+    replies = [[Say("One."), Usage(is_told=False)], [Say("Two."), Usage(input=1000, output=20)]]
+    with FakeModel(replies) as fake, meet(home, fake, "-m", MODELS["ollama"]) as person:
+        person.answers((READY, "Go."))
+        person.sees("One.")
+        person.sees("tokens unknown · price unknown")
+        assert "tokens unknown: the provider doesn't count them" in run(person, "/cost")
+        say(person, "On.", "Two.")
+        shown = run(person, "/cost")
+        assert "This conversation, 2 turns: unknown" in shown
+        assert "at least 1,000 tokens in" in shown
+        assert "at least 20 tokens out" in shown
+        leave(person)
+    [kept] = SessionStore(home.where).list()
+    assert (kept.usage, kept.cost) == (TokenUsage(1000, 20, partial=True), None)
+    listed = run_beside(home, "sessions")
+    assert "unknown" in listed.out
+    assert "$" not in listed.out

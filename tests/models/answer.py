@@ -24,6 +24,7 @@ class Counts(Struct, frozen=True):
     cache_read: int
     cache_write: int
     thinking: int
+    is_told: bool = True
 
 
 class Answer(Struct, frozen=True):
@@ -112,6 +113,7 @@ def _count(request: ModelRequest, parts: Sequence[Part]) -> Counts:
         cache_read=usage.cache_read,
         cache_write=usage.cache_write,
         thinking=usage.thinking,
+        is_told=usage.is_told,
     )
 
 

@@ -75,9 +75,10 @@ def stream(answer: Answer) -> Iterator[Frame]:
     yield write_chunk({"role": "assistant", "content": "", "refusal": None})
     yield from play_parts(answer, write_block)
     yield write_chunk({}, STOPS[answer.stop])
-    # Sent even if the client did not ask with `stream_options`, as by many that speak this API.
-    usage = {"choices": [], "usage": _write_usage(answer.counts)}
-    yield write_event({**_write_frame(answer, "chat.completion.chunk"), **usage})
+    if answer.counts.is_told:
+        # Sent even if the client did not ask with `stream_options`, as by many that speak this API.
+        usage = {"choices": [], "usage": _write_usage(answer.counts)}
+        yield write_event({**_write_frame(answer, "chat.completion.chunk"), **usage})
     yield b"data: [DONE]\n\n"
 
 

@@ -86,6 +86,8 @@ class Usage(Struct, frozen=True, tag="usage"):
     cache_read: int = 0
     cache_write: int = 0
     thinking: int = 0
+    is_told: bool = True
+    """Whether they are reported at all; only those that imitate OpenAI may leave that out."""
 
 
 class Stop(Struct, frozen=True, tag="stop"):

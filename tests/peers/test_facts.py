@@ -76,7 +76,8 @@ def is_priced(prices: genai.ModelPrice, model: str) -> bool:
 
 
 def write_usage(usage: TokenUsage) -> genai.Usage:
-    return genai.Usage(**msgspec.structs.asdict(usage))
+    counts = {name: count for name, count in msgspec.structs.asdict(usage).items() if name != "partial"}
+    return genai.Usage(**counts)
 
 
 def list_usages(prices: genai.ModelPrice) -> Iterator[TokenUsage]:

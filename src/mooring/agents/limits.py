@@ -32,10 +32,15 @@ class LimitReached(Exception):
 async def check_limits(thread: AgentThread) -> None:
     """Find out whether the model may be asked once more; called before every request.
 
-    Raises: LimitReached; ModelError if a price is unknown that has to be known.
+    Raises: LimitReached; ModelError if a price or a number of tokens is unknown that has to be known.
     """
     limits = thread.limits
-    reached = thread.reporter.spent_in_turn.find_limit(limits)
+    spent = thread.reporter.spent_in_turn
+    reached = spent.find_limit(limits)
+    if reached == "failed" and limits.token_budget is not None and spent.usage.partial:
+        raise ModelError(
+            thread.model.name, "its provider doesn't say how many tokens a reply takes, so that they have no limit."
+        )
     if reached == "failed":
         raise ModelError(thread.model.name, "the price of a reply is unknown, so that its cost has no limit.")
     if reached is not None:

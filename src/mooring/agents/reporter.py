@@ -33,9 +33,11 @@ class Spent(Struct):
     replies: int = 0
 
     def find_limit(self, limits: TurnLimits) -> EndOfTurn | None:
-        """The limit that was reached, of tokens or of cost: `failed` if there is one of cost, and that is unknown."""
+        """The limit that was reached, of tokens or of cost: `failed` if what it limits is unknown."""
         if limits.token_budget is not None and self.usage.total >= limits.token_budget:
             return "token-budget"
+        if limits.token_budget is not None and self.usage.partial:
+            return "failed"
         if limits.max_cost is None:
             return None
         if self.cost is None:
@@ -148,7 +150,7 @@ class TurnReporter:
     def use(self, model: str, usage: TokenUsage | None, cost: float | None, window: int | None) -> None:
         """Tell what a reply took. Of one whose provider doesn't say, nothing is told: it is unknown, not nothing."""
         self.spent.replies += 1
-        self._spend(usage or TokenUsage(), cost)
+        self._spend(usage or TokenUsage(partial=True), cost)
         if usage is None:
             return
         used = TokensUsed(

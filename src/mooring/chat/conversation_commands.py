@@ -183,11 +183,15 @@ async def _cost(chat: CommandFace, _: str) -> None:
 def _describe_cost(session: "SessionSummary") -> Iterator[str]:
     from mooring.verbs.agent.sessions import describe_cost  # as in `_sessions`
 
-    usage = session.usage
     yield f"This conversation, {count_noun(session.turns, 'turn')}: {describe_cost(session.cost)}"
+    usage = session.usage
+    if usage.partial and not usage.total:
+        yield "  tokens unknown: the provider doesn't count them"
+        return
+    least = "at least " if usage.partial else ""
     cached = f", {usage.cache_read_tokens:,} of them from the cache" if usage.cache_read_tokens else ""
-    yield f"  {usage.input_tokens:,} tokens in{cached}"
-    yield f"  {usage.output_tokens:,} tokens out"
+    yield f"  {least}{usage.input_tokens:,} tokens in{cached}"
+    yield f"  {least}{usage.output_tokens:,} tokens out"
 
 
 async def _export(chat: CommandFace, file: str) -> None:

@@ -119,7 +119,7 @@ def test_sessions_of_the_version_before_sub_agents_go_on(home: Home) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         for index in ("sessions_by_folder", "sessions_by_use", "sessions_by_parent"):
             connection.execute(f"DROP INDEX {index}")
-        for column in ("parent", "call", "backend", "backend_session", "mode", "expired", "continues"):
+        for column in ("parent", "call", "backend", "backend_session", "mode", "expired", "continues", "uncounted"):
             connection.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
         connection.execute("CREATE INDEX sessions_by_folder ON sessions (folder, used)")
         connection.execute("CREATE INDEX sessions_by_use ON sessions (used)")

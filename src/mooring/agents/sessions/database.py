@@ -15,7 +15,7 @@ from mooring.errors import FileError
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 6
+VERSION = 7
 BUSY_SECONDS = 1.0
 """How long to wait for another process, which holds the file for about a millisecond."""
 
@@ -42,7 +42,7 @@ CREATE TABLE kept_files (
 # An entry is what was said or noted at one moment; `number` counts those of its session. Everything that a list shows
 # is in the session's own row, so that a list costs the same however much was said. `expired` is when it was found to be
 # too old, and so marked for removal; whoever uses it takes the mark away. `continues` is the session with somebody else
-# that this one was handed the transcript of.
+# that this one was handed the transcript of. `uncounted` is how many replies are not among the tokens.
 _SCHEMA = f"""
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY NOT NULL,
@@ -69,7 +69,8 @@ CREATE TABLE sessions (
     owner_start INTEGER,
     mode TEXT,
     expired REAL,
-    continues TEXT
+    continues TEXT,
+    uncounted INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX sessions_by_folder ON sessions (folder, used) WHERE parent IS NULL;
 CREATE INDEX sessions_by_use ON sessions (used) WHERE parent IS NULL;
@@ -87,7 +88,8 @@ CREATE TABLE entries (
 # What brings a file of an older version up to date, by that version. A process that still has it open notices nothing.
 # The first version knew no sub-agents, which have a session of their own below that of whoever they work for.
 # The second knew only models that answer. The third forgot the permission mode, and removed what had expired at once.
-# In the fourth a session stayed with whoever answered in it. The fifth could undo nothing.
+# In the fourth a session stayed with whoever answered in it. The fifth could undo nothing. In the sixth, tokens that a
+# provider didn't count were none.
 _UPDATES = {
     1: """
 ALTER TABLE sessions ADD COLUMN parent TEXT;
@@ -108,6 +110,7 @@ ALTER TABLE sessions ADD COLUMN expired REAL;
 """,
     4: "ALTER TABLE sessions ADD COLUMN continues TEXT",
     5: _KEPT_FILES,
+    6: "ALTER TABLE sessions ADD COLUMN uncounted INTEGER NOT NULL DEFAULT 0",
 }
 
 ADD_ENTRY = "INSERT INTO entries (session, number, at, kind, data) VALUES (?, ?, ?, ?, ?)"

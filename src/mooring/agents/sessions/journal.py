@@ -64,7 +64,8 @@ _NAME_BACKEND_SESSION = "UPDATE sessions SET backend_session = ? WHERE id = ?"
 _COMPACT = "UPDATE sessions SET compacted = ? WHERE id = ?"
 _SPEND = """
 UPDATE sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
-cache_read_tokens = cache_read_tokens + ?, cache_write_tokens = cache_write_tokens + ?, cost = cost + ? WHERE id = ?
+cache_read_tokens = cache_read_tokens + ?, cache_write_tokens = cache_write_tokens + ?, uncounted = uncounted + ?,
+cost = cost + ? WHERE id = ?
 """
 _RELEASE = "UPDATE sessions SET owner_pid = NULL, owner_start = NULL WHERE id = ?"
 
@@ -205,9 +206,9 @@ class SessionJournal(Journal):
 
     def record_usage(self, model: str, usage: TokenUsage | None, cost: float | None) -> None:
         """Add what one reply took; with a price that is unknown, so is the sum."""
-        usage = usage or TokenUsage()
+        usage = usage or TokenUsage(partial=True)
         tokens = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
-        self._write(*((_SPEND, (*tokens, cost, id)) for id in self._spenders))
+        self._write(*((_SPEND, (*tokens, usage.partial, cost, id)) for id in self._spenders))
 
     @property
     def _spenders(self) -> tuple[str, ...]:

@@ -393,8 +393,8 @@ class SessionStore:
 
 _SELECT = (
     "SELECT id, folder, cwd, agent, model, backend, backend_session, mode, title, created, used, turns, "
-    "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, owner_pid, owner_start, continues FROM "
-    "sessions"
+    "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, uncounted, cost, owner_pid, owner_start, "
+    "continues FROM sessions"
 )
 _NO_SUB_AGENT = "WHERE parent IS NULL"
 """Sub-agents are shown with the session that they belong to, and nobody goes on with one."""
@@ -423,10 +423,12 @@ def _copy_session(connection: "Connection", id: str) -> "Iterator[SqlStatement]"
 
 def _make_summary(row: "Sequence[Any]") -> SessionSummary:
     # The columns are in the order of the fields.
-    texts, (created, used, turns), tokens, (cost, pid, start, continues) = row[:9], row[9:12], row[12:16], row[16:]
+    texts, (created, used, turns), tokens, (cost, pid, start, continues) = row[:9], row[9:12], row[12:17], row[17:]
     times = datetime.fromtimestamp(created, UTC), datetime.fromtimestamp(used, UTC)
     owner = pid if pid is not None and SessionOwner(pid, start).is_running else None
-    return SessionSummary(*(*texts, *times, turns, TokenUsage(*tokens), cost, owner, continues))
+    sent, received, cache_read, cache_write, uncounted = tokens
+    usage = TokenUsage(sent, received, cache_read, cache_write, partial=uncounted > 0)
+    return SessionSummary(*(*texts, *times, turns, usage, cost, owner, continues))
 
 
 def _find_session(connection: "Connection | None", id: str) -> SessionSummary:

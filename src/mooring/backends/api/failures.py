@@ -28,11 +28,18 @@ _KEY = re.compile(r"API key not valid|API_KEY_INVALID|API key expired", re.IGNOR
 
 _KEY_WORDS = frozenset({"authentication_error", "invalid_api_key", "UNAUTHENTICATED", "API_KEY_INVALID"})
 _MODEL_WORDS = frozenset({"not_found_error", "model_not_found", "NOT_FOUND"})
-_QUOTA_WORDS = frozenset({"insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached"})
+_QUOTA_WORDS = frozenset({
+    "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached",
+    "credit_balance_exhausted", "organization_spend_limit_exceeded", "project_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+})  # fmt: skip
 _OVERFLOW_WORDS = frozenset({"context_length_exceeded", "request_too_large"})
-_OFTEN_WORDS = frozenset({"rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED", "tokens", "requests"})
+_OFTEN_WORDS = frozenset({
+    "rate_limit_error", "rate_limit_exceeded", "too_many_requests", "RESOURCE_EXHAUSTED", "tokens", "requests",
+})  # fmt: skip
 _BUSY_WORDS = frozenset({
-    "api_error", "overloaded_error", "timeout_error", "server_error", "internal_server_error", "service_unavailable",
+    "api_error", "overloaded_error", "overloaded", "server_is_overloaded", "timeout_error", "server_error",
+    "internal_server_error", "service_unavailable", "service_unavailable_error",
     "INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED",
 })  # fmt: skip
 

@@ -15,6 +15,7 @@ from mooring.core.conversation.event import (
     TextPiece,
     ThinkingPiece,
     TokensUsed,
+    TokenUsage,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -197,11 +198,17 @@ class SubAgentLeads:
 
 def describe_spending(event: TurnDone) -> str:
     """What a turn took, in a line."""
-    usage = event.usage
-    words = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    words = _describe_tokens(event.usage)
     if event.cost is None:
         return f"{words} · price unknown"
     return f"{words} · ${event.cost:.4f}"
+
+
+def _describe_tokens(usage: TokenUsage) -> str:
+    if usage.partial and not usage.total:
+        return "tokens unknown"
+    least = "at least " if usage.partial else ""
+    return f"{least}{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
 
 
 def _describe_failure(event: TurnFailed) -> str:

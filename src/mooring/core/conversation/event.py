@@ -165,6 +165,8 @@ class TokenUsage(Struct, frozen=True, rename="camel"):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    partial: bool = False
+    """Whether there were replies whose tokens the provider didn't count: they are not among these."""
 
     @property
     def total(self) -> int:
@@ -177,6 +179,7 @@ class TokenUsage(Struct, frozen=True, rename="camel"):
             self.output_tokens + other.output_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
+            self.partial or other.partial,
         )
 
 

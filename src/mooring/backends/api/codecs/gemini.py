@@ -24,7 +24,7 @@ from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort
 from mooring.core.conversation.outcome import Part
-from mooring.core.protocol.content import Audio, Image, Text
+from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.raw import read
 
 BUDGETS: Mapping[Effort, int] = {"low": 2048, "medium": 8192, "high": 24576}
@@ -89,16 +89,19 @@ class GeminiCodec:
             contents[:0] = _write_content("user", [{"text": NOTHING}])
         return contents
 
-    def _write_user_turn(self, turn: UserTurn) -> Iterator[Json]:
-        """Results stand alone: Gemini takes all that is in one content with them for the model's own words."""
-        yield from _write_content("user", [self._write_result(result) for result in turn.results])
+    def _write_user_turn(self, turn: UserTurn) -> list[Json]:
+        said = [_write_part(part) for part in turn.parts]
+        if not turn.results:
+            return _write_content("user", said)
+        results = [self._write_result(result) for result in turn.results]
         shown = [part for result in turn.results for part in self._show_media(result)]
-        yield from _write_content("user", [*shown, *map(_write_part, turn.parts)])
+        # Gemini takes all that is in one content with results for the model's own words.
+        return _write_content("user", results) + _write_content("user", shown + said)
 
     def _write_result(self, result: CallResult) -> Json:
-        text = "\n".join(self._write_line(part) for part in result.parts)
-        written: Json = {"id": result.id, "name": result.name}
-        written["response"] = {"error" if result.is_error else "output": text}
+        text = "\n".join([self._write_line(part) for part in result.parts])
+        response = {"error" if result.is_error else "output": text}
+        written: Json = {"id": result.id, "name": result.name, "response": response}
         attached = [_write_part(part) for part in result.parts if self._is_attached(part)]
         if attached:
             written["parts"] = attached
@@ -179,11 +182,9 @@ def _write_content(role: Literal["user", "model"], parts: list[Json]) -> list[Js
 
 
 def _write_part(part: Part) -> Json:
-    match part:
-        case Text(text=text):
-            return {"text": text}
-        case Image(data=data, mime_type=kind) | Audio(data=data, mime_type=kind):
-            return {"inlineData": {"mimeType": kind, "data": data}}
+    if isinstance(part, Text):
+        return {"text": part.text}
+    return {"inlineData": {"mimeType": part.mime_type, "data": part.data}}
 
 
 def _write_block(block: ReplyBlock, opaque: Mapping[str, Any], signature: str) -> Json | None:
@@ -202,8 +203,9 @@ def _write_block(block: ReplyBlock, opaque: Mapping[str, Any], signature: str) -
 
 
 def _find_signature(opaque: Mapping[str, Any]) -> str:
-    details = as_dict(opaque.get("details"))
-    return as_text(opaque.get(SIGNATURE) or details.get("thought_signature"))
+    if SIGNATURE in opaque:
+        return as_text(opaque[SIGNATURE])
+    return as_text(as_dict(opaque.get("details")).get("thought_signature"))
 
 
 def _read_arguments(arguments: str) -> Json:
