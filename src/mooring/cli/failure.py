@@ -62,7 +62,7 @@ def describe_failure(error: Exception) -> CommandFailure:
         case OSError():
             # Errors of files are handled where they are read: this is our own output, or a limit of the system.
             what = "The output could not be written" if error.errno == errno.ENOSPC else "The system refused"
-            return CommandFailure(UNHEALTHY, f"{what}: {error.strerror}.")
+            return CommandFailure(UNHEALTHY, f"{what}: {error.strerror or error}.")
         case _:
             fault = f"this is a fault of mooring itself: {type(error).__name__}: {error}"
             report = "Please report it; MOORING_TRACE=1 shows where it happened."

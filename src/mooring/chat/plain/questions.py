@@ -120,6 +120,8 @@ class Questions:
             return await self._answer(question)
         except (Interrupted, Ended):
             self._on_dismissed()
+            # A turn that asks in its own task ends here. Otherwise the model would be asked once more before it does.
+            await asyncio.sleep(0)
             return No(how="cancel")
 
     async def _answer(self, question: Question) -> Answer:
