@@ -475,6 +475,7 @@ def test_a_refusal_is_one(is_streamed: bool) -> None:
         {"type": "error", "code": "server_error", "message": "Oh.", "param": None, "sequence_number": 3},
         {"type": "error", "error": {"type": "server_error", "code": None, "message": "Oh."}},
         {"type": "error", "error": None, "code": "server_error", "message": "Oh."},
+        {"type": "error", "status": 503, "error": {"code": "server_error", "message": "Oh."}},
         {"error": {"code": "server_error", "message": "Oh."}},
         complete(status="failed", error={"code": "server_error", "message": "Oh."}),
         complete(error={"code": "server_error", "message": "Oh."}),
@@ -485,6 +486,7 @@ def test_an_error_within_a_reply_is_one_however_it_is_written(event: Json) -> No
         tell(delta("output_text", "So"), event)
     assert caught.value.message == "Oh."
     assert "server_error" in caught.value.words
+    assert caught.value.status == event.get("status")
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
