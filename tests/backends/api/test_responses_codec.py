@@ -116,6 +116,12 @@ def test_a_model_without_thoughts_is_not_asked_for_them() -> None:
     assert "include" in write(ask("Hi"), codec=make_codec(model="gpt-9", thinking=None))
 
 
+def test_a_model_without_thoughts_is_not_shown_those_of_another() -> None:
+    _, reply = tell(done(think("Hm.")), done(say(), 1), complete())
+    sent = write_reply(*reply.blocks, codec=make_codec(model="gpt-4o-mini", thinking=None))
+    assert sent == [{"role": "assistant", "content": "Yes."}]
+
+
 def test_an_effort_is_sent_to_models_that_have_one() -> None:
     assert write(ask("Hi"), "low")["reasoning"] == {"effort": "low"}
     assert "reasoning" not in write(ask("Hi"), "low", make_codec(thinking=None))
