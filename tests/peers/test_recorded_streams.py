@@ -1,6 +1,7 @@
 """Replies that providers recorded for the tests of their own libraries, as our codecs read them."""
 
 import ast
+import json
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from mooring.backends.api.codecs.anthropic import AnthropicCodec
 from mooring.backends.api.codecs.chat import ChatCodec
 from mooring.backends.api.codecs.codec import Codec, FinishedReply, Recipient, ReplyCut, ReplyReader, Unreadable
 from mooring.backends.api.codecs.gemini import GeminiCodec
+from mooring.backends.api.codecs.refusal import ApiRefusal
+from mooring.backends.api.codecs.responses import ResponsesCodec
 from mooring.core.conversation.event import TokenUsage
 from mooring.wire.http.events import Event, Events
 
@@ -258,6 +261,57 @@ def find_texts(code: ast.AST) -> Iterator[str]:
     for node in ast.walk(code):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+# --- Responses --------------------------------------------------------------------------------------------------------
+
+RESPONSES = {
+    "completed_then_completed": ["finished completed: Synthetic text", "finished completed: "],
+    "failed_then_completed": ["ApiRefusal: Synthetic failure", "finished completed: "],
+    "incomplete_then_completed": ["length max_output_tokens: ", "finished completed: "],
+    "nested_error_then_completed": ["ApiRefusal: Synthetic invalid input", "finished completed: "],
+    "unknown_event_and_fields": ["finished completed: "],
+    "premature_close_1000": ["ReplyCut: "],
+    "premature_close_1011": ["ReplyCut: "],
+    "malformed_json": ["Unreadable: "],
+}
+"""How each reply of a scenario ends and what it says. OpenAI has them for a socket; the events are the same."""
+
+
+def test_the_streams_that_openai_made_up_for_its_tests_are_read_as_what_they_are() -> None:
+    file = source("openai") / "tests/lib/responses/fixtures/websocket_scenarios.json"
+    scenarios = json.loads(file.read_bytes())["scenarios"]
+    described = {each["id"]: [describe_frames(turn["frames"]) for turn in each["turns"]] for each in scenarios}
+    assert described == RESPONSES
+
+
+def test_the_reply_that_openai_recorded_is_read_whole() -> None:
+    code = ast.parse((source("openai") / "tests/lib/responses/test_responses.py").read_text())
+    [recorded] = [text for text in find_texts(code) if text.startswith('{"id": "resp_')]
+    reader = make_responses_reader()
+    told = list(reader.read(Event(recorded.encode(), "application/json")))
+    reply = reader.finish()
+    [block] = reply.blocks
+    text = join_text(reply.blocks)
+    assert told == [ReplyText(text), BlockFinished(block)]
+    assert text.startswith("I can't provide real-time updates")
+    assert (reply.stop, reply.stop_word, reply.usage) == ("finished", "completed", TokenUsage(14, 50))
+
+
+def describe_frames(frames: Sequence[Any]) -> str:
+    """How a stream ends, and what it says. A frame that is text is no JSON."""
+    reader = make_responses_reader()
+    try:
+        for frame in frames:
+            list(reader.read(Event((frame if isinstance(frame, str) else json.dumps(frame)).encode())))
+        reply = reader.finish()
+    except (ApiRefusal, ReplyCut, Unreadable) as error:
+        return f"{type(error).__name__}: {error}"
+    return f"{reply.stop} {reply.stop_word}: {join_text(reply.blocks)}"
+
+
+def make_responses_reader() -> ReplyReader:
+    return ResponsesCodec(Recipient(name="openai:gpt", word="openai", model="gpt", origin="openai")).reader()
 
 
 # --- for every provider -----------------------------------------------------------------------------------------------

@@ -116,6 +116,12 @@ def test_a_model_without_thoughts_is_not_asked_for_them() -> None:
     assert "include" in write(ask("Hi"), codec=make_codec(model="gpt-9", thinking=None))
 
 
+def test_a_model_without_thoughts_is_not_shown_those_of_another() -> None:
+    _, reply = tell(done(think("Hm.")), done(say(), 1), complete())
+    sent = write_reply(*reply.blocks, codec=make_codec(model="gpt-4o-mini", thinking=None))
+    assert sent == [{"role": "assistant", "content": "Yes."}]
+
+
 def test_an_effort_is_sent_to_models_that_have_one() -> None:
     assert write(ask("Hi"), "low")["reasoning"] == {"effort": "low"}
     assert "reasoning" not in write(ask("Hi"), "low", make_codec(thinking=None))
@@ -475,6 +481,7 @@ def test_a_refusal_is_one(is_streamed: bool) -> None:
         {"type": "error", "code": "server_error", "message": "Oh.", "param": None, "sequence_number": 3},
         {"type": "error", "error": {"type": "server_error", "code": None, "message": "Oh."}},
         {"type": "error", "error": None, "code": "server_error", "message": "Oh."},
+        {"type": "error", "status": 503, "error": {"code": "server_error", "message": "Oh."}},
         {"error": {"code": "server_error", "message": "Oh."}},
         complete(status="failed", error={"code": "server_error", "message": "Oh."}),
         complete(error={"code": "server_error", "message": "Oh."}),
@@ -485,6 +492,7 @@ def test_an_error_within_a_reply_is_one_however_it_is_written(event: Json) -> No
         tell(delta("output_text", "So"), event)
     assert caught.value.message == "Oh."
     assert "server_error" in caught.value.words
+    assert caught.value.status == event.get("status")
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])

@@ -25,7 +25,7 @@ from mooring.core.protocol.content import Text
 
 _TAKES: Final[frozenset[Media]] = frozenset({"image"})
 _THOUGHTLESS = ("gpt-3.5", "gpt-4", "chatgpt-4", "gpt-5-chat")
-"""Models that refuse to be asked for their thoughts, since they have none."""
+"""Models that have no thoughts: they refuse to be asked for them, and to be shown those of another."""
 _REMEMBERING = ("gpt-5.4", "gpt-5.5", "gpt-5.6", "gpt-6")
 """Models that can be shown what they thought in earlier turns; others refuse to be told."""
 _BY_ID_ALONE = frozenset({"image_generation_call"})
@@ -36,6 +36,9 @@ _FEWEST_TOKENS = 16
 """OpenAI refuses to write less."""
 
 _OPTIONAL: Mapping[str, re.Pattern[str]] = {
+    # "Encrypted content is not supported with this model.", "Reasoning input items can only be provided to a reasoning
+    # model", "Item with id 'rs_…' not found", "… was provided without its required 'reasoning' item", "Unknown
+    # parameter: 'input[3].phase'", "No tool output found for custom tool call …". The fields left out are not opaque.
     "opaque": re.compile(
         r"encrypted|['\"`]include\b|reasoning (?:input )?items?\b|'reasoning' item|\brs_"
         r"|'input\[\d+\](?!\.(?:content|output|call_id|name|arguments))|no tool output found for (?!function)",
@@ -55,6 +58,7 @@ class ResponsesCodec:
         self._recipient = recipient
         self._refused: frozenset[str] = frozenset()
         """Which of `_OPTIONAL` this endpoint refused."""
+        self._has_thoughts = not recipient.model.startswith(_THOUGHTLESS)
 
     def write(self, request: ModelRequest, effort: Effort | None) -> ApiRequest:
         body: dict[str, Any] = {
@@ -70,7 +74,7 @@ class ResponsesCodec:
             body["tool_choice"] = "auto"
         if reasoning := self._write_reasoning(effort):
             body["reasoning"] = reasoning
-        if self._takes("opaque") and not self._recipient.model.startswith(_THOUGHTLESS):
+        if self._has_thoughts and self._takes("opaque"):
             body["include"] = ["reasoning.encrypted_content"]
         if request.longest_reply is not None:
             most = self._recipient.longest_reply or request.longest_reply
@@ -122,7 +126,7 @@ class ResponsesCodec:
         for block in message.blocks:
             opaque = find_opaque(block, message, self._recipient) if is_whole else {}
             if isinstance(block, ThinkingBlock):
-                is_whole = _add_thought(thoughts, block, opaque)
+                is_whole = self._has_thoughts and _add_thought(thoughts, block, opaque)
                 continue
             item = _write_block(block, opaque)
             if thoughts:

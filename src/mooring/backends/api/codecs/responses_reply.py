@@ -272,7 +272,8 @@ def _count_tokens(usage: Item) -> TokenUsage | None:
 
 def _make_refusal(data: Item) -> ApiRefusal:
     """The error that an event is, whether its fields stand in the event or in an object of their own."""
-    return make_refusal({key: value for key, value in data.items() if value is not None})
+    told = {key: value for key, value in data.items() if value is not None}
+    return make_refusal(told, _find_count(data, "status"))
 
 
 def _find_id(item: Item) -> str:
