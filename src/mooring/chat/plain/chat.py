@@ -1,7 +1,7 @@
 """The chat without a screen: lines are typed, lines are shown. With the manual backend, the person is the model."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
@@ -168,7 +168,8 @@ class Chat:
         """Say how to go on with this conversation later."""
         stored = await self.session.conversations.find_stored() if self._is_opened else None
         if stored is not None:
-            self.notice(f"To continue this conversation: mooring chat --resume {stored.id}")
+            options = "".join(f" {word}" for word in _spell_options(self.session.workspace))
+            self.notice(f"To continue this conversation: mooring chat --resume {stored.id}{options}")
 
     # --- the conversation -----------------------------------------------------------------------------------------
 
@@ -504,3 +505,13 @@ def _describe_error(error: MooringError) -> str:
     if isinstance(error, HeldBack):
         return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
     return spell_for_chat(str(error))
+
+
+def _spell_options(workspace: Workspace) -> Iterator[str]:
+    """The options by which a later chat has the same servers as this one."""
+    if workspace.demo:
+        yield "--demo"
+    if not workspace.project:
+        yield "--no-project"
+    for path in workspace.configs:
+        yield f"--config {quote_argument(path)}"
