@@ -173,6 +173,19 @@ def test_a_program_that_is_not_installed_any_more_is_named(home: Home, fake: Fak
 # --- what is shown ----------------------------------------------------------------------------------------------------
 
 
+def test_the_command_that_continues_a_chat_on_the_demo_server_has_that_server_too(home: Home, fake: FakeModel) -> None:
+    with meet(home, fake, "-m", MODEL, "--demo") as person:
+        person.answers((READY, "Where is the boat?"))
+        person.sees("You said: Where is the boat?")
+        person.answers((READY, "/exit"))
+        assert person.ended() == 0
+        [command] = re.findall(r"mooring (chat --resume [0-9a-f]+ --demo)\n", person.shown)
+    with Person(home, *command.split(), cells=80, **variables(fake)) as again:
+        assert "mooring · 1 server, 7 tools" in again.sees(READY)
+        again.presses(CTRL_D)
+        assert again.ended() == 0
+
+
 def test_a_conversation_opens_with_its_title_and_the_last_exchange_and_leaving_names_its_command(
     home: Home, fake: FakeModel
 ) -> None:

@@ -97,7 +97,7 @@ async def test_a_call_that_runs_is_not_disturbed_by_what_happens_to_other_server
     home.configure(held={**DEMO, "env": {"WHICH": "held"}}, demo={**DEMO, "disabled": True})
     face = QuietFace(home)
     async with face.session.open():
-        await face.session.wait_for_servers()
+        await face.session.servers.wait()
         face.session.start()
         # The call waits for an answer that is given only after everything else has happened.
         call = asyncio.create_task(face.session.host.call("held.ask", {"question": "Which?"}))

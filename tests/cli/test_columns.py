@@ -87,3 +87,34 @@ def test_no_line_of_a_command_is_longer_than_the_terminal(full: Home, cells: int
         assert any(lines), words
         too_long += [(words, line) for line in lines if width(line) > cells and not is_to_be_copied(line)]
     assert too_long == []
+
+
+def show(home: Home, *words: str, cells: int) -> list[str]:
+    with Person(home, *words, cells=cells) as person:
+        person.ended()
+        return read_lines(person.raw)
+
+
+def test_a_description_goes_below_its_row_where_a_long_name_leaves_it_no_room(home: Home) -> None:
+    home.configure(**{f"{LONG}-that-is-even-longer": DEMO})
+    lines = show(home, "resources", cells=80)
+    assert f"{LONG}-that-is-even-longer  demo://clock" in lines
+    assert "    The time in UTC, every second" in lines
+
+
+def test_a_list_is_laid_out_in_one_way_if_most_of_its_rows_have_too_little_room(home: Home) -> None:
+    own = {f"{LONG}-of-a-{word}": DEMO for word in ("a", "b", "c")}
+    home.write("home/.config/mooring/mcp.json", {"mcpServers": own})
+    home.write("home/.cursor/mcp.json", {"mcpServers": {f"{LONG}-of-a-a": {"command": "sh"}}})
+    lines = show(home, "mcp", "list", "--all", cells=80)
+    assert "    FROM" in lines
+    assert lines.count("    mooring, user: ~/.config/mooring/mcp.json") == 3
+    assert lines.count("    cursor, user: ~/.cursor/mcp.json") == 1
+
+
+def test_a_long_word_in_a_fix_begins_further_left_instead_of_passing_the_edge(home: Home) -> None:
+    program = "a-program-with-a-name-of-many-words"
+    home.configure(gone={"command": program})
+    lines = show(home, "mcp", "doctor", cells=60)
+    [fix] = [line for line in lines if line.startswith(f"      {program}")]
+    assert width(fix) <= 60

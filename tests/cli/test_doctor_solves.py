@@ -105,6 +105,14 @@ def test_a_missing_program_is_installed_by_a_package_manager_that_is_here(home: 
     assert find_fix(home, "bunx is not on PATH") == ""
 
 
+def test_a_pip_that_is_kept_for_the_systems_own_packages_is_not_suggested(home: Home) -> None:
+    own(home, it={"command": "uvx", "args": ["some-server"]})
+    add_program(home, "pip", "exit 1")
+    assert find_fix(home, "uvx is not on PATH") == "pip install uv"
+    home.write("lib/python3.12/EXTERNALLY-MANAGED", "")
+    assert find_fix(home, "uvx is not on PATH").startswith("mooring mcp edit it  (install uvx (uv, https://docs.astral")
+
+
 @terminal
 @pytest.mark.parametrize("command", ["no-such-program", "/nowhere/server"])
 def test_a_program_that_nothing_here_installs_is_a_matter_of_the_entry(command: str, home: Home) -> None:
@@ -166,3 +174,83 @@ def test_the_token_itself_is_never_shown(home: Home) -> None:
     done = run(home, "mooring mcp doctor; mooring mcp doctor --json")
     assert "args holds a secret as plain text" in done.stdout
     assert TOKEN not in done.stdout + done.stderr
+
+
+# --- what failed when it was last used --------------------------------------------------------------------------------
+
+CHOOSY = f"""test "$API_KEY_OF_X" = {TOKEN} || {{ echo "Error: API_KEY_OF_X is required" >&2; exit 2; }}
+exec {shlex.join((DEMO["command"], *DEMO["args"]))}"""
+LACK = "API_KEY_OF_X is required"
+
+
+@pytest.fixture
+def choosy(home: Home) -> dict[str, Any]:
+    """The entry of a program that says which variable it lacks."""
+    add_program(home, "choosy", CHOOSY)
+    return {"command": str(home.folder / "bin/choosy")}
+
+
+def test_a_variable_that_a_program_asks_for_is_stored_as_a_secret(choosy: dict[str, Any], home: Home) -> None:
+    own(home, it=choosy)
+    run(home, "mooring tools")
+    fix = find_fix(home, LACK)
+    assert fix.startswith("mooring secret set it.API_KEY_OF_X && mooring mcp edit -e ")
+    assert fix.endswith("  (if you trust the server with it)")
+    done = run(home, find_command(fix), typed=TOKEN)
+    assert done.returncode == 0, done.stderr
+    assert TOKEN not in (home.folder / OWN).read_text()
+    assert run(home, "mooring mcp doctor --check").returncode == 0
+
+
+def test_a_variable_that_a_program_asks_for_and_the_person_has_is_passed_on(choosy: dict[str, Any], home: Home) -> None:
+    own(home, it=choosy)
+    given = f"export API_KEY_OF_X={TOKEN};"
+    run(home, f"{given} mooring tools")
+    found = json.loads(run(home, f"{given} mooring mcp doctor --json").stdout)["findings"]
+    [fix] = [each["fix"] for each in found if LACK in each["what"]]
+    assert fix.startswith("mooring mcp edit -e 'API_KEY_OF_X=${API_KEY_OF_X}' it  (")
+    assert run(home, f"{given} {find_command(fix)} && mooring mcp doctor --check").returncode == 0
+
+
+def test_a_variable_that_a_program_in_another_tools_file_asks_for_is_exported(
+    choosy: dict[str, Any], home: Home
+) -> None:
+    home.write("home/.cursor/mcp.json", {"mcpServers": {"it": choosy}})
+    run(home, "mooring tools")
+    fix = find_fix(home, LACK)
+    assert fix.startswith("export API_KEY_OF_X=… && mooring mcp edit --in cursor -e ")
+    done = run(home, f"{find_command(fix).replace('…', TOKEN)} && mooring mcp doctor --check")
+    assert done.returncode == 0, done.stderr
+
+
+@terminal
+@pytest.mark.parametrize("words", ["ANTHROPIC_API_KEY is required", "the database is locked"])
+def test_a_program_that_dies_of_something_else_or_wants_the_key_of_a_model_is_a_matter_of_the_entry(
+    words: str, home: Home
+) -> None:
+    add_program(home, "broken", f"echo '{words}' >&2; exit 2")
+    own(home, it={"command": str(home.folder / "bin/broken")})
+    run(home, "mooring tools")
+    fix = find_fix(home, words)
+    assert fix.startswith("mooring mcp edit it  (")
+    assert "KEY" not in fix
+    add_program(home, "editor", f"echo '{json.dumps(DEMO)}' >\"$1\"")
+    with Person(home, *shlex.split(find_command(fix))[1:], EDITOR=str(home.folder / "bin/editor")) as person:
+        assert person.ended() == 0
+    assert find_fix(home, words) == ""
+
+
+def test_a_server_that_was_too_slow_the_last_time_gets_more_time(home: Home) -> None:
+    add_program(home, "slow", f"/bin/sleep 1.5; exec {shlex.join((DEMO['command'], *DEMO['args']))}")
+    own(home, it={"command": str(home.folder / "bin/slow"), "timeout": 500})
+    run(home, "mooring tools")
+    fix = find_fix(home, "did not answer")
+    assert fix.startswith("mooring mcp edit --timeout 120 it  (")
+    assert run(home, find_command(fix)).returncode == 0
+    assert find_fix(home, "did not answer") == ""
+
+
+def test_an_address_that_was_closed_the_last_time_is_changed(home: Home) -> None:
+    own(home, it={"type": "http", "url": "http://127.0.0.1:9/mcp"})
+    run(home, "mooring tools")
+    assert find_fix(home, "Connection refused").startswith("mooring mcp edit --url … it  (")

@@ -290,7 +290,7 @@ def test_a_person_reads_stage_by_stage_what_fails_and_how_to_fix_it(home: Home) 
             assert lines[0].endswith("dead")
             assert "✓ variables" in lines
             assert "| fatal: no such table: widgets" in lines
-            assert any(line.startswith("fix: mooring mcp get dead") for line in lines)
+            assert any(line.startswith("fix: mooring mcp edit") for line in lines)
             assert person.left() == []
 
 

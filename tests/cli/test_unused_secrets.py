@@ -57,7 +57,15 @@ def test_another_tools_server_of_that_name_keeps_nothing(stored: Home, cli: Cli)
 
 @terminal
 @pytest.mark.parametrize(
-    ("typed", "left"), [("", {"gh.PAT", "shared"}), ("no", {"gh.PAT", "shared"}), ("yes", {"shared"})]
+    ("typed", "left"),
+    [
+        ("", {"gh.PAT", "shared"}),
+        ("no", {"gh.PAT", "shared"}),
+        ("yes", {"shared"}),
+        ("n", {"gh.PAT", "shared"}),
+        ("y", {"shared"}),
+        ("Y", {"shared"}),
+    ],
 )
 def test_at_a_terminal_the_person_decides(typed: str, left: set[str], stored: Home) -> None:
     with Person(stored, "mcp", "remove", "gh") as person:

@@ -31,8 +31,8 @@ async def choose_agent(chat: CommandFace, name: str) -> None:
             await choose_agent(chat, picked)
         return
     session = chat.session
-    await session.find_commands()
-    definition = None if name == _NOBODY else session.agents.find(name)
+    await session.files.look()
+    definition = None if name == _NOBODY else session.files.agents.find(name)
     before = session.responder.model
     continues = await session.hand_over_to_agent(definition)
     await show_handover(chat, before, continues)
@@ -40,9 +40,9 @@ async def choose_agent(chat: CommandFace, name: str) -> None:
 
 async def _pick_agent(chat: CommandFace) -> str | None:
     """The agent that the person picks, or the word for none; `None` if they leave it as it is."""
-    await chat.session.find_commands()
+    await chat.session.files.look()
     now = chat.session.responder.agent_name
-    found = chat.session.agents.by_name.values()
+    found = chat.session.files.agents.by_name.values()
     choices = [ListedChoice(each.name, (shorten_description(each.description),), each.name == now) for each in found]
     nobody = ListedChoice(_NOBODY, ("no agent",), now is None)
     return await chat.pick([*choices, nobody])
@@ -53,7 +53,7 @@ async def show_agents(chat: CommandFace, _: str) -> None:
     from mooring.verbs.agent.agents import describe_agent_source, list_agent_notes  # few chats ask for them
 
     session = chat.session
-    listing = await session.list_agents()
+    listing = await session.files.list_agents()
     home = session.workspace.where.home
     rows = []
     for agent in listing.agents:
@@ -76,7 +76,7 @@ async def show_agents(chat: CommandFace, _: str) -> None:
 
 def find_agent_command(chat: CommandFace, word: str) -> AgentDefinition | None:
     """The agent that a command gives its task to; `None` if it is none."""
-    return chat.session.agents.get(word.removeprefix(_PREFIX))
+    return chat.session.files.agents.get(word.removeprefix(_PREFIX))
 
 
 async def give_task(chat: CommandFace, agent: AgentDefinition, task: str) -> None:
@@ -92,7 +92,7 @@ async def give_task(chat: CommandFace, agent: AgentDefinition, task: str) -> Non
 def say_agents(chat: CommandFace) -> None:
     """List the agents with what is typed to give them a task, those that commands hide under another name."""
     session = chat.session
-    named = list(name_agents(session.agents, session.commands))
+    named = list(name_agents(session.files.agents, session.files.commands))
     if session.responder.model is None or not named:
         return
     chat.say("", "Agents, which do the task that follows:")
@@ -115,7 +115,7 @@ def name_agents(found: FoundAgents, commands: FoundCommands) -> Iterator[tuple[s
 
 def list_agent_completions(session: ChatSession) -> Iterator[str]:
     """The lines with an agent that Tab can complete to."""
-    for typed, agent in name_agents(session.agents, session.commands):
+    for typed, agent in name_agents(session.files.agents, session.files.commands):
         # Tab writes them to the terminal as they are.
         if agent.name.isprintable() and " " not in agent.name:
             yield from (f"/{typed}", f"/agent {agent.name}")

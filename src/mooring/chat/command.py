@@ -89,7 +89,7 @@ class SlashCommand(Struct, frozen=True):
 def find_server(chat: CommandFace, name: str) -> str:
     """The server that is meant, even one that may not be started. Raises: ConfigError."""
     try:
-        return chat.session.find_server(_unquote(name))
+        return chat.session.servers.find_server(_unquote(name))
     except UnknownServer as error:
         guess = f" Did you mean {' or '.join(error.near)}?" if error.near else ""
     raise ConfigError(f"MCP server '{name}' not found. Run /mcp to see available servers.{guess}")

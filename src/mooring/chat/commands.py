@@ -45,13 +45,13 @@ async def run(chat: CommandFace, line: str) -> None:
     command = COMMANDS.get(ALIASES.get(word, word))
     if command is not None:
         await command.run(chat, rest.strip())
-    elif (used := await find_used_command(chat.session.words.commands, line)) is not None:
+    elif (used := await find_used_command(chat.session.files.words.commands, line)) is not None:
         await model_texts.use_file_command(chat, used)
     elif (agent := find_agent_command(chat, word)) is not None:
         await give_task(chat, agent, rest.strip())
     elif (skill := await model_texts.find_server_skill(chat, line)) is not None:
         await model_texts.use_server_skill(chat, skill, line)
-    elif (prompt := prompts.find_slash_prompt(chat.session.status, word)) is not None:
+    elif (prompt := prompts.find_slash_prompt(chat.session.servers.status, word)) is not None:
         await prompts.use_prompt(chat, prompt, split_words(rest))
     else:
         _refuse_unknown(chat, word)
@@ -59,7 +59,7 @@ async def run(chat: CommandFace, line: str) -> None:
 
 def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
     if not prompts.looks_like_prompt(word):
-        known = [*COMMANDS, *chat.session.commands.by_name, *chat.session.agents.by_name]
+        known = [*COMMANDS, *chat.session.files.commands.by_name, *chat.session.files.agents.by_name]
         near = [name for name in known if word and name.startswith(word)] or nearest(word, known, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
@@ -72,11 +72,11 @@ def list_completions(session: ChatSession) -> list[str]:
     """Everything that Tab can complete a line to."""
     tools = [".".join(pair) for pair in session.conversation.pairs.values()]
     found = [f"/{name}" for name in COMMANDS]
-    for server in session.status:
+    for server in session.servers.status:
         found += [f"/{name} {server}" for name in ("mcp", "approve", "reject", "pins", "resources", "prompts", "read")]
-    found += verbs.list_completions(session.status)
+    found += verbs.list_completions(session.servers.status)
     found += [f"/show {call.number}" for call in session.calls]
-    found += [f"/{name}" for name, _ in session.commands.commands]
+    found += [f"/{name}" for name, _ in session.files.commands.commands]
     found += list_agent_completions(session)
     found += list_conversation_completions(session)
     found += list_effort_completions(session)
@@ -102,7 +102,7 @@ async def _tools(chat: CommandFace, words: str) -> None:
     known = [name for name in names if name in entries]
     rows = [(safe(".".join(pairs[name])), shorten_description(entries[name].description)) for name in known]
     if not rows:
-        nothing += _name_connecting(chat.session.status)
+        nothing += _name_connecting(chat.session.servers.status)
     say_rows(chat, rows, nothing)
 
 

@@ -37,7 +37,8 @@ async def use_file_command(chat: CommandFace, used: UsedCommand) -> None:
 
 async def say_file_commands(chat: CommandFace) -> None:
     """List them, and the files that are none."""
-    found = await chat.session.find_commands()
+    await chat.session.files.look()
+    found = chat.session.files.commands
     home = chat.session.workspace.where.home
     say_texts_for_model(chat, "files", list(found.commands), _describe_command)
     for problem in found.problems:

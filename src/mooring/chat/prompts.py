@@ -109,7 +109,7 @@ def _fold(name: str) -> str:
 def _split_prompt_name(chat: CommandFace, words: Sequence[str]) -> tuple[PromptName, Sequence[str]]:
     """The prompt, and the words left of `SERVER.PROMPT …` or `SERVER PROMPT …`. Raises: ConfigError."""
     first, *others = words
-    servers = chat.session.status
+    servers = chat.session.servers.status
     is_server = first.casefold() in map(str.casefold, servers)
     if is_server and others:
         return PromptName(find_server(chat, first), others[0]), others[1:]

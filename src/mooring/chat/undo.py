@@ -9,12 +9,15 @@ from mooring.display.text import count_noun
 
 async def undo_turn(chat: CommandFace, _: str) -> None:
     """Show what undoing the last turn changes, ask, and do it. Raises: ConfigError, FileError."""
-    plan = await chat.session.plan_undo()
+    from mooring.verbs.agent.undo import plan_undo, undo  # few chats undo anything
+
+    session = chat.session
+    plan = await plan_undo(session.responder, session.workspace)
     answer = await chat.ask(plan.question)
     if not isinstance(answer, Yes):
         chat.say("Nothing was undone.")
         return
-    done = await chat.session.undo(plan)
+    done = await undo(session.responder, plan)
     chat.warn(*done.failed)
     files = ", ".join([*_count(done.restored, "restored"), *_count(done.removed, "removed")])
     chat.say(f"Undone{f': {files}' if files else ''}. The model no longer sees this turn.")

@@ -18,13 +18,16 @@ def wrap_columns(rows: Sequence[Sequence[str]], cells: int | None) -> list[list[
     """The lines of each row, in aligned columns; without a width, one line for each.
 
     The last column is wrapped below itself. Where it has too little room, it goes below its row, and so does any
-    other cell that doesn't fit. A word that is longer than a line stays whole: it may be a path or an address.
+    other cell that doesn't fit; if that holds for most rows, it is done for all, as one table. A word that is longer
+    than a line stays whole: it may be a path or an address.
     """
     if cells is None:
         return [[line] for line in columns(rows)]
     widths = _measure(rows, cells // 2)
     room = cells - _add_up(widths)
     is_below = room < min(_NARROWEST, max((width(row[-1]) for row in rows), default=0))
+    if 2 * sum(not _has_room(row, widths, cells) for row in rows) > len(rows):
+        is_below = True
     return [_wrap_row(row, widths, cells, is_below=is_below) for row in rows]
 
 
@@ -51,6 +54,15 @@ def _add_up(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * len(widths)
 
 
+def _has_room(row: Sequence[str], widths: Sequence[int], cells: int) -> bool:
+    """Whether the last cell of a row can begin behind the others."""
+    *others, last = row
+    begins = [max(width(cell), column) for cell, column in zip(others, widths, strict=True)]
+    room = cells - _add_up(begins)
+    widest_word = max(map(width, last.split()), default=0)
+    return room >= max(widest_word, min(_NARROWEST, width(last)))
+
+
 def _wrap_row(row: Sequence[str], widths: Sequence[int], cells: int, *, is_below: bool) -> list[str]:
     *others, last = row
     indent = " " * (len(row[0]) - len(row[0].lstrip(" "))) + _INDENT
@@ -61,8 +73,7 @@ def _wrap_row(row: Sequence[str], widths: Sequence[int], cells: int, *, is_below
             lines.append(line)
             line = indent
         line += cell + " " * (column - width(cell)) + _GAP
-    widest_word = max(map(width, last.split()), default=0)
-    if lines or is_below or widest_word > cells - width(line):
+    if lines or is_below or not _has_room(row, widths, cells):
         lines += [line, f"{indent}{last}"]
         return [part.rstrip() for each in lines if each.strip() for part in wrap_words(each, cells, indent)]
     return [part.rstrip() for part in wrap_words(f"{line}{last}", cells, " " * width(line))]

@@ -361,7 +361,16 @@ def wrap_words(text: str, cells: int | None, indent: str | None = None) -> list[
     """
     if cells is None or _count_visible(text) <= cells:
         return [text]
-    indent = _find_hanging_indent(text, cells) if indent is None else indent
+    if indent is not None:
+        return _break_words(text, cells, indent)
+    lines = _break_words(text, cells, _find_hanging_indent(text, cells))
+    if any(_count_visible(line) > cells for line in lines):
+        # A long word may fit where there is more room.
+        return _break_words(text, cells, _deepen_indent(text))
+    return lines
+
+
+def _break_words(text: str, cells: int, indent: str) -> list[str]:
     lines = [""]
     for word in re.findall(r" *[^ ]+(?: +$)?", text):
         longer = lines[-1] + word
@@ -376,6 +385,11 @@ def _find_hanging_indent(text: str, cells: int) -> str:
     label = re.match(r" *(?:[^ ]+ )*[^ ]+  +(?=[^ ])", text)
     if label is not None and width(label[0]) <= cells // 2:
         return " " * width(label[0])
+    return _deepen_indent(text)
+
+
+def _deepen_indent(text: str) -> str:
+    """A little deeper than the text itself."""
     return " " * (len(text) - len(text.lstrip(" "))) + "  "
 
 

@@ -105,7 +105,7 @@ async def statuses(stage: OpenStage) -> None:
     if stage.stage.way == "shared":
         # There a server is connected when it is needed.
         await stage.chat.host.ready(servers=[name for name in expected if name != "off"], timeout=30)
-    told = {status.name: status for status in await stage.chat.list_agent_status()}
+    told = {status.name: status for status in await stage.chat.servers.list_agent_status()}
     seen = {name: told[name].status if name in told else "missing" for name in expected}
     if stage.stage.way == "native":
         seen["off"] = seen["off"].replace("missing", "disabled")
@@ -141,14 +141,14 @@ async def builtin_agents(stage: OpenStage) -> None:
 
 
 async def disabled_and_enabled(stage: OpenStage) -> None:
-    await stage.chat.switch("tides", False)
+    await stage.chat.servers.switch("tides", False)
     try:
         turn = await stage.turn(call("tides", "echo", text="gone?"))
         assert not any(event.success for event in turn.finished if event.server == "tides"), "it was called"
         assert turn.done.reason == "finished"
     finally:
-        await stage.chat.switch("tides", True)
-        await stage.chat.connect("tides")
+        await stage.chat.servers.switch("tides", True)
+        await stage.chat.servers.connect("tides")
     again = await stage.turn(call("tides", "echo", text="back"))
     check_answered(again, "tides", "echo", "back")
 

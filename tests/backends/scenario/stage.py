@@ -232,7 +232,7 @@ class Stage:
             options = ConversationOptions(model=_MODELS[self.agent], session=session)
         chat = ChatSession(workspace, CommandPermissions(), self.person, None, options, tokens=2000, lines=40)
         async with chat.open():
-            await chat.wait_for_servers()
+            await chat.servers.wait()
             chat.start()
             yield OpenStage(self, chat)
 

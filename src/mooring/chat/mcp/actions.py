@@ -43,7 +43,7 @@ async def list_all(chat: CommandFace, _: str) -> None:
 
 
 async def _say_servers(chat: CommandFace, view: servers.AgentView) -> None:
-    if not chat.session.status:
+    if not chat.session.servers.status:
         chat.say(servers.NONE)
         return
     known = await asyncio.to_thread(_find_known, chat.session.workspace)
@@ -60,7 +60,7 @@ def _find_known(workspace: Workspace) -> Mapping[str, Row]:
 
 async def _view_as_agent(chat: CommandFace) -> servers.AgentView:
     session = chat.session
-    return servers.AgentView(session.responder.backend.name, await session.list_agent_status())
+    return servers.AgentView(session.responder.backend.name, await session.servers.list_agent_status())
 
 
 async def show_server(chat: CommandFace, server: str, since: str = "") -> None:
@@ -81,7 +81,7 @@ async def get(chat: CommandFace, words: str) -> None:
     workspace = chat.session.workspace
     inventory = await asyncio.to_thread(load, workspace)
     details = get_details(inventory, server, workspace.where.env)
-    status = chat.session.status[server]
+    status = chat.session.servers.status[server]
     # The status is the one in this chat, where a server may be on that its file turns off.
     disabled_by = details.disabled_by if isinstance(status, Disabled) else None
     details = replace(details, server=replace(details.server, status=status.word), disabled_by=disabled_by)
@@ -95,8 +95,8 @@ async def connect(chat: CommandFace, server: str) -> None:
         view = await _view_as_agent(chat)
         chat.say(f"{safe(server)}{view.describe(server)}")
         return
-    if await wait_for_server(chat, server, session.connect(server)):
-        count = session.count_tools(server)
+    if await wait_for_server(chat, server, session.servers.connect(server)):
+        count = session.servers.count_tools(server)
         chat.say(f"{safe(server)}: connected · {count_noun(count, 'tool')}")
 
 
@@ -131,12 +131,12 @@ async def reload(chat: CommandFace, name: str) -> None:
     session = chat.session
     if not name:
         chat.show_progress("reading the configuration, connecting servers …")
-        await session.reload_all()
+        await session.servers.reload_all()
         chat.say("The configuration was read again.")
         await _say_servers(chat, servers.NO_AGENT)
         return
     server = session.host.server(find_server(chat, name)).name
-    if await wait_for_server(chat, server, session.reload(server)):
+    if await wait_for_server(chat, server, session.servers.reload(server)):
         await show_server(chat, server)
 
 
@@ -160,7 +160,7 @@ async def _switch_for_session(chat: CommandFace, server: str, scope: WriteScope 
     """Turn a server on or off until the chat ends; whether it is on now."""
     if scope is not None:
         raise ConfigError("-s says where to save it, so it needs --save.")
-    await chat.session.switch(server, on)
+    await chat.session.servers.switch(server, on)
     chat.say(f"MCP server '{safe(server)}' {'enabled' if on else 'disabled'} for this session.")
     return on
 
@@ -169,7 +169,7 @@ async def _save(chat: CommandFace, server: str, scope: WriteScope | None, on: bo
     """Turn a server on or off for good; whether it is on and may be started."""
     from mooring.verbs.config.switch import show_switch  # few chats save a switch
 
-    result = await chat.session.save_switch(server, on, scope)
+    result = await chat.session.servers.save_switch(server, on, scope)
     chat.say(*list_texts(show_switch(result, on, chat.session.workspace.where.home), chat.width))
     return result.enabled and result.approved
 
@@ -218,7 +218,7 @@ async def logout(chat: CommandFace, name: str) -> None:
 
 async def approve(chat: CommandFace, name: str) -> None:
     """Ask about a server of the project, or about all that nobody has decided about. Raises: MooringError."""
-    names = (find_server(chat, name),) if name else await chat.session.list_unapproved()
+    names = (find_server(chat, name),) if name else await chat.session.servers.list_unapproved()
     if not names:
         chat.say("No server of this project waits for approval.")
     for server in names:
@@ -228,15 +228,15 @@ async def approve(chat: CommandFace, name: str) -> None:
 async def _approve(chat: CommandFace, server: str) -> None:
     session = chat.session
     try:
-        is_approved = await session.approve_server(server)
+        is_approved = await session.servers.approve_server(server)
     except ServerError as error:
         # It is approved all the same, and there may be others to decide about.
         explain_failure(chat, server, error)
         return
     if is_approved:
-        chat.say(f"Approved: {safe(server)} · {count_noun(session.count_tools(server), 'tool')}")
+        chat.say(f"Approved: {safe(server)} · {count_noun(session.servers.count_tools(server), 'tool')}")
     else:
-        chat.say(await session.describe_no(server))
+        chat.say(await session.servers.describe_no(server))
 
 
 async def reject(chat: CommandFace, name: str) -> None:
@@ -244,7 +244,7 @@ async def reject(chat: CommandFace, name: str) -> None:
     if not name:
         raise ConfigError("Usage: /reject NAME. /mcp shows the servers.")
     server = find_server(chat, name)
-    await chat.session.reject_server(server)
+    await chat.session.servers.reject_server(server)
     chat.say(f"Rejected: {safe(server)}. It does not start until its definition changes, or you approve it.")
 
 
@@ -262,7 +262,7 @@ async def pins(chat: CommandFace, name: str) -> None:
         if row.problem:
             chat.say(f"  {row.problem}")
         if row.held:
-            agreed = await chat.session.approve_tools(row.server)
+            agreed = await chat.session.servers.approve_tools(row.server)
             names = safe(", ".join(tool.tool or INSTRUCTIONS for tool in row.held))
             chat.say(f"{'Approved' if agreed else 'Not approved'}: {names}")
 
@@ -277,7 +277,7 @@ async def remove(chat: CommandFace, name: str, tool: str | None, scope: WriteSco
     if not isinstance(answer, Yes):
         chat.say(f"{safe(entry.name)} stays in {path}.")
         return
-    removal = await session.change_files(asyncio.to_thread(remove_located, request, entry))
+    removal = await session.servers.change_files(asyncio.to_thread(remove_located, request, entry))
     chat.say(*describe_removal(removal, request.where.home))
     async for sentence in offer_to_forget(chat.ask, request, removal):
         chat.say(sentence)

@@ -35,13 +35,13 @@ async def add(chat: CommandFace, text: str) -> None:
     if isinstance(new, PastedServers):
         options = CopyOptions(new.scope or "user")
         copying = import_pasted(session.workspace, new, (), options, chat.ask, description.tool)
-        await _finish_copying(chat, await session.change_files(copying), options)
+        await _finish_copying(chat, await session.servers.change_files(copying), options)
         return
     # What was said about a server of that name that is gone by now is not about this one.
-    if new.name not in session.status:
-        session.forget_switch(new.name)
+    if new.name not in session.servers.status:
+        session.servers.forget_switch(new.name)
     write = asyncio.to_thread(write_server, session.workspace, new.name, new.raw, new.scope, new.tool)
-    addition = await session.change_files(write)
+    addition = await session.servers.change_files(write)
     where = session.workspace.where
     chat.say(*(describe_stored(secret, where) for secret in new.stored), *describe_addition(addition, where.home))
     chat.say(*describe_swallowed_options(description))
@@ -57,7 +57,7 @@ async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSec
     path = short_path(addition.path, chat.session.workspace.where.home)
     kept = f"{safe(addition.name)} stays in {path}; /mcp remove {quote_argument(addition.name)} takes it out."
     try:
-        is_connected = await wait_for_server(chat, addition.name, chat.session.connect(addition.name))
+        is_connected = await wait_for_server(chat, addition.name, chat.session.servers.connect(addition.name))
     except asyncio.CancelledError:
         chat.say(kept)
         raise
@@ -70,7 +70,7 @@ async def _try(chat: CommandFace, addition: Addition, stored: Sequence[StoredSec
     if answer.how == "cancel":
         chat.say(kept)
         return
-    await chat.session.change_files(undo(chat.session.workspace, addition, stored))
+    await chat.session.servers.change_files(undo(chat.session.workspace, addition, stored))
     chat.say(f"Removed {safe(addition.name)} from {path}.")
 
 
@@ -83,7 +83,7 @@ async def import_servers(
     options = CopyOptions(scope or "user", may_replace, dry_run)
     session = chat.session
     copying = copy_servers(session.workspace, source, names, options, chat.ask)
-    await _finish_copying(chat, await session.change_files(copying), options)
+    await _finish_copying(chat, await session.servers.change_files(copying), options)
 
 
 async def _finish_copying(chat: CommandFace, copied: Copied, options: CopyOptions) -> None:

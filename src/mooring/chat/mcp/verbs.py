@@ -163,7 +163,7 @@ async def run(chat: CommandFace, rest: str) -> None:
 
 async def _show_server_or_usage(chat: CommandFace, rest: str) -> None:
     try:
-        server = chat.session.find_server(rest)
+        server = chat.session.servers.find_server(rest)
     except UnknownServer as error:
         chat.warn(USAGE, _guess(rest, error))
         return

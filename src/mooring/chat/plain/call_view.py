@@ -4,24 +4,7 @@ from collections.abc import Callable
 
 from mooring.chat.plain.terminal import Terminal
 from mooring.chat.recent_calls import QuietCalls, RecentCall, RecentCalls, describe_quiet_calls
-from mooring.core.conversation.event import (
-    ConversationEvent,
-    HistoryCompacted,
-    NameTaken,
-    PlanChanged,
-    QuestionAnswered,
-    QuestionAsked,
-    TextPiece,
-    ThinkingPiece,
-    TokensUsed,
-    ToolFinished,
-    ToolProgress,
-    ToolStarted,
-    TurnDone,
-    TurnFailed,
-    TurnStarted,
-    WatchChanged,
-)
+from mooring.core.conversation.event import ToolFinished
 from mooring.display.calls import cut_output, describe_finished, find_kind
 from mooring.display.lines import Known, name_tool
 from mooring.display.text import safe
@@ -41,25 +24,6 @@ class CallView:
     def is_in_background(self, event: ToolFinished) -> bool:
         """Whether the conversation went on without this call, which has ended now."""
         return event.id in self._in_background
-
-    def make_room(self, event: ConversationEvent) -> None:
-        """Show the reads so far if something else is to be shown."""
-        match event:
-            case TurnStarted() | ThinkingPiece() | TokensUsed() | ToolStarted() | ToolProgress() | QuestionAnswered():
-                pass
-            case ToolFinished():
-                pass  # it may be one more of them
-            case (
-                TextPiece()
-                | QuestionAsked()
-                | PlanChanged()
-                | NameTaken()
-                | HistoryCompacted()
-                | WatchChanged()
-                | TurnFailed()
-                | TurnDone()
-            ):
-                self.show_quiet()
 
     def describe_quiet(self) -> str:
         """The reads and searches that are not shown yet; empty if there are none."""

@@ -1,7 +1,7 @@
 """The chat without a screen: lines are typed, lines are shown. With the manual backend, the person is the model."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
@@ -115,7 +115,7 @@ class Chat:
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
         self.session = ChatSession(workspace, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
         self._call_view = CallView(terminal, self.session.calls, lambda: self.session.conversation.pairs)
-        self._turn_view = TurnView(terminal, self._call_view.show)
+        self._turn_view = TurnView(terminal, self._call_view)
         self._in_turn = False
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""
@@ -143,7 +143,7 @@ class Chat:
             # Servers may ask questions while they start. Holding the dialog makes these wait until the greeting has
             # said which servers there are.
             async with self._terminal.dialog:
-                await self._run_until_interrupted(self.session.begin_servers())
+                await self._run_until_interrupted(self.session.servers.begin())
                 self.session.start()
                 await self._greet()
             # Go on with the turn that the session was cut off in: a call that waited for an answer is asked about.
@@ -168,7 +168,8 @@ class Chat:
         """Say how to go on with this conversation later."""
         stored = await self.session.conversations.find_stored() if self._is_opened else None
         if stored is not None:
-            self.notice(f"To continue this conversation: mooring chat --resume {stored.id}")
+            options = "".join(f" {word}" for word in _spell_options(self.session.workspace))
+            self.notice(f"To continue this conversation: mooring chat --resume {stored.id}{options}")
 
     # --- the conversation -----------------------------------------------------------------------------------------
 
@@ -226,7 +227,7 @@ class Chat:
         host = self.session.host
         servers = host.servers
         for name, status in host.status().items():
-            if name in self.session.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
+            if name in self.session.servers.news.missing or isinstance(status, NeedsAuth | NeedsInput | Unapproved):
                 self.notice(f"{safe(name)}: {describe_status(name, status, servers.get(name), 0)}")
         for name, held in host.held().items():
             what = describe_held_back(len(held.names), instructions=held.instructions is not None)
@@ -255,7 +256,7 @@ class Chat:
             await self._answer(line.strip())
 
     async def _read_prompt(self) -> str:
-        await self.session.find_commands()
+        await self.session.files.look()
         async with self._terminal.dialog:
             lines = commands.list_completions(self.session)
             resources = list(self.session.list_known_resources())
@@ -321,7 +322,7 @@ class Chat:
             return
         server, dot, _ = request.partition(".")
         is_manual = self.session.responder.model is None
-        names_tool = is_manual and dot and " " not in request and server in self.session.status
+        names_tool = is_manual and dot and " " not in request and server in self.session.servers.status
         if names_tool:
             # Looked up here so that a tool that is unavailable says why, instead of finding nothing.
             tool = await self.session.find_tool(request)
@@ -346,7 +347,7 @@ class Chat:
 
     async def _wait_for_servers(self) -> None:
         """Wait for servers that are new; Ctrl+C ends this alone, and the turn begins without them."""
-        waiting = asyncio.ensure_future(self.session.wait_for_servers())
+        waiting = asyncio.ensure_future(self.session.servers.wait())
         outer = self._terminal.on_interrupt
         self._terminal.on_interrupt = InterruptibleWork(waiting, self._terminal.end_at_once).interrupt
         try:
@@ -356,7 +357,7 @@ class Chat:
             self._terminal.on_interrupt = outer
         if not waiting.cancelled():
             waiting.result()
-        lack = self.session.describe_missing()
+        lack = self.session.servers.describe_missing()
         if lack:
             self.notice(lack)
 
@@ -455,7 +456,7 @@ class Chat:
 
     def _show_event(self, event: ConversationEvent) -> None:
         self._progress.note(event)
-        self._call_view.make_room(event)
+        self._turn_view.make_room(event)
         match event:
             case ToolProgress(parent=None, background=False):
                 self._show_progress()
@@ -504,3 +505,13 @@ def _describe_error(error: MooringError) -> str:
     if isinstance(error, HeldBack):
         return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
     return spell_for_chat(str(error))
+
+
+def _spell_options(workspace: Workspace) -> Iterator[str]:
+    """The options by which a later chat has the same servers as this one."""
+    if workspace.demo:
+        yield "--demo"
+    if not workspace.project:
+        yield "--no-project"
+    for path in workspace.configs:
+        yield f"--config {quote_argument(path)}"

@@ -326,7 +326,7 @@ class Questions:
         text = await self._read(f"{label}{safe(_describe_empty(question))}: ", secret=question.secret)
         if question.block:
             text = await self._read_block(text)
-        return Yes(_pick_option(question.options, text) or question.default or "")
+        return Yes(_pick_beginning(question.options, text) or question.default or "")
 
     async def _read_block(self, text: str) -> str:
         """The text with the lines that follow it, until every brace and every fence is closed."""
@@ -368,6 +368,13 @@ def _pick_option(options: tuple[str, ...], text: str) -> str:
         return text
     position = parse_position(text, len(options))
     return text if position is None else options[position]
+
+
+def _pick_beginning(options: tuple[str, ...], text: str) -> str:
+    """As `_pick_option`; the beginning of one option alone, such as y for yes, is that option."""
+    picked = _pick_option(options, text)
+    begun = [option for option in options if text and option.startswith(text.casefold())]
+    return begun[0] if picked not in options and len(begun) == 1 else picked
 
 
 def _list_messages(request: Mapping[str, Any]) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """A turn as lines: what the model says, line by line, and what became of its calls."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from mooring.chat.plain.call_view import CallView
 from mooring.chat.plain.terminal import Terminal
 from mooring.chat.thinking import FoldedThinking
 from mooring.core.conversation.event import (
@@ -38,13 +40,36 @@ MOST_SAID, MOST_REPLY, LONGEST_LINE = 3, 10, 400
 _MARKS = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
 
 
+class EventRoom(Struct, frozen=True):
+    """What has to be shown before an event is."""
+
+    ends_line: bool = False
+    """What the model said so far is said, whether or not it ended with a line."""
+    shows_reads: bool = False
+    """No more reads and searches can join those that came in a row."""
+
+
+def find_room(event: ConversationEvent) -> EventRoom:
+    """What has to be shown before this event. Every event is here, so that no new one is forgotten."""
+    match event:
+        case TurnStarted() | ThinkingPiece() | ToolProgress() | QuestionAnswered():
+            return EventRoom()
+        case TextPiece() | WatchChanged():
+            return EventRoom(shows_reads=True)
+        case TokensUsed() | ToolStarted() | ToolFinished():
+            # A call that ended may be one more read.
+            return EventRoom(ends_line=True)
+        case QuestionAsked() | PlanChanged() | NameTaken() | HistoryCompacted() | TurnFailed() | TurnDone():
+            return EventRoom(ends_line=True, shows_reads=True)
+
+
 class TurnView:
     """Shows the turns of one chat on a terminal."""
 
-    def __init__(self, terminal: Terminal, show_call: Callable[[ToolFinished, str], None]) -> None:
-        """`show_call` shows how a call ended, and for a sub-agent's behind a lead that says whose it is."""
+    def __init__(self, terminal: Terminal, calls: CallView) -> None:
+        """`calls` shows how each call ended."""
         self._terminal = terminal
-        self._show_call = show_call
+        self._calls = calls
         self._sub_agents = SubAgentLeads()
         self._line = ""
         """The beginning of a line whose end has not come yet."""
@@ -56,6 +81,11 @@ class TurnView:
         """Whether the beginning of a line stands there, and its end has not come yet."""
         return bool(self._line)
 
+    def make_room(self, event: ConversationEvent) -> None:
+        """Show the reads so far if something else is about to be shown."""
+        if find_room(event).shows_reads:
+            self._calls.show_quiet()
+
     def show(self, event: ConversationEvent) -> None:
         self._sub_agents.note(event)
         thought = self._thinking.note(event)
@@ -65,36 +95,28 @@ class TurnView:
         if event.parent is not None:
             self._show_sub_agent(event, event.parent)
             return
+        if find_room(event).ends_line:
+            self._end_line()
         match event:
             case TextPiece(text=text):
                 self._add(text)
-                return
-            case QuestionAnswered() | ToolProgress() | WatchChanged() | ThinkingPiece():
-                pass
             case TurnStarted():
                 self._reply = MarkdownLines()
-            case TokensUsed() | ToolStarted() | QuestionAsked():
-                # What was said so far is said, whether or not it ended with a line.
-                self._end_line()
             case ToolFinished():
-                self._end_line()
-                self._show_call(event, "")
+                self._calls.show(event, "")
             case PlanChanged(steps=steps):
-                self._end_line()
                 self._terminal.say(*(f"{_MARKS[step.status]} {safe(step.content)}" for step in steps))
             case NameTaken(taken=taken):
-                self._end_line()
                 self._terminal.warn(describe_taken_name(taken))
             case HistoryCompacted():
-                self._end_line()
                 self._terminal.notice("The conversation filled the model's window; its beginning is now a summary.")
             case TurnFailed():
-                self._end_line()
                 self._reply = MarkdownLines()
                 self._terminal.warn(_describe_failure(event))
             case TurnDone():
-                self._end_line()
                 self._show_end(event)
+            case _:
+                pass
 
     def _show_sub_agent(self, event: ConversationEvent, call: str) -> None:
         """A sub-agent's own words are for the agent that started it; what it does is worth seeing."""
@@ -105,7 +127,7 @@ class TurnView:
             case NameTaken(taken=taken):
                 self._terminal.warn(f"{lead}{describe_taken_name(taken)}")
             case ToolFinished():
-                self._show_call(event, lead)
+                self._calls.show(event, lead)
             case TurnFailed():
                 self._terminal.notice(f"{lead}{_describe_failure(event)}")
             case _:

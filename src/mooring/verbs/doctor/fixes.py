@@ -3,7 +3,10 @@
 import re
 
 from mooring.core.definitions.config import Broken, Http, ServerConfig
+from mooring.discovery.dialect import TextSlot
+from mooring.discovery.formats import find_format
 from mooring.discovery.formats.mooring import FORMAT as OWN
+from mooring.discovery.template import spell_variable
 from mooring.display.text import quote_argument, quote_command
 from mooring.verbs.use.advice import can_edit
 
@@ -50,6 +53,17 @@ def suggest_edit(config: ServerConfig | Broken, options: str = "", words: tuple[
     # Behind a name that begins like an option, nothing is one any more.
     end_of_options = "" if config.name.startswith("-") else "-- "
     return f"{edit} {end_of_options}{quote_command(words)}"
+
+
+def keeps_own_secrets(config: ServerConfig) -> bool:
+    """Whether its entry can refer to secrets that Mooring stores."""
+    return config.origin.tool == OWN.tool and config.origin.scope == "user"
+
+
+def takes_references(config: ServerConfig, slot: TextSlot = "env") -> bool:
+    """Whether its entry can be changed by a command, and can refer to a variable."""
+    format = find_format(config.origin.tool)
+    return can_edit(config) and format is not None and spell_variable("TOKEN", format.dialect, slot) is not None
 
 
 def suggest_url(config: ServerConfig, url: str = "") -> str:

@@ -5,15 +5,13 @@ import stat
 from collections.abc import Iterator
 
 from mooring.core.definitions.config import ServerConfig
-from mooring.discovery.dialect import TextSlot
 from mooring.discovery.formats import find_format
-from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.template import LiteralSecret, find_literal_secrets, list_secret_keys, spell_variable
 from mooring.display.text import quote_argument, quote_command
 from mooring.inventory.load import Inventory
 from mooring.verbs.config.references import find_scheme, name_variable
 from mooring.verbs.config.secrets import name_secret
-from mooring.verbs.doctor.fixes import make_fix, suggest_edit
+from mooring.verbs.doctor.fixes import keeps_own_secrets, make_fix, suggest_edit, takes_references
 from mooring.verbs.doctor.report import Finding
 from mooring.verbs.use.advice import can_edit
 
@@ -38,14 +36,13 @@ def check_plain_secrets(inventory: Inventory) -> Iterator[Finding]:
 
 def _suggest_fix(config: ServerConfig, secret: LiteralSecret) -> str:
     """Store it where Mooring's own file can refer to it; elsewhere, a variable."""
-    origin = config.origin
     if not can_edit(config):
         return _suggest_edit(config)
-    if origin.tool == OWN.tool and origin.scope == "user":
+    if keeps_own_secrets(config):
         name = name_secret(config.name, secret.name)
         return f"mooring secret set {quote_argument(name)} && {_suggest_reference(config, secret, f'keyring:{name}')}"
     variable = name_variable(secret, config.name)
-    if not _has_references(config, secret):
+    if not takes_references(config, "env" if secret.slot == "env" else "headers"):
         return _suggest_edit(config)
     words = "with the token for …; put it into your shell's profile"
     return make_fix(f"export {variable}=… && {_suggest_reference(config, secret, variable)}", words)
@@ -55,12 +52,6 @@ def _suggest_reference(config: ServerConfig, secret: LiteralSecret, reference: s
     between = "=" if secret.slot == "env" else ": "
     value = f"{secret.name}{between}{find_scheme(secret.value)}${{{reference}}}"
     return suggest_edit(config, f"{_OPTIONS[secret.slot]} {quote_command((value,))}")
-
-
-def _has_references(config: ServerConfig, secret: LiteralSecret) -> bool:
-    format = find_format(config.origin.tool)
-    slot: TextSlot = "env" if secret.slot == "env" else "headers"
-    return format is not None and spell_variable("TOKEN", format.dialect, slot) is not None
 
 
 def _suggest_edit(config: ServerConfig) -> str:

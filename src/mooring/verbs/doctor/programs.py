@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 from mooring.core.definitions.config import ServerConfig
 from mooring.display.text import safe
@@ -22,13 +23,7 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
     "bunx": _BUN,
     "bun": _BUN,
     "deno": {"brew": "deno", "npm": "deno"},
-    "docker": {
-        "brew": "--cask docker",
-        "apt-get": "docker.io",
-        "dnf": "moby-engine",
-        "pacman": "docker",
-        "apk": "docker",
-    },
+    "docker": _DOCKER,
     "podman": _PODMAN,
     "pipx": {"brew": "pipx", "apt-get": "pipx", "dnf": "pipx", "pacman": "python-pipx", "apk": "pipx", "pip": "pipx"},
 }
@@ -60,7 +55,8 @@ def suggest_program(config: ServerConfig, command: str, search_path: str) -> str
     """The fix for a command that is not on PATH."""
     packages = _PACKAGES.get(command, {})
     for manager, package in packages.items():
-        if shutil.which(manager, path=search_path):
+        found = shutil.which(manager, path=search_path)
+        if found and not (manager == "pip" and _is_for_the_system_alone(found)):
             install = f"{_INSTALL[manager]} {package}"
             return install.removeprefix("sudo ") if _is_root() else install
     if "/" in command:
@@ -69,6 +65,12 @@ def suggest_program(config: ServerConfig, command: str, search_path: str) -> str
     source = f" ({home})" if home else ""
     words = f"install {safe(command)}{source}, or change the command: its full path, or another program"
     return make_fix(suggest_edit(config), words)
+
+
+def _is_for_the_system_alone(pip: str) -> bool:
+    """Whether a pip refuses to install anything: distributions keep their Python for their own packages (PEP 668)."""
+    root = Path(pip).parent.parent
+    return any(root.glob("lib/python3*/EXTERNALLY-MANAGED"))
 
 
 def _is_root() -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from time import time
 
+from mooring.core.definitions.config import ServerConfig
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.failure import CheckStage, Failure
 from mooring.display.text import address_server, advise_on_held_back, describe_held_back, quote_argument
@@ -12,7 +13,7 @@ from mooring.servers.cache import recall
 from mooring.servers.records import Remembered
 from mooring.verbs.config.known import Programs
 from mooring.verbs.doctor.definitions import report_problem
-from mooring.verbs.doctor.fixes import lead_with_command, make_fix, suggest_retry
+from mooring.verbs.doctor.fixes import lead_with_command, suggest_retry
 from mooring.verbs.doctor.report import Finding
 
 
@@ -27,18 +28,20 @@ def check_failures(
         if record.failure is None or name in tried or programs.find_missing(config, admitted.root):
             continue
         what = address_server(name, record.failure.describe(time()))
-        fix = _suggest_fix(name, record.failure)
+        fix = _suggest_fix(config, record.failure, where)
         stage = find_recorded_stage(record.failure)
         evidence = describe_evidence(record.failure.exit_code, record.failure.status)
         yield Finding(name, what, config.origin.path, None, fix, True, stage, evidence)
 
 
-def _suggest_fix(name: str, failure: Failure) -> str:
-    login = f"mooring mcp login {quote_argument(name)}"
+def _suggest_fix(config: ServerConfig, failure: Failure, where: Paths) -> str:
+    login = f"mooring mcp login {quote_argument(config.name)}"
     # At its end the error has our own words; what the server said is before them.
     if failure.login and failure.error.endswith(login):
         return login
-    return make_fix(f"mooring mcp test {quote_argument(name)}", "tries it step by step")
+    from mooring.verbs.doctor.failure_fixes import rebuild_error, suggest_failure_fix  # it loads what speaks HTTP
+
+    return suggest_failure_fix(config, rebuild_error(failure), where)
 
 
 def find_recorded_stage(failure: Failure) -> CheckStage:

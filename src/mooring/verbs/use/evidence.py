@@ -33,10 +33,10 @@ def describe_withheld(error: MooringError) -> str:
 def _list_blamed(error: ServerError) -> list[str]:
     words = set(re.findall(r"\w+", " ".join((*error.stderr, str(error)))))
     blamed = words.intersection(error.withheld)
-    return sorted(name for name in blamed if not _is_model_key(name))
+    return sorted(name for name in blamed if not is_model_key(name))
 
 
-def _is_model_key(name: str) -> bool:
+def is_model_key(name: str) -> bool:
     """Whether a variable is for reaching a model: no one should be led to hand it to a server."""
     # Loaded here: hardly any server names a variable that it lacks.
     from mooring.backends.api.providers import list_providers
