@@ -28,7 +28,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import ModelRequest, ReplyFinished, ReplyText, ReplyThinking
-from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, Recipient
 from mooring.backends.api.codecs.gemini import GeminiCodec
 from mooring.backends.api.codecs.gemini_reply import STOPS
 from mooring.backends.api.library.any_provider import LibraryModel
@@ -332,7 +332,7 @@ def listen(chunks: list[Any]) -> tuple[list[Any], FinishedReply]:
 def describe(read: Callable[[], tuple[list[Any], FinishedReply]]) -> Any:
     try:
         events, reply = read()
-    except ReplyCut:
+    except BrokenReply:
         return "cut"
     # The library counts none where nothing is told.
     usage = reply.usage or TokenUsage()

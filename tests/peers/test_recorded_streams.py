@@ -16,7 +16,7 @@ from mooring.agents.history import CallBlock, OpaqueBlock, ReplyBlock, TextBlock
 from mooring.agents.model import BlockFinished, ReplyEvent, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.anthropic import AnthropicCodec
 from mooring.backends.api.codecs.chat import ChatCodec
-from mooring.backends.api.codecs.codec import Codec, FinishedReply, Recipient, ReplyCut, ReplyReader, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, Codec, FinishedReply, NoReply, Recipient, ReplyReader
 from mooring.backends.api.codecs.gemini import GeminiCodec
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.codecs.responses import ResponsesCodec
@@ -159,7 +159,7 @@ def read_responses(
     told = [piece for chunk in chunks for piece in reader.read(Event(chunk))]
     try:
         reply = reader.finish()
-    except (ReplyCut, Unreadable):
+    except (BrokenReply, NoReply):
         return told, None
     return told, reply
 
@@ -271,9 +271,9 @@ RESPONSES = {
     "incomplete_then_completed": ["length max_output_tokens: ", "finished completed: "],
     "nested_error_then_completed": ["ApiRefusal: Synthetic invalid input", "finished completed: "],
     "unknown_event_and_fields": ["finished completed: "],
-    "premature_close_1000": ["ReplyCut: "],
-    "premature_close_1011": ["ReplyCut: "],
-    "malformed_json": ["Unreadable: "],
+    "premature_close_1000": ["BrokenReply: "],
+    "premature_close_1011": ["BrokenReply: "],
+    "malformed_json": ["NoReply: "],
 }
 """How each reply of a scenario ends and what it says. OpenAI has them for a socket; the events are the same."""
 
@@ -305,7 +305,7 @@ def describe_frames(frames: Sequence[Any]) -> str:
         for frame in frames:
             list(reader.read(Event((frame if isinstance(frame, str) else json.dumps(frame)).encode())))
         reply = reader.finish()
-    except (ApiRefusal, ReplyCut, Unreadable) as error:
+    except (ApiRefusal, BrokenReply, NoReply) as error:
         return f"{type(error).__name__}: {error}"
     return f"{reply.stop} {reply.stop_word}: {join_text(reply.blocks)}"
 

@@ -23,7 +23,7 @@ from mooring.agents.history import (
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyFinished, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.anthropic import AnthropicCodec
 from mooring.backends.api.codecs.anthropic_schema import fit_output_schema
-from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut, ThinkingControl, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, Recipient, ThinkingControl
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.core.conversation.effort import Effort
 from mooring.core.conversation.event import TokenUsage
@@ -647,19 +647,19 @@ async def test_an_endpoint_without_a_key_is_told_the_version_of_the_api(home: Ho
     [[], [event("ping")], [event("future_event")], [Event(b"{}")], [event("message_stop")], [Event(b"[DONE]")]],
 )
 def test_a_stream_without_a_reply_is_none(events: Sequence[Event]) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(NoReply):
         read(*events)
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[]", b"7", b"{", b"\xff", b"[" * 100_000, b'{"a":' * 1_000])
 def test_what_is_no_object_is_no_event(data: bytes) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(NoReply):
         read(BEGIN, Event(data))
 
 
 @pytest.mark.parametrize("count", range(4))
 def test_a_reply_without_its_end_is_cut(count: int) -> None:
-    with pytest.raises(ReplyCut):
+    with pytest.raises(BrokenReply):
         read(*say("So")[: count + 1])
 
 
@@ -685,7 +685,7 @@ def test_no_broken_stream_raises_anything_else_and_what_is_read_of_it_can_be_sen
         start(FOUND, 4), stop(4), *end("tool_use"),
     ]  # fmt: skip
     endings = {_read_broken(random, whole) for _ in range(500)}
-    assert endings == {"reply", "ReplyCut", "Unreadable", "ApiRefusal"}
+    assert endings == {"reply", "BrokenReply", "NoReply", "ApiRefusal"}
 
 
 def _read_broken(random: Random, whole: Sequence[Event]) -> str:
@@ -695,7 +695,7 @@ def _read_broken(random: Random, whole: Sequence[Event]) -> str:
     breakage = random.choice([0.01, 0.05, 0.3])
     try:
         _, finished = read(*(_break(random, breakage, each) for each in events))
-    except (ReplyCut, Unreadable, ApiRefusal) as error:
+    except (BrokenReply, NoReply, ApiRefusal) as error:
         return type(error).__name__
     write(ask("Go", reply(*finished.blocks), "And now?"))
     return "reply"

@@ -26,7 +26,7 @@ from mooring.agents.history import (
 )
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.chat import ChatCodec
-from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal, read_refusal
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Audio, Image, Text
@@ -459,7 +459,7 @@ def test_an_error_in_the_middle_of_a_reply_is_one(broken: dict[str, Any]) -> Non
     "chunks", [(), (b"",), ({"hello": 1},), ({"choices": None},), (say("So"),), (say("So"), b"[DONE]")]
 )
 def test_a_reply_without_an_end_is_none(chunks: tuple[Any, ...]) -> None:
-    with pytest.raises((ReplyCut, Unreadable)):
+    with pytest.raises((BrokenReply, NoReply)):
         finish(*chunks)
 
 
@@ -789,7 +789,7 @@ def test_whatever_arrives_becomes_a_reply_that_can_go_back_or_one_of_three_error
             reader.read(Event(frame[:cut] if place == cut % 8 else frame))
         reader.read(Event(encode(STOP)))
         reply = reader.finish()
-    except (ApiRefusal, Unreadable, ReplyCut):
+    except (ApiRefusal, NoReply, BrokenReply):
         return
     send_back(codec, reply.blocks, "openrouter:anthropic/claude-sonnet-5.5")
     ids = [block.id for block in reply.blocks if isinstance(block, CallBlock)]

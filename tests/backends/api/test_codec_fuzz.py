@@ -35,7 +35,7 @@ from tests.models.wire import Wire
 
 from mooring.agents.history import CallResult, ModelMessage, PersonMessage, ResultsMessage
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyText, ReplyThinking
-from mooring.backends.api.codecs.codec import Codec, Recipient, ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, Codec, NoReply, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.model import load_codec
 from mooring.backends.api.providers import ModelKind
@@ -56,7 +56,7 @@ SCRIPTS: Sequence[Sequence[Part]] = (
     [Say("No"), Stop("refusal")],
     [Malformed("add", '{"a": 1'), Say("Sorry.")],
 )
-OUTCOMES = (ApiRefusal, ReplyCut, Unreadable)
+OUTCOMES = (ApiRefusal, BrokenReply, NoReply)
 VALUES: Sequence[Any] = (
     None, True, 0, -1, 10**9, 2**70, 1.5, "", "x", "\ud83d".encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
     [], {}, [None], [[]], {"type": None}, {"type": "text"}, {"type": "unknown_thing", "data": [1]}, "STOP", "error",

@@ -22,7 +22,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyText, ReplyThinking
-from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, Recipient
 from mooring.backends.api.codecs.gemini import GeminiCodec
 from mooring.backends.api.codecs.gemini_reply import STOPS
 from mooring.backends.api.codecs.refusal import ApiRefusal
@@ -396,7 +396,7 @@ def test_every_reason_for_the_end_that_googles_library_has_is_classified(reason:
     said = chunk({"text": "So"}, finishReason=reason.value, finishMessage="As it is.")
     meaning = STOPS[reason.value]
     if meaning == "broken":
-        with pytest.raises(ReplyCut, match=f"{reason.value}: As it is."):
+        with pytest.raises(BrokenReply, match=f"{reason.value}: As it is."):
             finish(said)
         return
     reply = finish(said)
@@ -437,7 +437,7 @@ def test_feedback_without_a_reason_blocks_nothing() -> None:
     ],
 )
 def test_a_reply_without_a_reason_for_its_end_was_cut(said: Any) -> None:
-    with pytest.raises(ReplyCut):
+    with pytest.raises(BrokenReply):
         finish(said)
 
 
@@ -449,13 +449,13 @@ def test_a_candidate_without_content_is_an_empty_reply(content: Any) -> None:
 
 @pytest.mark.parametrize("said", [[], [{}], [{"hello": "world"}]])
 def test_what_has_nothing_of_a_reply_is_none(said: list[Any]) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(NoReply):
         finish(*said)
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b'"text"', b"5", b"null", b"[1]", b"[" * 100_000, b'{"a":' * 500])
 def test_what_is_no_object_is_unreadable(data: bytes) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(NoReply):
         list(GeminiCodec(recipient()).reader().read(Event(data)))
 
 
@@ -645,7 +645,7 @@ def test_whatever_arrives_is_a_reply_or_one_of_the_errors_that_are_promised(said
         for piece in said:
             list(reader.read(Event(json.dumps(piece).encode())))
         reply = reader.finish()
-    except (ApiRefusal, Unreadable, ReplyCut):
+    except (ApiRefusal, NoReply, BrokenReply):
         return
     kept = msgspec.json.decode(msgspec.json.encode(ModelMessage(reply.blocks, NAME)), type=ModelMessage)
     assert write(ask("Go", kept, "On"))["contents"]
@@ -661,5 +661,5 @@ def test_a_frame_that_is_cut_or_garbled_is_one_of_the_errors_that_are_promised(
             whole = json.dumps(piece).encode()
             list(reader.read(Event(whole[:place] + noise + whole[place + len(noise) :])))
         reader.finish()
-    except (ApiRefusal, Unreadable, ReplyCut):
+    except (ApiRefusal, NoReply, BrokenReply):
         pass

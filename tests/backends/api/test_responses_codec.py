@@ -23,7 +23,7 @@ from mooring.agents.history import (
     ThinkingBlock,
 )
 from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyText, ReplyThinking
-from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.codecs.responses import ResponsesCodec
 from mooring.core.conversation.effort import Effort
@@ -497,15 +497,15 @@ def test_an_error_within_a_reply_is_one_however_it_is_written(event: Json) -> No
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
 def test_a_reply_that_the_provider_gave_up_without_a_reason_is_cut(status: str) -> None:
-    with pytest.raises(ReplyCut, match=status):
+    with pytest.raises(BrokenReply, match=status):
         tell(done(say()), complete(status=status, error=None))
 
 
 def test_a_reply_without_an_end_is_cut_and_what_is_none_is_unreadable() -> None:
-    with pytest.raises(ReplyCut):
+    with pytest.raises(BrokenReply):
         tell({"type": "response.created", "response": {}}, done(say()))
     for events in ([], [{"choices": []}, {"type": "message_start"}]):
-        with pytest.raises(Unreadable):
+        with pytest.raises(NoReply):
             tell(*events)
 
 
@@ -580,7 +580,7 @@ def test_broken_events_raise_nothing_but_what_a_reader_may(seed: int) -> None:
             reply = reader.finish()
             write_reply(*reply.blocks, codec=codec)
             ends.add(reply.stop)
-        except (ApiRefusal, ReplyCut, Unreadable) as error:
+        except (ApiRefusal, BrokenReply, NoReply) as error:
             ends.add(type(error).__name__)
     assert len(ends) > 2
 

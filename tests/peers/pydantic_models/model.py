@@ -16,8 +16,8 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.library.messages import (
+    MessageRecipient,
     PriceTag,
-    Recipient,
     convert_event,
     convert_messages,
     finish_reply,
@@ -57,7 +57,7 @@ class ApiModel:
         return self._price.is_known
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
-        recipient = Recipient(self.name, self._built.model.system, self.takes)
+        recipient = MessageRecipient(self.name, self._built.model.system, self.takes)
         messages = convert_messages(request.messages, recipient)
         parameters = make_parameters(request, self._built.adapt_schema)
         try:

@@ -10,7 +10,7 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from mooring.backends.api.codecs.codec import ApiRequest, ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import ApiRequest, BrokenReply, NoReply
 from mooring.backends.api.codecs.refusal import ApiRefusal, read_refusal
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.failures import Unreachable
@@ -46,8 +46,8 @@ class ModelConnection:
         Raises:
             ApiRefusal: the provider answers with an error.
             Unreachable: there is no way there.
-            ReplyCut: the connection is lost.
-            Unreadable: what answers there is no model.
+            BrokenReply: the connection is lost.
+            NoReply: what answers there is no model.
         """
         answer = await self._open(request)
         try:
@@ -59,14 +59,14 @@ class ModelConnection:
                 yield Event(await self._read_whole(body), JSON)
                 return
             if answer.content_type != EVENT_STREAM:
-                raise Unreadable
+                raise NoReply
             events = Events(_LIMITS.line)
             is_line_start = True
             while piece := await self._read(body):
                 start = _find_bare_object(piece, is_line_start)
                 for event in events.feed(piece[:start]):
                     if event.kind == TOO_LARGE:
-                        raise Unreadable
+                        raise NoReply
                     yield event
                 if start is not None:
                     yield Event(piece[start:] + await self._read_whole(body), JSON)
@@ -85,9 +85,9 @@ class ModelConnection:
             async with asyncio.timeout(SILENCE_SECONDS):
                 return await self._connections.send("POST", url, headers, request.body)
         except HttpProcessingError:
-            raise Unreadable from None
+            raise NoReply from None
         except TimeoutError:
-            raise ReplyCut("nothing came for ten minutes") from None
+            raise BrokenReply("nothing came for ten minutes") from None
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise Unreachable(error) from error
         except (aiohttp.ClientError, OSError) as error:
@@ -108,7 +108,7 @@ class ModelConnection:
             pieces.append(piece)
             size += len(piece)
             if size > _LIMITS.line:
-                raise Unreadable
+                raise NoReply
         return b"".join(pieces)
 
     async def _read(self, body: Body) -> bytes:
@@ -116,11 +116,11 @@ class ModelConnection:
             async with asyncio.timeout(SILENCE_SECONDS):
                 return await body.read()
         except TimeoutError:
-            raise ReplyCut("nothing came for ten minutes") from None
+            raise BrokenReply("nothing came for ten minutes") from None
         except ServerDied as error:
-            raise ReplyCut(str(error)) from error
+            raise BrokenReply(str(error)) from error
         except (ProtocolError, TooLarge):
-            raise Unreadable from None
+            raise NoReply from None
 
 
 def _find_bare_object(piece: bytes, is_line_start: bool) -> int | None:

@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Iterator
 
 from mooring.auth.oauth.metadata import is_loopback
-from mooring.backends.api.codecs.codec import ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, NoReply
 from mooring.backends.api.codecs.refusal import FLAGGED, ApiRefusal
 from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.listing import list_models
@@ -53,7 +53,7 @@ class Unreachable(Exception):
         self.is_untrusted = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error))
 
 
-FAILURES = (ApiRefusal, Unreachable, ReplyCut, Unreadable)
+FAILURES = (ApiRefusal, Unreachable, BrokenReply, NoReply)
 """What a request for a reply raises."""
 
 
@@ -70,7 +70,7 @@ async def explain_failure(error: Exception, model: str, endpoint: ModelEndpoint)
             return await _explain_refusal(error, model, endpoint)
         case Unreachable():
             return _explain_unreachable(error, model, endpoint)
-        case ReplyCut():
+        case BrokenReply():
             reason = f": {_shorten(str(error), endpoint)}" if str(error) else "."
             return ModelOverloaded(model, f"the reply broke off before its end{reason}")
         case _:

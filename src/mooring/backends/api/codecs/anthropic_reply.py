@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.agents.history import CallBlock, OpaqueBlock, ReplyBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import BlockFinished, ReplyEvent, ReplyText, ReplyThinking, StopReason
-from mooring.backends.api.codecs.codec import FinishedReply, ReplyCut, Unreadable, read_json
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, read_json
 from mooring.backends.api.codecs.content import ORIGIN
 from mooring.backends.api.codecs.refusal import make_refusal
 from mooring.core.conversation.event import TokenUsage
@@ -69,9 +69,9 @@ class AnthropicReader:
 
     def finish(self) -> FinishedReply:
         if not self._has_begun:
-            raise Unreadable
+            raise NoReply
         if not self._has_ended:
-            raise ReplyCut
+            raise BrokenReply
         blocks = tuple(block.finished for block in self._blocks if block.finished is not None)
         word = get_text(self._stop, "stop_reason")
         return FinishedReply(

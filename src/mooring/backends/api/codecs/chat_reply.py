@@ -7,7 +7,7 @@ from mooring.agents.history import CallBlock
 from mooring.agents.model import ReplyEvent, StopReason
 from mooring.backends.api.codecs.chat_blocks import ReplyBlocks
 from mooring.backends.api.codecs.chat_messages import DETAILS, IN_PARTS, REASONING_FIELDS
-from mooring.backends.api.codecs.codec import FinishedReply, Recipient, ReplyCut, Unreadable, read_json
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, Recipient, read_json
 from mooring.backends.api.codecs.refusal import ApiRefusal, make_refusal
 from mooring.core.conversation.event import TokenUsage
 from mooring.wire.http.events import Event
@@ -57,9 +57,9 @@ class ChatReader:
 
     def finish(self) -> FinishedReply:
         if not self._has_begun:
-            raise Unreadable
+            raise NoReply
         if self._stop_word is None:
-            raise ReplyCut
+            raise BrokenReply
         blocks = self._blocks.list_all()
         stop = self._find_stop(self._stop_word, any(isinstance(block, CallBlock) for block in blocks))
         return FinishedReply(
@@ -73,9 +73,9 @@ class ChatReader:
         )
 
     def _check_whole(self, chunk: Mapping[str, Any]) -> None:
-        """Raises: Unreadable; ApiRefusal."""
+        """Raises: NoReply; ApiRefusal."""
         if "choices" not in chunk:
-            raise Unreadable
+            raise NoReply
         if not chunk["choices"]:
             # OpenRouter, now and then.
             raise ApiRefusal("it sent a reply without content", words={"server_error"})

@@ -79,15 +79,15 @@ class ReplyReader(Protocol):
 
         Raises:
             ApiRefusal: it is an error of the provider.
-            Unreadable: it is nothing that this API sends.
+            NoReply: it is nothing that this API sends.
         """
 
     def finish(self) -> FinishedReply:
         """The reply, once the stream has ended. If there is `more` of it, that is read here afterwards.
 
         Raises:
-            ReplyCut: the stream ended before the reply did.
-            Unreadable: there was no reply in it at all.
+            BrokenReply: the stream ended before the reply did.
+            NoReply: there was no reply in it at all.
         """
 
 
@@ -104,20 +104,20 @@ class Codec(Protocol):
         """Write requests differently from now on, if that is the answer to a refusal; whether to try once more."""
 
 
-class Unreadable(Exception):
+class NoReply(Exception):
     """What arrived is not the reply of a model."""
 
 
-class ReplyCut(Exception):
+class BrokenReply(Exception):
     """The reply broke off before its end."""
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The object that an event holds. Raises: Unreadable."""
+    """The object that an event holds. Raises: NoReply."""
     try:
         found = read(data)
     except (ValueError, RecursionError):
-        raise Unreadable from None
+        raise NoReply from None
     if not isinstance(found, dict):
-        raise Unreadable
+        raise NoReply
     return found

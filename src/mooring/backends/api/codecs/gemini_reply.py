@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mooring.agents.history import CallBlock, OpaqueBlock, ReplyBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import BlockFinished, ReplyEvent, ReplyText, ReplyThinking, StopReason
-from mooring.backends.api.codecs.codec import FinishedReply, ReplyCut, Unreadable
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply
 from mooring.backends.api.codecs.content import ORIGIN
 from mooring.backends.api.codecs.refusal import make_refusal
 from mooring.core.conversation.event import TokenUsage
@@ -92,17 +92,17 @@ class GeminiReader:
     def finish(self) -> FinishedReply:
         self._close_run()
         if not self._has_begun:
-            raise Unreadable
+            raise NoReply
         if self._blocked:
             return self._conclude("refused", self._blocked)
         word = self._stop_word
         if not word:
-            raise ReplyCut
+            raise BrokenReply
         if word == CONTINUATION and self._token not in ("", self._last_token):
             return self._continue()
         stop = STOPS.get(word, "finished")
         if stop == "broken":
-            raise ReplyCut(f"{word}: {self._stop_details}" if self._stop_details else word)
+            raise BrokenReply(f"{word}: {self._stop_details}" if self._stop_details else word)
         if stop == "finished" and any(isinstance(block, CallBlock) for block in self._blocks):
             stop = "calls"
         return self._conclude(stop, word)
@@ -235,10 +235,10 @@ def _read_chunks(data: bytes) -> list[Json]:
     try:
         found = read(data)
     except (ValueError, RecursionError):
-        raise Unreadable from None
+        raise NoReply from None
     chunks = found if isinstance(found, list) else [found]
     if not all(isinstance(chunk, dict) for chunk in chunks):
-        raise Unreadable
+        raise NoReply
     return cast(list[Json], chunks)
 
 

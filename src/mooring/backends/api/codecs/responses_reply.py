@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from mooring.agents.history import CallBlock, OpaqueBlock, ReplyBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import BlockFinished, ReplyEvent, ReplyText, ReplyThinking, StopReason
-from mooring.backends.api.codecs.codec import FinishedReply, ReplyCut, Unreadable, read_json
+from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, read_json
 from mooring.backends.api.codecs.content import ORIGIN
 from mooring.backends.api.codecs.refusal import ApiRefusal, make_refusal
 from mooring.core.conversation.event import TokenUsage
@@ -74,9 +74,9 @@ class ResponsesReader:
 
     def finish(self) -> FinishedReply:
         if self._end is None and self._has_begun:
-            raise ReplyCut
+            raise BrokenReply
         if self._end is None:
-            raise Unreadable
+            raise NoReply
         blocks = tuple(block for _, block in sorted(self._blocks, key=lambda placed: placed[0]))
         word = _get_text(_get_object(self._end, "incomplete_details"), "reason") or _get_text(self._end, "status")
         usage = _get_object(self._end, "usage")
@@ -124,7 +124,7 @@ class ResponsesReader:
         if data.get("error") and not isinstance(data.get("output"), list):
             raise _make_refusal(data)
         if not isinstance(data.get("output"), list) or not _get_text(data, "status"):
-            raise Unreadable
+            raise NoReply
         return self._finish_reply(data, "")
 
     def _find_place(self, data: Item) -> int:
@@ -223,7 +223,7 @@ class ResponsesReader:
         if error := _get_object(response, "error"):
             raise make_refusal(error)
         if status not in ("completed", "incomplete"):
-            raise ReplyCut(f"the provider says `{status}`")
+            raise BrokenReply(f"the provider says `{status}`")
         events: list[ReplyEvent] = []
         # What was not told to be complete by itself.
         for place, item in enumerate(_list_objects(response, "output")):

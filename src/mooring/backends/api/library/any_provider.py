@@ -14,8 +14,8 @@ from pydantic_ai.settings import ModelSettings
 from mooring.agents.model import ModelRequest, ReplyEvent
 from mooring.backends.api.codecs.codec import Media
 from mooring.backends.api.library.messages import (
+    MessageRecipient,
     PriceTag,
-    Recipient,
     convert_event,
     convert_messages,
     finish_reply,
@@ -70,7 +70,7 @@ class LibraryModel:
         self.effort = EffortWish(effort, is_required=effort is not None)
 
     async def reply(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
-        recipient = Recipient(self.name, self._model.system, self.takes)
+        recipient = MessageRecipient(self.name, self._model.system, self.takes)
         messages = convert_messages(request.messages, recipient)
         try:
             async with aclosing(self._ask(request, messages)) as events:

@@ -33,7 +33,7 @@ RequestPart: TypeAlias = library.UserPromptPart | library.ToolReturnPart
 Content: TypeAlias = str | library.BinaryContent
 
 
-class Recipient(Struct, frozen=True):
+class MessageRecipient(Struct, frozen=True):
     """Who gets the messages."""
 
     name: str
@@ -63,7 +63,7 @@ def _make_tool(definition: ToolDefinition, adapt_schema: Callable[[Mapping[str, 
     )
 
 
-def convert_messages(messages: Sequence[Message], recipient: Recipient) -> list[library.ModelMessage]:
+def convert_messages(messages: Sequence[Message], recipient: MessageRecipient) -> list[library.ModelMessage]:
     """The messages for a provider, without what only another one understands."""
     converted: list[library.ModelMessage] = []
     for turn in list_turns(messages, recipient.takes):
@@ -94,7 +94,7 @@ def _convert_part(part: Part) -> Content:
     return library.BinaryContent(b64decode(part.data), media_type=part.mime_type)
 
 
-def _convert_reply(message: ModelMessage, recipient: Recipient) -> library.ModelResponse:
+def _convert_reply(message: ModelMessage, recipient: MessageRecipient) -> library.ModelResponse:
     is_own = find_maker(message.model) == find_maker(recipient.name)
     system = recipient.system if is_own else None
     parts = [_restore_block(block, system) for block in message.blocks]
