@@ -243,3 +243,58 @@ async def test_a_conversation_goes_on_after_a_failure(home: Home) -> None:
 def leading_to(url: str) -> dict[str, str]:
     env = variables(FakeModel([]))
     return {name: url if name.endswith("_URL") else value for name, value in env.items()}
+
+
+async def refuse_with(home: Home, word: str, status: int, body: object, **headers: str) -> ModelError:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.json_response(body, status=status, headers=headers)
+
+    async with serving(refuse) as url, opened(home, MODELS[word], leading_to(url)) as model:
+        return await fail(model)
+
+
+TOO_OFTEN = {"type": "error", "error": {"type": "rate_limit_error", "message": "Slow down."}}
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"Retry-After-Ms": "1500"}, 1.5),
+        ({"Retry-After": "7", "Retry-After-Ms": "250"}, 0.25),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+)
+async def test_the_wait_of_a_provider_is_read_in_every_form(
+    headers: dict[str, str], wait: float | None, home: Home
+) -> None:
+    error = await refuse_with(home, "anthropic", 429, TOO_OFTEN, **headers)
+    assert isinstance(error, ModelOverloaded)
+    assert error.retry_after == wait
+
+
+async def test_the_wait_that_google_asks_for_stands_in_the_body(home: Home) -> None:
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "2.5s"}
+    body = [{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Slow down.", "details": [info]}}]
+    error = await refuse_with(home, "google", 429, body)
+    assert isinstance(error, ModelOverloaded)
+    assert error.retry_after == 2.5
+
+
+async def test_a_provider_that_says_so_is_not_asked_again(home: Home) -> None:
+    error = await refuse_with(home, "openai", 503, {"error": {"message": "No."}}, **{"X-Should-Retry": "false"})
+    assert not isinstance(error, ModelOverloaded)
+
+
+async def test_a_low_balance_is_no_overload_whatever_its_status(home: Home) -> None:
+    message = "Your credit balance is too low to access the Anthropic API."
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    error = await refuse_with(home, "anthropic", 400, body)
+    assert not isinstance(error, ModelOverloaded)
+    assert "the credit of the account is used up" in str(error)
+
+
+async def test_a_redirect_is_refused_with_the_address_that_it_leads_to(home: Home) -> None:
+    error = await refuse_with(home, "openai-chat", 307, {}, Location="https://elsewhere.example/v1")
+    assert "redirects to https://elsewhere.example/v1, which is not followed" in str(error)

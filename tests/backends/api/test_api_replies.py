@@ -1,9 +1,11 @@
 """Every provider's replies as the agent's events, and the agent's history as every provider's messages."""
 
 import asyncio
+import zlib
 
 import msgspec
 import pytest
+from aiohttp import web
 from tests.models import Call, FakeModel, Hold, Malformed, Picture, Say, Stop, Think, Usage
 
 from backends.asking import (
@@ -17,6 +19,7 @@ from backends.asking import (
     hear_end,
     opened,
     opened_beside,
+    serving,
     until,
     variables,
 )
@@ -343,3 +346,30 @@ async def test_a_model_on_this_machine_needs_no_key_and_is_sent_none(home: Home)
             await hear_end(model, ask("Hi"))
     assert fake.requests[0].key == ""
     assert KEY not in str(fake.requests[0].headers)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_stream_that_is_compressed_is_read_piece_by_piece(encoding: str, home: Home) -> None:
+    squeeze = zlib.compressobj(wbits=31 if encoding == "gzip" else 15)
+    pieces = [b'{"content": "Made "}', b'{"content": "fast."}']
+    released = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        head = {"Content-Type": "text/event-stream", "Content-Encoding": encoding}
+        response = web.StreamResponse(headers=head)
+        await response.prepare(request)
+        for piece in pieces:
+            event = b'data: {"choices": [{"index": 0, "delta": %b}]}\n\n' % piece
+            await response.write(squeeze.compress(event) + squeeze.flush(zlib.Z_SYNC_FLUSH))
+            await released.wait()
+        end = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+        await response.write(squeeze.compress(end) + squeeze.flush())
+        return response
+
+    async with serving(answer) as url, opened(home, MODELS["ollama"], {"OLLAMA_BASE_URL": url}) as model:
+        events = model.reply(ask("Hi"))
+        assert await anext(events) == ReplyText("Made ")
+        released.set()
+        *_, last = [event async for event in events]
+    assert isinstance(last, ReplyFinished)
+    assert (last.message.text, last.usage) == ("Made fast.", None)
