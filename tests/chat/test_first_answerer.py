@@ -163,3 +163,14 @@ def test_nothing_is_offered_where_somebody_is_chosen(chosen: dict[str, str], hom
     with Person(home, "chat", **one_key(fake)) as person:
         assert "Who answers?" not in person.sees(READY)
         leave(person)
+
+
+def test_with_neither_a_server_nor_a_model_the_chat_says_how_to_have_both(home: Home) -> None:
+    with Person(home, "chat", cells=120) as person:
+        greeting = person.sees(READY)
+        assert "/mcp add" in greeting
+        assert "/model says how to have one answer" in greeting
+        person.types("Hello")
+        person.sees("No tools are known yet. /mcp shows the servers, and /model says how to have a model answer.")
+        person.sees(READY)
+        leave(person)

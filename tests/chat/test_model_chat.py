@@ -92,6 +92,22 @@ def test_ctrl_c_ends_a_reply_or_a_call_and_nothing_else(word: str, home: Home, t
     assert "may have run" in fake.requests[2].all_results[0].text
 
 
+def test_a_call_that_fails_again_and_again_before_it_is_asked_about_is_asked_about_in_the_end(home: Home) -> None:
+    home.write("project/notes.txt", "one")
+    change = Call("Edit", {"file_path": "notes.txt", "old_string": "two", "new_string": "three"})
+
+    def reply(request: ModelRequest) -> Any:
+        return Say("I give up.") if "refused" in request.all_results[-1].text else change
+
+    script = [Call("Read", {"file_path": "notes.txt"}), *[reply] * 20]
+    with FakeModel(_in_order(script)) as fake, meet(home, fake, "anthropic") as person:
+        person.answers((READY, "Change it"), ("Call it again? [y/N]: ", "n"))
+        person.sees("I give up.")
+        person.sees(READY)
+        leave(person)
+    assert len(fake.requests) < 12
+
+
 def _in_order(script: list[Any]) -> Any:
     """Replies in order, some of which are made from their request."""
     replies = iter(script)

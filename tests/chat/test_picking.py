@@ -153,6 +153,7 @@ def test_without_a_model_to_offer_it_is_said_how_one_is_written(home: Home) -> N
     with Person(home, "chat", cells=100) as person:
         person.answers((READY, "/model"))
         person.sees("To go on with one: /model PROVIDER:MODEL")
+        person.sees("`mooring secret set ANTHROPIC_API_KEY` and use /model anthropic:")
         person.answers((READY, "/resume"))
         person.sees("No other conversation of this folder is stored.")
         leave(person)
@@ -174,3 +175,21 @@ def test_a_backend_an_agent_a_mode_and_an_effort_are_picked_too(home: Home, fake
             person.types(find_number(listed, words))
             person.sees(shown)
         leave(person)
+
+
+def test_a_list_of_conversations_has_one_line_for_each_however_they_are_marked(home: Home, fake: FakeModel) -> None:
+    words = "Please have a look at everything that there is to be seen here."
+    with (
+        meet(home, fake, "-m", MODEL) as other,
+        Person(home, "chat", "-m", MODEL, cells=80, **variables(fake)) as person,
+    ):
+        say(other, words)
+        for command, end in (("/sessions", READY), ("/resume", WHICH)):
+            person.answers((READY, command))
+            person.sees(command)
+            listed = [line for line in person.sees(end).splitlines() if line.strip()]
+            assert len(listed) == 1, listed
+            assert "open else" in listed[0]
+            person.types("")
+        leave(person)
+        leave(other)

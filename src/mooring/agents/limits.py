@@ -70,10 +70,14 @@ async def refuse_repeated_calls(thread: AgentThread, calls: Sequence[CallBlock])
     Raises: LimitReached if no one can be asked; then none of the calls is made.
     """
     thread.repetitions = {}
+    streak = thread.streak
     for call in calls:
-        is_asked_about = thread.streak.add(call.name, normalize_arguments(call.arguments))
-        if is_asked_about and thread.ask is not None and _needs_permission(thread, call):
-            thread.repetitions[call.id] = thread.streak.times
+        is_asked_about = streak.add(call.name, normalize_arguments(call.arguments))
+        # A call may fail before anybody is asked whether it may be made, such as an edit of what isn't there. If that
+        # was so the last time, the question about permission can't be relied on.
+        is_first = streak.times == streak.asks_at
+        if is_asked_about and is_first and thread.ask is not None and _needs_permission(thread, call):
+            thread.repetitions[call.id] = streak.times
         elif is_asked_about:
             await _ask_about_repeated(thread, call, calls)
 

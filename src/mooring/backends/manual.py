@@ -88,6 +88,9 @@ async def choose_tool(
         if named is not None:
             return named
         request, found = choice, tools.search(choice, MAX_CHOICES)
+    if not tools.pairs:
+        say("No tools are known yet. /mcp shows the servers, and /model says how to have a model answer.")
+        return None
     # What was pasted by mistake need not be repeated whole.
     words = request if len(request) <= LONGEST_REQUEST else f"{request[:LONGEST_REQUEST]}…"
     say(f"No tool matches {words!r}. /tools lists all of them, /mcp the servers.")

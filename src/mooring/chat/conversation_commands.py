@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mooring.backends.api.providers import list_providers
 from mooring.chat.command import CommandFace, ListedChoice, SlashCommand, say_rows, show_handover, split_words
+from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, is_program
 from mooring.core.conversation.verdict import Mode
@@ -62,9 +63,12 @@ async def _sessions(chat: CommandFace, _: str) -> None:
 
 
 def _describe_session(session: "SessionSummary", *, is_current: bool = False) -> tuple[str, ...]:
-    other = ", open elsewhere" if session.open_in is not None and not is_current else ""
-    used = f"{format_local(session.used)}{other}"
-    return used, count_noun(session.turns, "turn"), safe(session.answerer), safe(session.title)
+    # The title is what a narrow terminal cuts off, so the others are short: 80 cells have room for a line.
+    other = "open elsewhere · " if session.open_in is not None and not is_current else ""
+    title = f"{other}{safe(session.title)}"
+    # Without the provider.
+    answerer = session.answerer.partition(":")[2] or session.answerer
+    return format_local(session.used), count_noun(session.turns, "turn"), safe(answerer), title
 
 
 # --- who answers --------------------------------------------------------------------------------------------------
@@ -127,6 +131,7 @@ async def _pick_model(chat: CommandFace) -> str | None:
     offers = [offer for offer in await session.find_model_offers() if offer.name != current]
     if not offers:
         chat.say(f"To go on with {'one' if current is None else 'another'}: /model PROVIDER:MODEL")
+        chat.say(spell_for_chat(await session.advise_on_models()))
         return None
     chat.say("These can be used now; any other is written as PROVIDER:MODEL.")
     return await chat.pick([ListedChoice(offer.name, (safe(offer.why),)) for offer in offers])

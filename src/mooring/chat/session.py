@@ -220,6 +220,13 @@ class ChatSession:
 
         return await find_model_offers(self.workspace.where, self.host.settings)
 
+    async def advise_on_models(self) -> str:
+        """What has to be done before a model can answer, in a sentence or two."""
+        from mooring.backends.api.choice import advise  # as above
+        from mooring.backends.api.providers import list_providers
+
+        return await advise(self.workspace.where, list_providers(self.host.settings["models"]))
+
     @property
     def mode(self) -> Mode:
         """The permission mode."""

@@ -182,8 +182,7 @@ class Chat:
         self._greet_with_trouble()
         if not status_of:
             await commands.run(self, "/mcp")
-        if status_of or self.session.responder.model is not None:
-            self.notice(self._describe_responder())
+        self.notice(self._describe_responder())
         self._show_continued()
 
     def _show_continued(self) -> None:
@@ -210,6 +209,8 @@ class Chat:
     def _describe_responder(self) -> str:
         model = self.session.responder.model
         if model is None:
+            if not self.session.servers.status:
+                return "No model connected either: /model says how to have one answer. /help lists the commands."
             return "No model connected: describe a task and I'll suggest tools. /help lists the commands."
         mode = self.session.host.call_policy().mode
         is_restored = self.session.continued is not None and mode != "ask"
