@@ -125,7 +125,7 @@ def test_the_inspector_shows_what_we_show_and_finds_no_fault_in_it(era: str, hom
     code, refused = inspect(home, *target, "--method", "tools/call", "--tool-name", "mcp__everything__get-env")
     # 5 is its code for a tool that failed. It cannot be asked anything.
     assert (code, refused["isError"]) == (5, True)
-    assert refused["content"][0]["text"].endswith("To allow it: mooring allow everything.get-env")
+    assert refused["content"][0]["text"].endswith("only the person can allow it.")
 
 
 def test_the_inspector_calls_reads_and_fills_in_behind_a_url(home: ServedHome) -> None:

@@ -210,11 +210,12 @@ def test_a_call_that_has_to_be_asked_about_is_asked_about_through_the_client(con
     assert "the answer was no" in text(refused)
 
 
-def test_without_anybody_to_ask_the_refusal_names_the_rule_to_add(connect: Connect) -> None:
+def test_without_anybody_to_ask_the_model_reads_the_cause_and_the_person_the_rule_to_add(connect: Connect) -> None:
     client = connect("--permission-mode", "ask", capabilities={})
     refused = client.call("pid")
     assert refused["isError"]
-    assert "To allow it: mooring allow box.pid" in text(refused)
+    assert text(refused).endswith("there is nobody to ask. Trying again will not help; only the person can allow it.")
+    assert client.wait_advice().endswith("there is nobody to ask. To allow it: mooring allow box.pid\n")
 
 
 def test_rules_of_the_command_decide(connect: Connect) -> None:
