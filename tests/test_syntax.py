@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from mooring.errors import ParseError, TooManyValues
 from mooring.syntax.document import Document, Kind, Path
 from mooring.syntax.parse import parse
+from support import is_within
 
 MIB = 1024 * 1024
 CANARY = "cAnArY7q"
@@ -642,7 +643,7 @@ def test_a_hostile_mebibyte_takes_no_longer_than_two_seconds(name: str) -> None:
     text = start + unit * ((MIB - len(start + end)) // len(unit)) + end
     done = subprocess.run([sys.executable, "-c", TIMED, kind], input=text.encode(), capture_output=True)
     assert done.returncode == 0, f"it took more than five seconds: {done.stderr.decode()}"
-    assert float(done.stdout) < 2
+    assert is_within(float(done.stdout), 2)
 
 
 COUNTED: list[tuple[Kind, str, int]] = [

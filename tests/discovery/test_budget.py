@@ -7,7 +7,7 @@ import pytest
 
 from mooring.core.protocol.units import MIB
 from mooring.discovery.documents import MOST_SERVERS
-from support import Cli, Home
+from support import Cli, Home, is_within
 
 PLACES = (
     ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".qwen/settings.json",
@@ -44,7 +44,7 @@ def test_sixteen_hostile_files_of_a_project_delay_a_listing_by_less_than_two_sec
         home.write(f"project/{place}", HOSTILE[name])
     began = process_time()
     listed = cli("mcp", "list")
-    assert process_time() - began < 2
+    assert is_within(process_time() - began, 2)
     assert "own" in listed.out
 
 
@@ -54,7 +54,7 @@ def test_sixteen_thousand_servers_of_a_project_are_cut_and_the_persons_own_stay(
         home.write(f"project/{place}", many_servers(place))
     began = process_time()
     listed = cli("mcp", "list", "--json")
-    assert process_time() - began < 4
+    assert is_within(process_time() - began, 4)
     names = [row["name"] for row in listed.data["servers"]]
     assert len(names) == MOST_SERVERS + 1
     assert "own" in names

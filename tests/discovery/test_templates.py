@@ -47,6 +47,7 @@ from mooring.discovery.dialect import (
     TextSlot,
 )  # fmt: skip
 from mooring.discovery.template import parse_template
+from support import is_within
 
 DIALECTS = {
     "PLAIN": PLAIN,
@@ -566,4 +567,4 @@ print(time.process_time() - start)
 def test_the_longest_string_of_open_placeholders_is_read_in_half_a_second(name: str, unit: str) -> None:
     done = subprocess.run([sys.executable, "-c", TIMED, name, unit], capture_output=True, text=True)
     assert done.returncode == 0, f"it took more than three seconds: {done.stderr}"
-    assert float(done.stdout) < 0.5
+    assert is_within(float(done.stdout), 0.5)

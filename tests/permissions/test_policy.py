@@ -12,6 +12,7 @@ from mooring.core.protocol.tool import Hints
 from mooring.core.text.glob import Glob
 from mooring.permissions.policy import LEVELS, Policy, RuleLevel
 from mooring.settings import MODES
+from support import is_within
 
 READS = Hints(read_only_hint=True)
 
@@ -453,7 +454,5 @@ def test_no_glob_takes_longer_than_a_millisecond_to_match() -> None:
     for text, written in itertools.product(texts, globs):
         glob = Glob(written)
         glob.matches("a" * 2_000)  # compiled with the rules, once
-        assert min(timeit.repeat(lambda: glob.matches(text), timer=time.thread_time, number=1, repeat=7)) < 0.001, (  # noqa: B023
-            written[:20],
-            text[:3],
-        )
+        took = min(timeit.repeat(lambda: glob.matches(text), timer=time.thread_time, number=1, repeat=7))  # noqa: B023
+        assert is_within(took, 0.001), (written[:20], text[:3])

@@ -19,6 +19,7 @@ from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.schema.adapt import PROVIDERS, adapt
 from mooring.tools.schema.bound import SchemaBound
 from schemas import ALL_REAL
+from support import is_within
 
 STALL = 0.05
 BOMBS = {size: bombs(size) for size in (1, 10)}
@@ -50,7 +51,7 @@ def test_no_schema_takes_longer_than_the_loop_may_wait(size: int, name: str) -> 
     before = rss()
     # The better of two: another process may have been in the way.
     seconds, said = min(fit(bomb.schema, bomb.arguments), fit(bomb.schema, bomb.arguments))
-    assert seconds < STALL
+    assert is_within(seconds, STALL)
     assert (rss() - before) / 1e6 < 50
     assert len(said) < 1000
 
@@ -112,7 +113,7 @@ def test_no_schema_takes_long_to_adapt(name: str) -> None:
             began = time.process_time()
             made = adapt(schema, provider)
             took.append(time.process_time() - began)
-        assert min(took) < STALL
+        assert is_within(min(took), STALL)
         assert len(json.dumps(made.schema)) < 1_000_000
 
 
@@ -124,7 +125,7 @@ def test_no_schema_takes_long_to_make_a_form_of(name: str) -> None:
         fields = read_fields(BOMBS[10][name].schema)
         took.append(time.thread_time() - began)
         assert len(fields) <= 100
-    assert min(took) < 2 * STALL
+    assert is_within(min(took), 2 * STALL)
 
 
 @pytest.mark.parametrize("name", BOMBS[1])
@@ -137,5 +138,5 @@ def test_the_loop_never_waits_long_for_a_check(name: str) -> None:
         with suppress(BadArguments):
             make_form(bomb.schema).fit("s", bomb.arguments)
         took.append(time.thread_time() - began)
-    assert min(took) < STALL
+    assert is_within(min(took), STALL)
     assert meter.megabytes < 100
