@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from msgspec.structs import replace
 from scripted import ScriptedModel, call
+from tests.models import FakeModel, Say
 
 import mooring
 from mooring.core.conversation.question import Answer, Question
@@ -138,9 +139,13 @@ async def test_a_caller_that_is_canceled_itself_stays_canceled(home: Home, actor
 
 
 async def test_a_model_that_was_chosen_by_its_name_is_closed_with_its_agent(home: Home) -> None:
-    where = replace(home.where, env={**home.env, "OPENAI_API_KEY": "made-up"})
-    async with mooring.open(request=home.request(where=where)) as host:
-        async with mooring.agent(host, "openai:gpt-6.1-sol") as agent:
-            http: Any = getattr(agent.backend.thread.model, "_http")  # noqa: B009 - its connections, seen nowhere else
-            assert not http.is_closed
-        assert http.is_closed
+    async with FakeModel([Say("Hi.")]) as fake:
+        env = {**home.env, "OPENAI_API_KEY": "made-up", "OPENAI_BASE_URL": fake.openai_url}
+        where = replace(home.where, env=env)
+        async with mooring.open(request=home.request(where=where)) as host:
+            async with mooring.agent(host, "openai:gpt-6.1-sol") as agent:
+                await agent.run("Hi")
+                assert fake.open_connections == 1
+            # Sooner than an idle connection would be closed by itself.
+            async with asyncio.timeout(2):
+                await until(lambda: fake.open_connections == 0)

@@ -20,6 +20,7 @@ from crossing import AS_THEY_ARE, Crossing, NotPlainError
 from mooring.backends.bridge import bridge
 from mooring.backends.bridge.bridge import AgentCall, McpTool
 from mooring.chat import session as chat_session
+from mooring.chat import session_servers
 from mooring.chat.plain.chat import Chat
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.host.options import HostOptions
@@ -57,7 +58,7 @@ o
 
 
 DOORS = (
-    (chat_session, "follow_first_starts"),
+    (session_servers, "follow_first_starts"),
     (headless, "follow_first_starts"),
     (agent_turn, "follow_first_starts"),
     (serve, "open_client"),

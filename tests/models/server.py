@@ -78,6 +78,13 @@ class FakeModel:
         return f"{self.url}/v1"
 
     @property
+    def open_connections(self) -> int:
+        """How many clients are connected."""
+        assert self._runner is not None
+        assert self._runner.server is not None
+        return len(self._runner.server.connections)
+
+    @property
     def unplayed(self) -> int:
         """How many replies of the script were not asked for."""
         return self._player.unplayed
