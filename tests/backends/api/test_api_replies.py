@@ -203,6 +203,18 @@ async def test_a_summary_and_news_reach_the_model_in_one_turn_of_the_person(word
 
 
 @every_provider
+async def test_half_a_character_that_was_typed_is_sent_as_the_mark_for_one(word: str, home: Home) -> None:
+    typed = b"caf\xe9".decode(errors="surrogateescape")
+    reply = ModelMessage((TextBlock("Half: \ud83d"), CallBlock("call_1", "add", '{"a": "\ud83d"}')), MODELS[word])
+    results = ResultsMessage((CallResult("call_1", "add", (Text(text="one \ude00"),)),))
+    async with FakeModel([Say("Fine.")]) as fake, opened_beside(home, word, fake) as model:
+        last = await hear_end(model, ask(typed, reply, results, tools=(ADD,)))
+    assert last.message.text == "Fine."
+    assert fake.requests[0].first_user_text in ("caf?", "caf\ufffd")
+    assert fake.requests[0].results[0].text.startswith("one ")
+
+
+@every_provider
 async def test_the_schemas_of_tools_are_sent_as_they_are_given(word: str, home: Home) -> None:
     schema = {
         "type": "object",

@@ -24,6 +24,7 @@ from mooring.agents.history import (
     make_interrupted,
 )
 from mooring.core.protocol.content import Text
+from mooring.core.protocol.raw import replace_surrogates
 from mooring.errors import ParseError
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ def encode_content(content: EntryContent) -> str:
         return _ENCODE(content).decode()
     except UnicodeEncodeError:
         # A terminal passes on bytes that are no text as half a character, which no file and no model takes.
-        return _ENCODE(_replace_surrogates(msgspec.to_builtins(content, enc_hook=_leave_out))).decode()
+        return _ENCODE(replace_surrogates(msgspec.to_builtins(content, enc_hook=_leave_out))).decode()
 
 
 def decode_content(data: str) -> EntryContent:
@@ -108,18 +109,6 @@ def decode_content(data: str) -> EntryContent:
     except msgspec.MsgspecError:
         raise ParseError("is damaged") from None
     return content
-
-
-def _replace_surrogates(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode(errors="replace").decode()
-        case list() | tuple():
-            return [_replace_surrogates(inner) for inner in value]
-        case dict():
-            return {_replace_surrogates(key): _replace_surrogates(inner) for key, inner in value.items()}
-        case _:
-            return value
 
 
 class Replay:

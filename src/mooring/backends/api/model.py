@@ -3,9 +3,11 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from msgspec import convert, to_builtins
+
 from mooring.agents.history import ModelMessage
 from mooring.agents.model import ModelRequest, ReplyEvent, ReplyFinished
-from mooring.backends.api.codecs.codec import Codec, FinishedReply, Media, Recipient
+from mooring.backends.api.codecs.codec import ApiRequest, Codec, FinishedReply, Media, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.connection import ModelConnection, connect
 from mooring.backends.api.endpoint import ModelEndpoint
@@ -13,6 +15,7 @@ from mooring.backends.api.facts import ModelFacts, find_facts
 from mooring.backends.api.failures import FAILURES, explain_failure
 from mooring.backends.api.providers import ModelKind, make_headers
 from mooring.core.conversation.effort import Effort, EffortWish
+from mooring.core.protocol.raw import replace_surrogates
 from mooring.errors import NoModel
 
 
@@ -98,7 +101,7 @@ class ApiModel:
 
     async def _ask_once(self, request: ModelRequest) -> AsyncGenerator[ReplyEvent, None]:
         reader = self._codec.reader()
-        written = self._codec.write(request, self._choose_effort(request))
+        written = self._write(request)
         sent = written
         while True:
             async with aclosing(self._connection.send(sent)) as events:
@@ -110,6 +113,14 @@ class ApiModel:
                 break
             sent = written.with_fields(reply.more)
         yield self._finish(reply)
+
+    def _write(self, request: ModelRequest) -> ApiRequest:
+        effort = self._choose_effort(request)
+        try:
+            return self._codec.write(request, effort)
+        except UnicodeEncodeError:
+            whole = convert(replace_surrogates(to_builtins(request)), ModelRequest)
+            return self._codec.write(whole, effort)
 
     def _choose_effort(self, request: ModelRequest) -> Effort | None:
         return request.effort or self.effort.level if self.has_effort else None

@@ -128,3 +128,16 @@ def _find_brackets(json: bytes) -> bytes:
     # The quotes of a text without brackets meet here, and most texts have none. Leaving out quotes that meet changes
     # nothing for the others, and saves nearly all of the search.
     return re.sub(_TEXT, b"", marks.replace(b'""', b""))
+
+
+def replace_surrogates(value: Any) -> Any:
+    """Plain data without lone surrogates, which no JSON holds: a terminal passes on bytes that are no text as such."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case list() | tuple():
+            return [replace_surrogates(inner) for inner in value]
+        case dict():
+            return {replace_surrogates(key): replace_surrogates(inner) for key, inner in value.items()}
+        case _:
+            return value
