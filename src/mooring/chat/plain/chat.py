@@ -155,7 +155,7 @@ class Chat:
             self._terminal.on_interrupt = self._terminal.end_at_once
 
     async def _open(self, stack: AsyncExitStack) -> None:
-        """Open the conversation until the stack is left; the libraries of a model take seconds to load."""
+        """Open the conversation until the stack is left; a program that answers takes seconds to start."""
         self._progress.begin("starting")
         self._terminal.on_interrupt = self._terminal.end_at_once
         try:
