@@ -29,6 +29,9 @@ LISTINGS = ("tools", "mcp list", "mcp ls", "mcp doctor")
 """Commands that may answer from the cache."""
 CONNECTING = ("--server", "--url", "--refresh", "--check")
 """Options with which a listing starts servers."""
+ASKING = ("-p", "--prompt", "-m", "--model")
+"""Options of `chat` with which a model behind an API answers, unless one of `OTHERS` names somebody else."""
+OTHERS = ("-b", "--backend")
 VALUED = ("--cwd", "--config")
 """Global options whose value is the next word."""
 NO_CHAT = ("-h", "--help", "--version", "--json")
@@ -52,6 +55,8 @@ def _run_command() -> int:
     _import_msgspec()
     if starts_servers:
         _import_http() if is_http else _import_asyncio()
+    if _will_ask_a_model(sys.argv[1:]):
+        _import_http()
     # Loaded only now: it takes longer than the guard needs to start.
     from mooring.cli.app import run
     from mooring.cli.interrupts import end_command
@@ -83,6 +88,11 @@ def _will_start_servers(words: list[str]) -> bool:
     if command in LISTINGS:
         return _any_of(CONNECTING, words)
     return command in STARTERS
+
+
+def _will_ask_a_model(words: list[str]) -> bool:
+    """The same kind of guess."""
+    return _find_command(words) == "chat" and _any_of(ASKING, words) and not _any_of(OTHERS, words)
 
 
 def _any_of(options: tuple[str, ...], words: list[str]) -> bool:
