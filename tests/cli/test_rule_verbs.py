@@ -167,10 +167,15 @@ def test_the_command_that_a_refusal_names_is_the_one_that_helps(home: Home) -> N
             "name": "mcp__demo__echo", "arguments": {"text": "hello"}}},
     ]  # fmt: skip
 
+    log = home.folder / "serve.log"
+
     def call() -> dict[str, Any]:
-        with subprocess.Popen(
-            serve, cwd=home.cwd, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as program:
+        with (
+            log.open("w") as told,
+            subprocess.Popen(
+                serve, cwd=home.cwd, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=told, text=True
+            ) as program,
+        ):
             assert program.stdin is not None
             assert program.stdout is not None
             for message in messages:
@@ -186,7 +191,9 @@ def test_the_command_that_a_refusal_names_is_the_one_that_helps(home: Home) -> N
 
     refused = call()
     assert refused["isError"] is True
-    assert "mooring allow demo.echo" in refused["content"][0]["text"]
+    # The model can't run it: the person reads it.
+    assert "mooring allow" not in refused["content"][0]["text"]
+    assert "mooring allow demo.echo" in log.read_text()
     assert run_beside(home, "allow", "demo.echo").code == 0
     assert call()["content"][0]["text"] == "hello"
 
