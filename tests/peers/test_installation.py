@@ -73,10 +73,10 @@ def test_the_named_command_adds_an_extra_and_keeps_those_that_are_there(
     assert command == f"{starts}{shlex.quote(f'{source}[{SMALL}]')}"
     run(env, *shlex.split(command))
     run(env, str(python), "-c", f"import {ITS_MODULE}")
-    # The command as a person starts it, and what it says is missing for a model.
+    # The command as a person starts it, and what it says is missing for an agent.
     states = json.loads(run(env, str(tmp_path / "bin" / "mooring"), "backends", "--json"))["backends"]
-    [fix] = [state["fix"] for state in states if state["name"] == "api"]
-    assert fix == f"{starts}{shlex.quote(f'{source}[{SMALL},api]')}"
+    [fix] = [state["fix"] for state in states if state["name"] == "claude"]
+    assert fix == f"{starts}{shlex.quote(f'{source}[{SMALL},claude]')}"
 
 
 def test_without_a_tool_the_interpreter_itself_is_named(tmp_path: Path, source: Path, env: dict[str, str]) -> None:

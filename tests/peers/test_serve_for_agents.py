@@ -24,7 +24,8 @@ CALLS = {
     "mcp__tides__echo": {"text": "ahoy"},
     "mcp__tides__add": {"a": 40, "b": 2},
 }
-RULE = "mooring allow tides.add"
+CAUSE = "only the person can allow it"
+"""The command that allows it is on stderr of `mooring serve`: no model can run it."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def check_refusal(agent: Agent, added: AskedResult) -> None:
     if agent.is_asked:
         assert "tides.add was not called; the answer was no" in added.text
     else:
-        assert RULE in added.text.replace("\\", "")
+        assert CAUSE in added.text.replace("\\", "")
 
 
 @pytest.mark.parametrize("name", AGENTS)
