@@ -7,7 +7,7 @@ from backends.asking import ADD, KEY, ask, hear, hear_end, opened
 from mooring.agents.history import CallResult, ModelMessage, ResultsMessage
 from mooring.agents.model import ReplyFinished, ReplyText
 from mooring.core.protocol.content import Text
-from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
+from mooring.errors import ContextOverflow, ModelError, ModelOverloaded, NoModel
 from support import Home
 
 MODEL = "pydantic-ai:anthropic:claude-sonnet-5-5"
@@ -60,3 +60,11 @@ async def test_what_goes_wrong_is_an_error_of_ours_without_the_key(home: Home, m
                 assert type(caught.value) is kind
                 assert KEY not in str(caught.value)
                 assert str(caught.value).startswith(MODEL)
+
+
+async def test_a_name_that_pydantic_ai_does_not_know_is_one_sentence(home: Home) -> None:
+    with pytest.raises(NoModel) as caught:
+        async with opened(home, "pydantic-ai:grok-like:llama", {}):
+            raise AssertionError
+    assert str(caught.value).startswith("pydantic-ai:grok-like:llama cannot be used: ")
+    assert "\n" not in str(caught.value)

@@ -234,12 +234,6 @@ def test_without_the_extra_one_sentence_says_what_another_provider_needs(package
     )
 
 
-def test_a_name_that_pydantic_ai_does_not_know_is_one_sentence(home: Home) -> None:
-    said = load_model(home, "pydantic-ai:grok-like:llama")
-    assert said.startswith("pydantic-ai:grok-like:llama cannot be used: ")
-    assert said.count("\n") == 1
-
-
 def test_half_a_name_for_pydantic_ai_is_completed(home: Home) -> None:
     said = load_model(home, "pydantic-ai:bedrock")
     assert "names no model. Write pydantic-ai:bedrock:" in said

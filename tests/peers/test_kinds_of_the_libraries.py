@@ -1,0 +1,42 @@
+"""What the providers' libraries can say: their kinds of events, items, parts and ends are those that ours knows."""
+
+from typing import Any, get_args
+
+from google.genai import types
+from openai.types.responses import ResponseOutputItem, ResponseStreamEvent
+
+from backends.api.test_gemini_codec import BLOCKED_REASONS, FINISH_REASONS
+from backends.api.test_responses_codec import EVENT_KINDS, ITEM_KINDS
+from mooring.backends.api.choice import CLAUDE_MODELS
+
+
+def list_kinds(union: Any) -> set[str]:
+    return {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(get_args(union)[0])}
+
+
+def test_openai_has_no_other_events_and_items() -> None:
+    assert list_kinds(ResponseStreamEvent) == EVENT_KINDS
+    assert list_kinds(ResponseOutputItem) == ITEM_KINDS
+
+
+def test_google_has_no_other_reasons() -> None:
+    assert {reason.value for reason in types.FinishReason} == FINISH_REASONS
+    assert {reason.value for reason in types.BlockedReason} == BLOCKED_REASONS
+
+
+def test_every_kind_of_part_of_googles_library_is_known_or_kept() -> None:
+    """Those that are added to the library later are kept, and this test says which they are."""
+    marks = {"thought", "thought_signature"}
+    kept = set(types.Part.model_fields) - marks - {"text", "function_call"}
+    assert kept == {
+        "media_resolution", "code_execution_result", "executable_code", "file_data", "function_response", "inline_data",
+        "video_metadata", "tool_call", "tool_response", "part_metadata", "audio_transcription", "media_processing",
+        "speech_metadata",
+    }  # fmt: skip
+
+
+def test_the_models_of_each_kind_are_known_to_anthropics_library() -> None:
+    from anthropic.types import ModelParam  # takes a second to load
+
+    known = {name for part in get_args(ModelParam) for name in get_args(part)}
+    assert set(CLAUDE_MODELS.values()) <= known
