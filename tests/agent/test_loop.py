@@ -279,6 +279,29 @@ async def test_a_model_that_stays_overloaded_fails_the_turn_after_a_bounded_time
         assert (await agent.run("Again")).text == "Back."
 
 
+@pytest.mark.parametrize(("asked_for", "words"), [(301.0, "6 minutes"), (3600.0, "60 minutes"), (86400.0, "24 hours")])
+async def test_a_model_that_asks_for_more_than_five_minutes_ends_the_turn_with_how_long(
+    asked_for: float, words: str, home: Home
+) -> None:
+    model = ScriptedModel(
+        [ModelOverloaded("scripted:one", "overloaded", 300.0)],
+        [ModelOverloaded("scripted:one", "overloaded", asked_for)],
+        ["Back."],
+    )
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    async with agent_on(home, model) as agent:
+        agent.backend.thread.sleep = sleep
+        events = await events_of(agent, "Go")
+        assert waits == [300.0]
+        assert events[-1].reason == "failed"  # type: ignore[union-attr]
+        assert pick(events, TurnFailed)[-1].error == f"scripted:one: overloaded. It asks to wait {words}."
+        assert (await agent.run("Again")).text == "Back."
+
+
 async def test_run_raises_what_the_model_failed_with(home: Home) -> None:
     async with agent_on(home, ScriptedModel([ModelError("scripted:one", "no such model.")])) as agent:
         with pytest.raises(ModelError, match=r"^scripted:one: no such model\.$"):

@@ -7,6 +7,7 @@ before it can be lost.
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import aclosing
+from math import ceil
 from random import random
 from typing import Any
 from uuid import uuid4
@@ -32,12 +33,15 @@ from mooring.agents.thread import AgentThread
 from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Text
+from mooring.display.text import end_sentence
 from mooring.errors import ContextOverflow, ModelError, ModelOverloaded
 
 MOST_RETRIES = 5
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
 """Seconds between two tries: doubled each time, or what the provider asks for."""
+MOST_PATIENCE = 300.0
+"""Seconds that a provider may ask to wait. Where it asks for an hour, the turn ends, so that the user can decide."""
 
 
 async def run_turn(thread: AgentThread, said: TurnInput | None) -> None:
@@ -133,6 +137,8 @@ async def _ask_patiently(thread: AgentThread, system: str) -> ReplyFinished:
             return await _ask(thread, system)
         except ModelOverloaded as error:
             thread.journal.drop_reply()
+            if error.retry_after is not None and error.retry_after > MOST_PATIENCE:
+                raise _describe_long_wait(error, error.retry_after) from error
             if retries == MOST_RETRIES:
                 raise
             seconds = _choose_wait(retries, error.retry_after)
@@ -148,10 +154,17 @@ async def _ask_patiently(thread: AgentThread, system: str) -> ReplyFinished:
 
 def _choose_wait(retries: int, asked_for: float | None) -> float:
     if asked_for is not None:
-        return min(asked_for, LONGEST_WAIT)
+        return asked_for
     # With some chance in it: everybody who was turned away at once would come back at once.
     seconds: float = FIRST_WAIT * 2**retries * (0.75 + random() / 2)
     return min(seconds, LONGEST_WAIT)
+
+
+def _describe_long_wait(error: ModelOverloaded, seconds: float) -> ModelOverloaded:
+    minutes = ceil(seconds / 60)
+    wait = f"{minutes} minutes" if minutes < 120 else f"{ceil(minutes / 60)} hours"
+    reason = f"{end_sentence(error.reason)} It asks to wait {wait}."
+    return ModelOverloaded(error.model, reason, seconds, error.hint)
 
 
 class _PartialReply(Struct):
