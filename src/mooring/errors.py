@@ -250,8 +250,8 @@ class ModelError(MooringError):
 class ModelOverloaded(ModelError):
     """The provider has too much to do, or this account asked too often. It is worth another try after a while."""
 
-    def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
-        super().__init__(model, reason)
+    def __init__(self, model: str, reason: str, retry_after: float | None = None, hint: str = "") -> None:
+        super().__init__(model, reason, hint)
         self.retry_after = retry_after
         """Seconds to wait, if the provider says how many."""
 

@@ -1,8 +1,6 @@
 """An https address behind a proxy: a tunnel is asked for, and only through it is anything said."""
 
-import asyncio
 import ssl
-from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,41 +13,10 @@ from mooring.errors import ConnectError
 from mooring.testing.site import Site
 from mooring.wire.http.network import Network, Options
 from mooring.wire.session.remote import open_url
+from tunnels import Proxy, tunneled
 
 FAR = "https://far.example/mcp"
 """Nothing on this machine is called so: only a proxy can lead there."""
-
-
-class Proxy:
-    """Tunnels every connection to one port on this machine; `heard` holds the heads of all requests."""
-
-    def __init__(self, port: int, refusal: str = "") -> None:
-        self.heard: list[str] = []
-        self.carried = bytearray()
-        self._port = port
-        self._refusal = refusal
-
-    @property
-    def logins(self) -> list[str]:
-        fields = [line.split(": ", 1) for head in self.heard for line in head.split("\r\n") if ": " in line]
-        named = [value for name, value in fields if name == "Proxy-Authorization"]
-        return [b64decode(value.removeprefix("Basic ")).decode() for value in named]
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.heard.append((await reader.readuntil(b"\r\n\r\n")).decode())
-        if self._refusal:
-            writer.write(f"HTTP/1.1 {self._refusal}\r\nContent-Length: 0\r\n\r\n".encode())
-            writer.close()
-            return
-        inner, outer = await asyncio.open_connection("127.0.0.1", self._port)
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        await asyncio.gather(self._carry(reader, outer), self._carry(inner, writer), return_exceptions=True)
-
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            self.carried += data
-            writer.write(data)
-        writer.close()
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +32,8 @@ async def far(tls: Path, refusal: str = "") -> AsyncIterator[tuple[Proxy, str, S
     """A server behind TLS and a proxy that leads to it; yields the proxy, its `host:port` and the site."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
-    async with Site() as site:
-        plain = Proxy(int(site.origin.rpartition(":")[2]))
-
-        async def enter(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            inner, outer = await asyncio.open_connection("127.0.0.1", plain._port)
-            await asyncio.gather(plain._carry(reader, outer), plain._carry(inner, writer), return_exceptions=True)
-
-        tls_server = await asyncio.start_server(enter, "127.0.0.1", 0, ssl=context)
-        proxy = Proxy(tls_server.sockets[0].getsockname()[1], refusal)
-        listening = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-        async with tls_server, listening:
-            yield proxy, f"127.0.0.1:{listening.sockets[0].getsockname()[1]}", site
+    async with Site() as site, tunneled(int(site.origin.rpartition(":")[2]), context, refusal) as (proxy, at, _):
+        yield proxy, at, site
 
 
 async def test_a_proxy_of_the_settings_leads_to_an_https_address_without_seeing_what_is_said(tls: Path) -> None:

@@ -1,6 +1,8 @@
 """What becomes of a request that fails: worth another try, too long, or to be fixed by the person. No key is repeated."""
 
 import logging
+import socket
+import struct
 import traceback
 
 import pytest
@@ -296,5 +298,72 @@ async def test_a_low_balance_is_no_overload_whatever_its_status(home: Home) -> N
 
 
 async def test_a_redirect_is_refused_with_the_address_that_it_leads_to(home: Home) -> None:
-    error = await refuse_with(home, "openai-chat", 307, {}, Location="https://elsewhere.example/v1")
-    assert "redirects to https://elsewhere.example/v1, which is not followed" in str(error)
+    error = await refuse_with(home, "openai-chat", 307, {}, Location="https://elsewhere.example/v1?state=secret")
+    assert "redirects to https://elsewhere.example/v1, which is not followed" in error.reason
+    assert "secret" not in str(error)
+    assert error.hint == "Check the address in OPENAI_BASE_URL."
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "404 Not Found"), (405, "405 Method Not Allowed"), (501, "501 Not")]
+)
+@pytest.mark.parametrize("word", ["anthropic", "openai", "openai-chat", "google"])
+async def test_an_address_where_no_model_is_names_what_to_check_and_is_not_asked_again(
+    word: str, status: int, words: str, home: Home
+) -> None:
+    asked: list[str] = []
+
+    async def refuse(request: web.Request) -> web.Response:
+        asked.append(request.method)
+        return web.Response(status=status, text="<html>Nothing here</html>", content_type="text/html")
+
+    async with serving(refuse) as url, opened(home, MODELS[word], leading_to(url)) as model:
+        error = await fail(model)
+    assert not isinstance(error, ModelOverloaded)
+    assert words in error.reason
+    assert "no such model" not in error.reason
+    assert error.hint.startswith("Check the address in ")
+    assert asked.count("POST") == 1
+
+
+@pytest.mark.parametrize("word", ["anthropic", "openai", "openai-chat", "google"])
+@pytest.mark.parametrize("is_reset", [False, True])
+async def test_a_connection_that_is_cut_within_a_reply_is_said_in_a_few_words(
+    word: str, is_reset: bool, home: Home
+) -> None:
+    async def cut(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(ENDINGS[word])
+        assert request.transport is not None
+        if is_reset:
+            sock = request.transport.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        request.transport.close()
+        return response
+
+    async with serving(cut) as url, opened(home, MODELS[word], leading_to(url)) as model:
+        error = await fail(model)
+    assert isinstance(error, ModelOverloaded)
+    assert error.reason in (
+        "the reply broke off before its end: the connection was closed.",
+        "the reply broke off before its end: Connection reset by peer.",
+    )
+
+
+async def test_half_a_key_is_not_repeated_either(home: Home) -> None:
+    """What a provider says is cut, and a key could stand where the cut is."""
+    body = {"error": {"message": " " * 1990 + KEY, "type": "authentication_error"}}
+    error = await refuse_with(home, "anthropic", 401, body)
+    assert KEY[:8] not in str(error)
+
+
+@every_provider
+async def test_every_error_is_whole_sentences(word: str, home: Home) -> None:
+    script = [Fail(401, message="No"), Fail(404, message="No model"), Fail(400, message="No"), Fail(402, message="No")]
+    script += [Fail(429, message="No"), Fail(503, message="No"), Fail(413, message="No")]
+    async with FakeModel(script, models=["x"]) as fake, opened_beside(home, word, fake) as model:
+        for _ in script:
+            error = await fail(model)
+            assert error.reason.endswith(("No.", "No model."))
+            assert str(error) == f"{MODELS[word]}: {error.reason} {error.hint}".rstrip()

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.listing import list_models
-from mooring.backends.api.providers import ModelProvider, find_url, has_key, list_providers
+from mooring.backends.api.providers import ModelProvider, find_url, has_key, is_local, list_providers
 from mooring.core.definitions.paths import Paths
 from mooring.core.text.suggestions import nearest
 from mooring.errors import NoModel
@@ -141,8 +140,7 @@ async def advise(where: Paths, providers: Mapping[str, ModelProvider]) -> str:
 async def _find_local(where: Paths, providers: Mapping[str, ModelProvider]) -> list[str]:
     """Models of an Ollama that runs on this machine."""
     ollama = providers["ollama"]
-    url = find_url(ollama, where)
-    if not is_loopback(url):
+    if not is_local(ollama, where):
         return []
-    models = await list_models(ollama.kind, url, None, PROBE_SECONDS)
+    models = await list_models(ollama.kind, find_url(ollama, where), None, PROBE_SECONDS)
     return [f"{ollama.word}:{model}" for model in models[:MOST_NAMED]]

@@ -17,12 +17,15 @@ from mooring.backends.api.failures import Unreachable
 from mooring.backends.api.providers import join_address
 from mooring.core.protocol.limits import Limits
 from mooring.errors import ProtocolError, ServerDied, TooLarge
+from mooring.wire.http.address import Address
 from mooring.wire.http.aiohttp_internals import HttpProcessingError
-from mooring.wire.http.body import Body, release
+from mooring.wire.http.body import ENCODINGS, Body, release
 from mooring.wire.http.connections import Connections, HttpAnswer
 from mooring.wire.http.events import EVENT_STREAM, TOO_LARGE, Event, Events
 from mooring.wire.http.post import JSON
+from mooring.wire.http.refusal import describe_error
 
+PROGRAM = "mooring"
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 600.0
 """How long a provider may say nothing: a model that thinks can be silent for minutes."""
@@ -35,10 +38,13 @@ _JSON_KINDS: Final = frozenset({JSON, "text/json", "application/problem+json"})
 class ModelConnection:
     """Sends requests to one endpoint. Made inside a running loop."""
 
-    def __init__(self, endpoint: ModelEndpoint, headers: Mapping[str, str], connections: Connections) -> None:
+    def __init__(
+        self, endpoint: ModelEndpoint, headers: Mapping[str, str], connections: Connections, proxy: str | None
+    ) -> None:
         self._endpoint = endpoint
         self._headers = headers
         self._connections = connections
+        self._proxy = proxy
 
     async def send(self, request: ApiRequest) -> AsyncGenerator[Event, None]:
         """Send a request. Its events come one by one; closing the iterator closes the connection.
@@ -86,12 +92,19 @@ class ModelConnection:
                 return await self._connections.send("POST", url, headers, request.body)
         except HttpProcessingError:
             raise NoReply from None
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
+            raise Unreachable(error, proxy=self._find_proxy(error)) from error
         except TimeoutError:
             raise BrokenReply("nothing came for ten minutes") from None
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise Unreachable(error) from error
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable(error, is_connected=True) from error
+
+    def _find_proxy(self, error: Exception) -> str:
+        """The proxy that could not be reached, or did not let us through; empty if it was the endpoint itself."""
+        if self._proxy is None:
+            return ""
+        is_beyond = isinstance(error, aiohttp.ClientConnectorError) and error.host != URL(self._proxy).host
+        return "" if is_beyond else Address(self._proxy).name
 
     async def _read_refusal(self, answer: HttpAnswer, body: Body) -> ApiRefusal:
         pieces: list[bytes] = []
@@ -118,7 +131,10 @@ class ModelConnection:
         except TimeoutError:
             raise BrokenReply("nothing came for ten minutes") from None
         except ServerDied as error:
-            raise BrokenReply(str(error)) from error
+            cause = error.__cause__
+            # What HTTP lacks at the end of a body tells nobody more than that.
+            words = describe_error(cause) if isinstance(cause, OSError) else "the connection was closed"
+            raise BrokenReply(words) from error
         except (ProtocolError, TooLarge):
             raise NoReply from None
 
@@ -134,5 +150,6 @@ def _find_bare_object(piece: bytes, is_line_start: bool) -> int | None:
 def connect(endpoint: ModelEndpoint, headers: Mapping[str, str], tls: ssl.SSLContext | None) -> ModelConnection:
     """A connection to an endpoint; `headers` are those of every request, with the key. Raises: ConfigError."""
     proxy = endpoint.network.proxy(endpoint.address, endpoint.options)
-    connections = Connections(endpoint.address, {}, limits=_LIMITS, tls=tls, proxy=proxy, program="mooring")
-    return ModelConnection(endpoint, headers, connections)
+    defaults = {"User-Agent": PROGRAM, "Accept-Encoding": ENCODINGS}
+    connections = Connections(endpoint.address, defaults, limits=_LIMITS, tls=tls, proxy=proxy, program=PROGRAM)
+    return ModelConnection(endpoint, headers, connections, proxy)

@@ -4,10 +4,10 @@ from msgspec import Struct
 
 from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.choice import ModelChoice
-from mooring.backends.api.providers import ApiKey, ModelProvider, find_key, find_url
+from mooring.backends.api.providers import ApiKey, ModelProvider, find_key, find_url, find_url_name
 from mooring.core.conversation.effort import EffortWish
 from mooring.core.definitions.paths import Paths
-from mooring.errors import NoModel
+from mooring.errors import ConfigError, NoModel
 from mooring.settings import Settings
 from mooring.wire.http.address import Address, parse_address
 from mooring.wire.http.network import Network, Options
@@ -23,6 +23,8 @@ class ModelEndpoint(Struct, frozen=True):
     options: Options
     effort: EffortWish
     """How much its models are asked to think."""
+    url_name: str = ""
+    """The variable that its address is from, if it is from one."""
 
     @property
     def address(self) -> Address:
@@ -34,22 +36,42 @@ async def find_endpoint(choice: ModelChoice, where: Paths, settings: Settings, e
 
     Raises:
         NoModel: it needs a key that the person doesn't have, or the key would be readable on its way.
-        ConfigError: its address is none.
+        ConfigError: its address is none, or its key cannot be sent.
         StoreUnavailable, FileError: the secrets cannot be read.
     """
     provider = choice.provider
-    url = parse_address(find_url(provider, where)).url
+    url_name = find_url_name(provider, where)
+    url = _read_address(find_url(provider, where))
     key = await find_key(provider, where)
     if key is None and provider.needs_key:
         raise NoModel(f"{choice.name} ({choice.origin}) needs a key.", _suggest_key(provider))
     _check_plain(url, key)
+    _check_sendable(key)
     options = Options(**settings["network"])
-    return ModelEndpoint(provider, url, key, Network(where.env), options, effort)
+    return ModelEndpoint(provider, url, key, Network(where.env), options, effort, url_name)
+
+
+def _read_address(written: str) -> str:
+    address = parse_address(written)
+    if address.socket:
+        raise ConfigError("The address of a model begins with http:// or https://, not with unix://.")
+    if not address.url.isascii() or " " in address.url:
+        raise ConfigError(f"{address.name!r} is not a valid URL: it holds a character that has to be escaped there.")
+    return address.url
 
 
 def _suggest_key(provider: ModelProvider) -> str:
     name = provider.key_names[0]
     return f"Store it with `mooring secret set {name}`, or set the variable {name}."
+
+
+def _check_sendable(key: ApiKey | None) -> None:
+    if key is not None and not (key.value.isascii() and key.value.isprintable()):
+        # Not quoted, because it is a secret.
+        raise NoModel(
+            f"The key {key.name} holds a line break, or another character that no key has.",
+            f"`mooring secret set {key.name}` stores another; a variable of that name wins over it.",
+        )
 
 
 def _check_plain(url: str, key: ApiKey | None) -> None:

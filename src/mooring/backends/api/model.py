@@ -192,12 +192,18 @@ def _describe(model: str, endpoint: ModelEndpoint, facts: ModelFacts) -> Recipie
         name=f"{word}:{model}",
         word=word,
         model=model,
-        origin=f"{kind} {endpoint.url} {maker}".strip(),
+        origin=f"{kind} {_find_place(endpoint)} {maker}".strip(),
         # Nearly every model that nobody has heard of takes images, and hardly any of them takes audio.
         takes=frozenset({"image"}) if facts.takes is None else facts.takes,
         longest_reply=facts.longest_reply,
         thinking=facts.thinking,
     )
+
+
+def _find_place(endpoint: ModelEndpoint) -> str:
+    """The address as it is kept in records: without a password or a query, which may hold a key."""
+    is_plain = "@" not in endpoint.url and "?" not in endpoint.url
+    return endpoint.url if is_plain else endpoint.address.name
 
 
 def _check_effort(recipient: Recipient, effort: EffortWish) -> None:

@@ -6,9 +6,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from mooring.auth.oauth.metadata import is_loopback
 from mooring.auth.store import SecretStore, read_stored
 from mooring.core.definitions.paths import Paths
-from mooring.errors import FileError
+from mooring.errors import FileError, LoginFailed
 
 ModelKind: TypeAlias = Literal["anthropic", "google", "openai", "openai-chat"]
 """What an endpoint speaks. `openai` is OpenAI's Responses API, `openai-chat` what most others imitate."""
@@ -85,10 +86,22 @@ def list_providers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, ModelPro
 
 def find_url(provider: ModelProvider, where: Paths) -> str:
     """The address of a provider: its own, or the one that a variable of the environment names."""
-    for name in provider.url_names:
-        if url := where.env.get(name, "").strip():
-            return url
-    return provider.url
+    name = find_url_name(provider, where)
+    return where.env[name].strip() if name else provider.url
+
+
+def find_url_name(provider: ModelProvider, where: Paths) -> str:
+    """The variable that names another address for a provider; empty if none does."""
+    return next((name for name in provider.url_names if where.env.get(name, "").strip()), "")
+
+
+def is_local(provider: ModelProvider, where: Paths) -> bool:
+    """Whether a provider is on this machine."""
+    try:
+        return is_loopback(find_url(provider, where))
+    except LoginFailed:
+        # Its address is none, which is said when it is used.
+        return False
 
 
 def _read_endpoint(word: str, entry: Mapping[str, Any]) -> ModelProvider:
@@ -156,7 +169,13 @@ _VERSION = r"/v[0-9]+(?:(?:alpha|beta)[0-9]*)?"
 
 
 def join_address(url: str, path: str) -> str:
-    """A path behind the address of an endpoint. An address that ends in a version of the API keeps its own."""
+    """A path behind the address of an endpoint. An address that ends in a version of the API keeps its own.
+
+    So does one with a query, such as Azure's `?api-version=preview`.
+    """
+    url, _, query = url.partition("?")
+    if query:
+        path += f"&{query}" if "?" in path else f"?{query}"
     url = url.rstrip("/")
     # Behind a single slash: a host can be called v1.
     has_version = re.search(f"(?<!/){_VERSION}$", url) is not None

@@ -10,11 +10,11 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
-from mooring.auth.oauth.metadata import is_loopback
 from mooring.backends.api.providers import (
     ModelProvider,
     find_url,
     has_key,
+    is_local,
     list_providers,
 )
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
@@ -108,7 +108,7 @@ def _name_key(row: ModelProvider, env: Mapping[str, str]) -> str:
 
 async def _find_local(where: Paths, providers: Iterable[ModelProvider]) -> list[AnswererOffer]:
     """Models of the servers that run here, on their usual ports or where a variable says."""
-    here = [row for row in providers if not row.needs_key and is_loopback(find_url(row, where))]
+    here = [row for row in providers if not row.needs_key and is_local(row, where)]
     listed = await asyncio.gather(*(_list_models(find_url(row, where)) for row in here))
     return [
         AnswererOffer("api", f"{row.word}:{name}", f"{row.word} runs on this machine")

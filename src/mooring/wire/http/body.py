@@ -10,6 +10,9 @@ from mooring.errors import ProtocolError, ServerDied, TooLarge
 from mooring.wire.http.connections import HttpAnswer
 from mooring.wire.http.refusal import describe_error
 
+ENCODINGS = "gzip, deflate"
+"""What the standard library can decompress piece by piece. aiohttp would offer whatever else is installed."""
+
 
 class Body:
     """The body of one answer. It is never more than `limit` bytes, which is infinite for a stream of events."""

@@ -5,6 +5,7 @@ import os
 import ssl
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -45,7 +46,8 @@ class Network:
         if "://" not in proxy:
             proxy = f"http://{proxy}"
         if not proxy.startswith(("http://", "https://")):
-            raise ConfigError(f"A proxy URL must begin with http://, not {urlsplit(proxy).scheme}.")
+            raise ConfigError(f"A proxy URL must begin with http://, not {proxy.partition(':')[0]}.")
+        _check_proxy(proxy)
         return proxy
 
     async def tls(self, options: Options) -> ssl.SSLContext | None:
@@ -75,6 +77,16 @@ class Network:
         if value or is_forgeable:
             return value
         return self._env.get(name.upper(), "")
+
+
+def _check_proxy(proxy: str) -> None:
+    """Raises: ConfigError, which doesn't repeat the URL: it may hold a password."""
+    with suppress(ValueError):
+        parts = urlsplit(proxy)
+        _ = parts.port  # checked only when it is read
+        if parts.hostname:
+            return
+    raise ConfigError("A proxy URL looks like http://HOST:PORT or http://USER:PASSWORD@HOST:PORT.")
 
 
 def _is_loopback(host: str) -> bool:

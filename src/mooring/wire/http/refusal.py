@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from os import strerror
 from time import time
 
+import aiohttp
 from msgspec import DecodeError
 
 from mooring.core.protocol.raw import read
@@ -47,6 +48,9 @@ def make_refusal(server: str, response: HttpAnswer, words: bytes) -> ServerError
 
 def describe_error(error: BaseException) -> str:
     """What went wrong, in the system's words."""
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        # aiohttp's words for it hold the proxy's URL, and with it a password.
+        return _describe_proxy(error.status)
     # aiohttp wraps the system's error and puts its own words around it.
     cause: BaseException = getattr(error, "os_error", None) or error
     number = _system_number(cause)
@@ -56,6 +60,12 @@ def describe_error(error: BaseException) -> str:
         return _describe_tls_error(cause)
     text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     return first_line(text)
+
+
+def _describe_proxy(status: int) -> str:
+    if status == 407:
+        return "its proxy requires a login; write the proxy as http://USER:PASSWORD@HOST:PORT"
+    return f"its proxy answered with HTTP status {status}"
 
 
 def _describe_tls_error(error: ssl.SSLError) -> str:

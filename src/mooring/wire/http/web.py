@@ -22,7 +22,7 @@ from mooring.core.protocol.request_metadata import check_headers
 from mooring.errors import ConnectError, HttpError, ProtocolError, ServerDied, ServerError, TlsError, TooLarge
 from mooring.wire.http.address import Address
 from mooring.wire.http.aiohttp_internals import HttpProcessingError
-from mooring.wire.http.body import Body, release
+from mooring.wire.http.body import ENCODINGS, Body, release
 from mooring.wire.http.challenge import Challenge, parse_challenge
 from mooring.wire.http.connections import KEPT_FOR, Connections, HttpAnswer
 from mooring.wire.http.refusal import describe_error, first_line
@@ -50,8 +50,6 @@ _REFUSED = (401, 403)
 """With these, a server says that a request needs a login, or another one."""
 _WORDS = 64 * 1024
 """So much of a refusal is read: enough for any reason it gives."""
-_ENCODINGS = "gzip, deflate"
-"""What the standard library can decompress piece by piece."""
 _KEPT_AT_MOST = 60.0
 
 
@@ -197,12 +195,8 @@ class Web:
         match error:
             case aiohttp.ClientConnectorSSLError() | aiohttp.ClientConnectorCertificateError():
                 return TlsError(self.server, describe_error(error))
-            case (
-                aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError() | aiohttp.ClientProxyConnectionError()
-            ):
+            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError() | aiohttp.ClientHttpProxyError():
                 return ConnectError(self.server, describe_error(error))
-            case aiohttp.ClientHttpProxyError():
-                return ConnectError(self.server, _describe_proxy(error.status))
             case aiohttp.ClientResponseError() | HttpProcessingError():
                 reason = f"its answer is not valid HTTP, or its headers are too large: {first_line(error.message)}"
                 return ProtocolError(self.server, reason)
@@ -241,7 +235,7 @@ def _make_defaults(program: str, headers: Mapping[str, str]) -> CIMultiDict[str]
     """The headers of every request, from the definition; how the body is encoded is for us alone to say."""
     defaults = CIMultiDict({"User-Agent": program})
     defaults.update(check_headers(headers))
-    defaults["Accept-Encoding"] = _ENCODINGS
+    defaults["Accept-Encoding"] = ENCODINGS
     defaults.popall("Content-Type", None)
     return defaults
 
@@ -252,12 +246,6 @@ def _parse_keep_alive(value: str) -> float:
     if found is None:
         return KEPT_FOR
     return max(0.0, min(float(found[1]) - 1, _KEPT_AT_MOST))
-
-
-def _describe_proxy(status: int) -> str:
-    if status == 407:
-        return "its proxy requires a login; write the proxy as http://USER:PASSWORD@HOST:PORT"
-    return f"its proxy answered with HTTP status {status}"
 
 
 MOST = 50

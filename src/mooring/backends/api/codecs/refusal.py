@@ -43,8 +43,9 @@ class ApiRefusal(Exception):
 def read_refusal(status: int, headers: Mapping[str, str], body: bytes, reason: str = "") -> ApiRefusal:
     """The error that an answer with this status is."""
     if status < 400:
-        where = headers.get("Location", "elsewhere")
-        message = f"it redirects to {where}, which is not followed, because the key would go there too"
+        # Without its query, which may hold a secret.
+        where = headers.get("Location", "").partition("?")[0] or "elsewhere"
+        message = f"redirects to {where}, which is not followed, because the key would go there too"
         return ApiRefusal(message, status=status, is_final=True)
     found = _read_body(body)
     refusal = make_refusal(found, status)
