@@ -92,12 +92,18 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def serve_tls(folder: Path, site: Site, *, ask_for_client: bool = False) -> tuple[asyncio.Server, str]:
     """A TLS server in front of a plain site."""
+    server, origin = await serve_tls_before(folder, site.origin, ask_for_client=ask_for_client)
+    return server, f"{origin}/mcp"
+
+
+async def serve_tls_before(folder: Path, origin: str, *, ask_for_client: bool = False) -> tuple[asyncio.Server, str]:
+    """A TLS server in front of what answers at a plain address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     if ask_for_client:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(folder / "cert.pem")
-    port = int(site.origin.rpartition(":")[2])
+    port = int(origin.rpartition(":")[2])
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
@@ -109,7 +115,7 @@ async def serve_tls(folder: Path, site: Site, *, ask_for_client: bool = False) -
         await asyncio.gather(carry(reader, outer), carry(inner, writer), return_exceptions=True)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
-    return server, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    return server, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
