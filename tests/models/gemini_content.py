@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from tests.models.answer import Answer, Block, Content, Counts, Frame, cut_into_pieces, play_parts
+from tests.models.gemini_rules import find_breach
 from tests.models.record import (
     AskedCall,
     AskedMessage,
@@ -35,9 +36,13 @@ STATUSES = {
 def read(body: Json, path: str) -> ModelRequest:
     system = _pick(body, "systemInstruction") or {}
     named = re.search(r"/models/([^/:]+):", path)
+    model = named[1] if named else ""
+    breach = find_breach(_spell_alike(body["contents"]), model)
+    if breach is not None:
+        raise msgspec.ValidationError(breach)
     return ModelRequest(
         api="gemini",
-        model=named[1] if named else "",
+        model=model,
         system=_read_text(system.get("parts", [])),
         messages=merge_messages(_read_content(content) for content in body["contents"]),
         tools=[tool for group in body.get("tools") or [] for tool in _read_tools(group)],
@@ -86,6 +91,16 @@ def write_count(tokens: int) -> Json:
 
 
 WIRE = Wire("gemini", read, write, stream, write_error, stream_error, overflow, write_count, retry_header=False)
+
+
+def _spell_alike(found: Any) -> Any:
+    """The same with its fields in camel case, but for what is no part of the API: arguments and results."""
+    if isinstance(found, list):
+        return [_spell_alike(each) for each in found]
+    if not isinstance(found, dict):
+        return found
+    spelled = {re.sub("_([a-z])", lambda letter: letter[1].upper(), key): value for key, value in found.items()}
+    return {key: value if key in ("args", "response") else _spell_alike(value) for key, value in spelled.items()}
 
 
 def _pick(fields: Json, name: str) -> Any:

@@ -16,6 +16,7 @@ from mooring.agents.history import (
     CallResult,
     ModelMessage,
     OpaqueBlock,
+    PersonMessage,
     ResultsMessage,
     TextBlock,
     ThinkingBlock,
@@ -176,6 +177,23 @@ def test_an_image_is_within_its_result_since_gemini_3_and_below_it_before() -> N
     old = write(ask("Go", reply, results), thinking="budget")["contents"][2:]
     assert old[0]["parts"][0]["functionResponse"]["response"] == {"output": "Look:\n[image/png, shown below]"}
     assert old[1]["parts"] == [{"text": "[image/png from the result of add, call 1:]"}, image]
+
+
+def test_an_image_of_a_kind_that_gemini_refuses_is_told_in_words() -> None:
+    moving = Image(data=PIXEL, mime_type="image/gif")
+    words = "[image/gif, 70 bytes: this model does not take it]"
+    reply = ModelMessage((CallBlock("1", "add", "{}"),), NAME)
+    results = ResultsMessage((CallResult("1", "add", (moving,)),))
+    contents = write(ask(PersonMessage((Text(text="Look:"), moving)), reply, results))["contents"]
+    assert contents[0]["parts"] == [{"text": f"Look:\n{words}"}]
+    assert contents[2]["parts"][0]["functionResponse"]["response"] == {"output": words}
+    assert len(contents) == 3
+
+
+def test_a_sound_has_the_name_that_gemini_knows() -> None:
+    sounds = [Audio(data="AAAA", mime_type=kind) for kind in ("audio/x-wav", "audio/wav", "audio/mpeg")]
+    parts = write(ask(PersonMessage(tuple(sounds))))["contents"][0]["parts"]
+    assert [part["inlineData"]["mimeType"] for part in parts] == ["audio/wav", "audio/wav", "audio/mpeg"]
 
 
 def test_a_sound_is_never_within_its_result() -> None:
@@ -360,6 +378,10 @@ def test_what_only_gemini_understands_is_kept_in_its_place(part: Any) -> None:
     "part",
     [
         {"thoughtSignature": "AA=="},
+        {"partMetadata": {"a": 1}, "thoughtSignature": "AA=="},
+        {"videoMetadata": {"fps": 1}, "mediaResolution": {"level": "x"}},
+        {"functionResponse": {"name": "add", "response": {}}},
+        {"audioTranscription": {"text": "Ahoy"}},
         {"inlineData": {"mimeType": "image/png", "data": PIXEL}, "thought": True},
         {"toolCall": {"id": "1"}},
         {"toolResponse": {"id": "1", "toolType": "MEDIA_PROCESSING", "response": {"x": 1}}},

@@ -20,7 +20,7 @@ from mooring.agents.history import (
 )
 from mooring.backends.api.codecs.codec import Media, Recipient
 from mooring.core.conversation.outcome import Part
-from mooring.core.protocol.content import Audio, Image, Text
+from mooring.core.protocol.content import Text
 from mooring.core.protocol.raw import PARTS, read_parts
 from mooring.display.text import describe_base64_size
 
@@ -30,7 +30,8 @@ NOTHING = "(nothing)"
 ORIGIN = "origin"
 """The key under which what is opaque says who made it."""
 
-# What every provider that takes images or audio takes. One that it doesn't know makes it refuse the conversation.
+# What providers that take images or audio take, but for what a codec knows better. A kind that a provider doesn't know
+# makes it refuse the conversation.
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"})
 
@@ -49,8 +50,13 @@ class UserTurn(Struct, frozen=True):
 Turn: TypeAlias = UserTurn | ModelMessage
 
 
-def list_turns(messages: Sequence[Message], takes: frozenset[Media]) -> Iterator[Turn]:
-    """The conversation in turns, beginning with the user's."""
+def list_turns(messages: Sequence[Message], takes: frozenset[Media], images: frozenset[str] = IMAGES) -> Iterator[Turn]:
+    """The conversation in turns, beginning with the user's. `images` are the kinds that the model takes, if any."""
+    kinds = frozenset[str]()
+    if "image" in takes:
+        kinds |= images
+    if "audio" in takes:
+        kinds |= SOUNDS
     results: list[CallResult] = []
     parts: list[Part] = []
     is_open = False
@@ -64,9 +70,9 @@ def list_turns(messages: Sequence[Message], takes: frozenset[Media]) -> Iterator
         is_open = True
         match message:
             case ResultsMessage(more):
-                results += [replace(result, parts=_prepare(result.parts, takes)) for result in more]
+                results += [replace(result, parts=_prepare(result.parts, kinds)) for result in more]
             case PersonMessage(more_parts):
-                parts += _prepare(more_parts, takes)
+                parts += _prepare(more_parts, kinds)
             case SummaryMessage(text):
                 parts.append(Text(text=SUMMARY + text))
     if is_open:
@@ -83,10 +89,10 @@ def _is_one_text(parts: Sequence[Part]) -> bool:
     return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].text != ""
 
 
-def _prepare(parts: tuple[Part, ...], takes: frozenset[Media]) -> tuple[Part, ...]:
+def _prepare(parts: tuple[Part, ...], kinds: frozenset[str]) -> tuple[Part, ...]:
     if _is_one_text(parts):
         return parts
-    prepared = tuple(_join_texts(_describe_untaken(part, takes) for part in parts))
+    prepared = tuple(_join_texts(_describe_untaken(part, kinds) for part in parts))
     return prepared or (Text(text=NOTHING),)
 
 
@@ -109,17 +115,13 @@ def _make_text(texts: Iterable[str]) -> Iterator[Text]:
         yield Text(text=text)
 
 
-def _describe_untaken(part: Part, takes: frozenset[Media]) -> Part:
-    match part:
-        case Text():
-            return part
-        case Image(data=data, mime_type=kind):
-            is_taken = "image" in takes and kind in IMAGES
-        case Audio(data=data, mime_type=kind):
-            is_taken = "audio" in takes and kind in SOUNDS
-    if not is_taken:
-        return Text(text=f"[{kind}, {describe_base64_size(data)}: this model does not take it]")
-    if not _is_base64(data):
+def _describe_untaken(part: Part, kinds: frozenset[str]) -> Part:
+    if isinstance(part, Text):
+        return part
+    kind = part.mime_type
+    if kind not in kinds:
+        return Text(text=f"[{kind}, {describe_base64_size(part.data)}: this model does not take it]")
+    if not _is_base64(part.data):
         return Text(text=f"[{kind}: cannot be decoded]")
     return part
 

@@ -18,7 +18,7 @@ from mooring.agents.history import (
 )
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
-from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_opaque, list_turns
+from mooring.backends.api.codecs.content import IMAGES, NOTHING, UserTurn, find_opaque, list_turns
 from mooring.backends.api.codecs.gemini_reply import PART, SIGNATURE, GeminiReader, Json, as_dict, as_text
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.core.conversation.call import ToolDefinition
@@ -31,8 +31,12 @@ BUDGETS: Mapping[Effort, int] = {"low": 2048, "medium": 8192, "high": 24576}
 """In tokens, for models that take no level. Flash takes no more than the last."""
 SKIP_VALIDATION: Final = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """`skip_thought_signature_validator` in Base64: what Gemini takes in place of a signature that it didn't make."""
-_IMAGES_IN_RESULTS = frozenset({"image/png", "image/jpeg", "image/webp"})
+_IMAGES = IMAGES - {"image/gif"}
+"""Gemini takes no GIF, and refuses a conversation that has one."""
+_IMAGES_IN_RESULTS = _IMAGES
 """Which media Gemini 3 takes within the result of a call; earlier models take none."""
+_SOUNDS: Mapping[str, str] = {"audio/x-wav": "audio/wav"}
+"""What Gemini's pages call the sounds that others call something else."""
 
 
 class GeminiCodec:
@@ -78,7 +82,7 @@ class GeminiCodec:
 
     def _write_contents(self, messages: tuple[Message, ...]) -> list[Json]:
         contents: list[Json] = []
-        for turn in list_turns(messages, self._recipient.takes):
+        for turn in list_turns(messages, self._recipient.takes, _IMAGES):
             match turn:
                 case UserTurn():
                     contents += self._write_user_turn(turn)
@@ -184,7 +188,8 @@ def _write_content(role: Literal["user", "model"], parts: list[Json]) -> list[Js
 def _write_part(part: Part) -> Json:
     if isinstance(part, Text):
         return {"text": part.text}
-    return {"inlineData": {"mimeType": part.mime_type, "data": part.data}}
+    kind = _SOUNDS.get(part.mime_type, part.mime_type)
+    return {"inlineData": {"mimeType": kind, "data": part.data}}
 
 
 def _write_block(block: ReplyBlock, opaque: Mapping[str, Any], signature: str) -> Json | None:

@@ -50,8 +50,12 @@ STOPS: Mapping[str, StopReason | Literal["broken"]] = {
 SIGNATURE: Final = "thoughtSignature"
 PART: Final = "part"
 """The key of a part that is kept whole."""
-_MARKS = frozenset({"thought", SIGNATURE})
-"""What says something about a part. Without anything else there is no content in it."""
+REMARKS = frozenset({
+    "thought", SIGNATURE, "partMetadata", "mediaResolution", "mediaProcessing", "videoMetadata", "speechMetadata",
+})  # fmt: skip
+"""What says something about a part. One without anything else has no content, and is refused when it comes back."""
+UNSENT = frozenset({"functionResponse", "audioTranscription"})
+"""Kinds of parts that the API has, and doesn't take as something that the model said."""
 _BEGINNINGS = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
 """What makes an object a piece of a reply; each may be missing."""
 _PROMPT, _TOOL_PROMPT, _CACHED = "promptTokenCount", "toolUsePromptTokenCount", "cachedContentTokenCount"
@@ -214,8 +218,8 @@ def _write_arguments(arguments: Any) -> str:
 
 
 def _is_worth_keeping(part: Json) -> bool:
-    if not part.keys() - _MARKS:
-        # Steps of how a video was watched, which are refused when they come back.
+    if not part.keys() - REMARKS - UNSENT:
+        # Steps of how a video was watched come so, too.
         return False
     if part.get("thought") is True and "inlineData" in part:
         # A sketch for an image that comes later.
