@@ -238,7 +238,7 @@ def test_a_linked_dotfile_is_followed_and_it_says_where_it_leads(home: Home, cli
     link.parent.mkdir(parents=True)
     link.symlink_to(target)
     done = cli("mcp", "add", "--no-test", "x", "npx")
-    assert done.err == f"That is a link; the file is {target}.\n"
+    assert done.err == f"That is a link; the file is {home.shorten(target)}.\n"
     assert link.is_symlink()
     assert "npx" in target.read_text()
 

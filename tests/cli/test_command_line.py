@@ -132,6 +132,39 @@ def test_values_of_settings_rules_and_the_parameters_of_a_tool_are_completed(hom
     assert complete(home, "mooring", "history", "--outcome", "d") == ["denied"]
 
 
+def test_commands_behind_help_and_the_words_of_options_are_completed(home: Home) -> None:
+    home.configure(demo=DEMO)
+    home.write("home/.cursor/mcp.json", {"mcpServers": {"demo": DEMO, "other": DEMO}})
+    assert run_beside(home, "tools", "demo").code == 0
+    assert complete(home, "mooring", "help", "m") == ["mcp"]
+    assert complete(home, "mooring", "help", "mcp", "e") == ["edit", "export", "enable"]
+    assert complete(home, "mooring", "help", "call", "") == complete(home, "mooring", "version", "") == []
+    assert complete(home, "mooring", "ver") == ["version"]
+    assert complete(home, "mooring", "mcp", "edit", "--in", "") == ["cursor", "claude-code"]
+    assert complete(home, "mooring", "mcp", "edit", "other", "--in", "") == ["cursor"]
+    assert complete(home, "mooring", "mcp", "remove", "other", "--from", "") == ["cursor"]
+    assert complete(home, "mooring", "mcp", "add", "x", "--to", "cod") == ["codex"]
+    assert complete(home, "mooring", "history", "--tool", "pi") == ["picture"]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("mooring --cwd ./pro", "dir"),
+        ("mooring mcp list --cwd ./pro", "dir"),
+        ("mooring --config ./pro", "file"),
+        ("mooring call demo.picture -o ./pro", "file"),
+        ("mooring read demo demo://clock -o ./pro", "file"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_a_shell_completes_paths_itself(line: str, kind: str, shell: str, home: Home) -> None:
+    env = {"_MOORING_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": "./pro"}
+    if shell == "bash":
+        env["COMP_CWORD"] = str(len(line.split()) - 1)
+    assert run_mooring(cwd=home.cwd, env={**home.env, **env}).stdout == f"{kind},./pro\n"
+
+
 def test_bash_quotes_what_it_would_take_for_a_pattern(home: Home) -> None:
     assert run_beside(home, "deny", "demo.*").code == 0
     script = (

@@ -94,8 +94,8 @@ def test_the_same_definition_is_skipped_and_another_is_replaced_only_if_asked_fo
     assert cli("mcp", "import", "-y", "--from", "cursor", "other").code == 2
     done = cli("mcp", "import", "-y", "--from", "cursor")
     assert done.code == 0
-    assert f"Skipped same: already in {path}." in done.err
-    assert f'Skipped other: Server "other" already exists in {path}. --replace replaces it.' in done.err
+    assert f"Skipped same: already in {home.shorten(path)}." in done.err
+    assert f'Skipped other: Server "other" already exists in {home.shorten(path)}. --replace replaces it.' in done.err
     assert path.read_bytes() == before
     assert cli("mcp", "import", "-y", "--from", "cursor", "--replace").out.endswith(": other.\n")
     assert path.read_text() == (
@@ -103,7 +103,7 @@ def test_the_same_definition_is_skipped_and_another_is_replaced_only_if_asked_fo
     )
     again = cli("mcp", "import", "-y", "--from", "cursor")
     assert again.code == 0
-    assert f"Skipped other, same: already in {path}.\n" in again.err
+    assert f"Skipped other, same: already in {home.shorten(path)}.\n" in again.err
 
 
 def test_what_cannot_be_copied_is_named_and_the_rest_is(home: Home, cli: Cli) -> None:
@@ -116,7 +116,7 @@ def test_what_cannot_be_copied_is_named_and_the_rest_is(home: Home, cli: Cli) ->
     )
     done = cli("mcp", "import", "-y", "--from", "cursor")
     assert done.code == 0
-    assert f"Skipped bad: it has neither a command nor a url ({path}:1)." in done.err
+    assert f"Skipped bad: it has neither a command nor a url ({home.shorten(path)}:1)." in done.err
     assert "Skipped off: disabled. Name one to copy it as it is." in done.err
     assert "Skipped a b: Invalid server config: the name may have letters" in done.err
     assert set(servers(home)) == {"good"}
@@ -178,7 +178,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(home: Home, cli: Cli) -> 
     done = cli("mcp", "import", "-y", "--dry-run")
     assert done.code == 0
     assert done.out == (
-        f"--- {path}\n+++ {path}\n@@ -7,6 +7,14 @@\n"
+        f"--- {home.shorten(path)}\n+++ {home.shorten(path)}\n@@ -7,6 +7,14 @@\n"
         '         "PIN": "•••",\n         "KEY": "${MINE}"\n       }\n'
         '+    },\n+    "new": {\n+      "command": "npx",\n+      "env": {\n'
         '+        "A": "!whoami",\n+        "B": "${B}",\n+        "C": "•••"\n+      }\n     }\n   }\n }\n'
@@ -480,7 +480,7 @@ def test_at_a_terminal_the_change_is_shown_and_the_person_decides(answer: str, c
         shown = person.sees("Write it? [Y/n]: ")
         assert "1 server will be written to ~/.config/mooring/mcp.json:" in shown
         assert '+      "command": "npx",' in shown
-        assert f"is a link; the file is {target}." in shown
+        assert f"is a link; the file is {home.shorten(target)}." in shown
         assert "x: `env.TOKEN` holds a secret in plain text" in shown
         person.types(answer)
         assert person.ended() == code
@@ -660,6 +660,17 @@ def test_every_tool_takes_at_least_half_of_what_others_have(imported: dict[str, 
     for tool in ("cursor", "claude-code", "vscode", "opencode", "gemini"):
         done = cli("mcp", "export", "-y", "--to", tool, "--json").data
         assert len(done["written"]) > len(imported) / 2, tool
+
+
+def test_a_tool_in_place_of_a_server_comes_with_the_option_that_names_it(home: Home, cli: Cli) -> None:
+    configure_cursor(home, github={"command": "npx"})
+    done = cli("mcp", "import", "cursor", "-y")
+    assert done.code == 2
+    assert done.err == (
+        "mooring: No server of another tool is called 'cursor'. "
+        "To copy that tool's servers: mooring mcp import --from cursor\n"
+    )
+    assert not (home.folder / OWN).exists()
 
 
 # --- completion ---------------------------------------------------------------------------------------------

@@ -349,7 +349,7 @@ def test_a_linked_dotfile_stays_a_link_and_it_says_where_it_leads(home: Home, cl
     link.parent.mkdir(parents=True)
     link.symlink_to(real)
     done = cli("mcp", "edit", "x", "--no-test", "--", "b")
-    assert (done.code, done.err) == (0, f"That is a link; the file is {real}.\n")
+    assert (done.code, done.err) == (0, f"That is a link; the file is {home.shorten(real)}.\n")
     assert link.is_symlink()
     assert servers(home)["x"] == {"command": "b"}
 

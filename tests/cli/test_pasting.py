@@ -133,6 +133,32 @@ def test_several_servers_that_are_added_at_once_are_all_tried(home: Home) -> Non
     assert set(data["tests"]) == set(entries)
 
 
+def test_each_of_several_servers_is_tried_under_its_name(home: Home) -> None:
+    done = pipe(home, json.dumps({"mcpServers": {"one": DEMO, "two": DEMO}}), "add", "-")
+    assert done.code == 0, done.err
+    lines = [line.partition("  ")[0] for line in done.out.splitlines()]
+    stages = ["✓ file", "✓ approval", "✓ variables", "✓ command", "✓ protocol", "✓ tools", "✓ ping", "✓ close"]
+    assert lines == ["Wrote 2 servers to ~/.config/mooring/mcp.json: one, two.", "one", *stages, "two", *stages]
+
+
+@pytest.mark.parametrize(
+    "verb", [["import", "-y", "--from", "-"], ["import", "-y", "line", "--from", "-"], ["add", "-"]]
+)
+def test_a_whole_line_as_the_command_of_one_of_several_is_not_written(verb: list[str], home: Home) -> None:
+    tool = home.write("home/My Servers/demo", "#!/bin/sh\n")
+    entries = {"line": {"command": "npx -y some-server"}, "path": {"command": str(tool)}}
+    done = pipe(home, json.dumps({"mcpServers": entries}), *verb, *(["--no-test"] if verb[0] == "add" else []))
+    assert done.code == 2
+    assert (
+        "Skipped line: the command has blanks in it; write its words apart. "
+        "To add it: mooring mcp add line -- npx -y some-server\n" in done.out + done.err
+    )
+    if "line" in verb:
+        assert not (home.folder / OWN).exists()
+    else:
+        assert servers(home) == {"path": {"command": str(tool)}}
+
+
 def test_a_single_server_is_added_and_tried_as_if_it_had_been_typed(home: Home) -> None:
     done = pipe(home, f"```json\n{json.dumps({'mcpServers': {'kit': DEMO}})}\n```\n", "add", "-")
     assert done.code == 0, done.err

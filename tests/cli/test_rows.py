@@ -12,7 +12,7 @@ from mooring.chat.mcp.verbs import VERBS
 from mooring.cli.app import ACTIONS
 from mooring.discovery.targets import WriteScope
 from mooring.settings import MODES
-from mooring.verbs.complete import OFFERS
+from mooring.verbs.complete import OFFERS, PATHS
 from mooring.verbs.config.describe import TRANSPORTS
 from mooring.verbs.rows import ROWS
 from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_key, find_options, load_action
@@ -60,7 +60,7 @@ def test_what_the_tables_name_exists(place: str) -> None:
 def test_a_row_offers_what_its_action_takes(path: str, verb: Verb) -> None:
     for option in verb.parameters:
         if isinstance(option, VerbArgument | Option) and option.complete:
-            assert option.complete in OFFERS
+            assert option.complete in {*OFFERS, *PATHS}
         if isinstance(option, Option) and find_key(option) in CHOICES and option.choices:
             assert set(option.choices) == CHOICES[find_key(option)]
         if isinstance(option, VerbArgument):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from chat.terminal import Person
 from mooring.inventory.admit import admit
 from mooring.servers.cache import Cache
-from support import DEMO, MOORING, Actor, Cli, Home, run_at_terminal, running
+from support import DEMO, MOORING, Actor, Cli, Home, run_at_terminal, run_beside, running
 
 DEAD = {"command": sys.executable, "args": ["-S", "-c", "import sys; sys.exit('no such table')"]}
 SLEEPY = {"command": sys.executable, "args": ["-S", "-c", "import time; time.sleep(60)"]}
@@ -148,6 +148,18 @@ def test_a_wrong_name_or_argument_of_a_server_that_is_known_starts_nothing(cli: 
     assert (done.code, "Did you mean newborn?" in done.err) == (2, True)
     assert cli("call", "actor.newborn", "word").code == 2
     assert len(actor.done("starts")) == 1
+
+
+def test_a_call_that_a_rule_denies_starts_nothing(home: Home, tmp_path: Path) -> None:
+    actor = Actor(tmp_path / "actor.json")
+    home.configure(actor=actor.entry)
+    assert run_beside(home, "tools", "actor").code == 0
+    assert run_beside(home, "deny", "actor.count").code == 0
+    denied = run_beside(home, "call", "actor.count")
+    assert denied.code == 4
+    assert "actor.count was not called: denied by your settings (deny actor.count)." in denied.err
+    assert len(actor.done("starts")) == 1
+    assert [call["outcome"] for call in run_beside(home, "history", "--json").data["calls"]] == ["denied"]
 
 
 def test_a_project_s_server_is_called_once_it_is_approved_and_not_when_it_changed(cli: Cli, actor: Actor) -> None:

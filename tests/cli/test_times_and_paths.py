@@ -77,6 +77,10 @@ def test_paths_below_the_home_begin_with_a_tilde_in_messages_and_in_commands_to_
         ("settings",),
         ("mcp", "add", "demo", "--to", "cursor", "--no-test", "--", "sh"),
         ("settings", "model", "x:y"),
+        ("mcp", "import", "--dry-run"),
+        ("mcp", "export", "--to", "codex", "--dry-run"),
+        ("mcp", "export", "--to", "codex", "-y"),
+        ("mcp", "export", "demo", "gone", "--to", "codex"),
     ):
         done = run_beside(home, *words)
         shown = done.out + done.err

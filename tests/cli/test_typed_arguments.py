@@ -118,7 +118,7 @@ def test_an_option_of_ours_behind_a_tool_that_has_such_a_parameter_is_refused_wi
     for words in (["actor.fetch"], ["actor", "fetch"]):
         refused = cli("call", *words, "--url", "https://example.com/a?b=c&d")
         assert refused.code == 2
-        assert f"{words[0]} belongs to a server that is configured, and --url names another." in refused.err
+        assert f"{words[0]} names a server that is configured, and --url another." in refused.err
         assert "For the tool's own parameter: 'url=https://example.com/a?b=c&d'." in refused.err
         assert f"For the other server, put --url before {words[0]}." in refused.err
     for option, name in (("--timeout=30", "timeout"), ("--no-project", "no_project")):

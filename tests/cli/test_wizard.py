@@ -356,4 +356,4 @@ async def test_a_link_is_shown_with_where_it_leads(home: Home) -> None:
     await describe(home, answers, name="x")
     shown = answers.asked[-1]
     assert isinstance(shown, WriteServer)
-    assert shown.notes == (f"That is a link; the file is {real}.",)
+    assert shown.notes == (f"That is a link; the file is {home.shorten(real)}.",)

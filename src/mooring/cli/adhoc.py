@@ -192,7 +192,7 @@ def refuse_second_server(options: Globals, given: Mapping[str, Any], first: str)
         return
     parameter = named.removeprefix("--")
     raise UsageError(
-        f"{first} belongs to a server that is configured, and {named} names another.",
+        f"{first} names a server that is configured, and {named} another.",
         f"For the tool's own parameter: {quote_argument(f'{parameter}={given[parameter]}')}. "
         f"For the other server, put {named} before {first}.",
     )

@@ -23,9 +23,11 @@ from mooring.verbs.verb import Flag, Option, Row, Verb, VerbGroup, find_argument
 HELP = Flag("-h --help", "Show this message and exit.")
 VERSION = Flag("--version", "Show the version and exit.")
 GLOBALS: tuple[Option | Flag, ...] = (
-    Option("--cwd", "Look from this folder instead of the current one.", metavar="DIR"),
+    Option("--cwd", "Look from this folder instead of the current one.", metavar="DIR", complete="folder"),
     Flag("--no-project", "Leave the project's files out."),
-    Option("--config", "Also read this file, before all others.", key="configs", metavar="FILE", many=True),
+    Option(
+        "--config", "Also read this file, before all others.", key="configs", metavar="FILE", many=True, complete="file"
+    ),
     Flag("--demo", "Use the bundled demo server alone."),
     Flag("--json", "Print data instead of text."),
     Flag("-q --quiet", "Print less."),
@@ -39,7 +41,7 @@ ROOT = VerbGroup(
     "Without a command, mooring opens the chat on a terminal, and shows the list of servers anywhere else.",
     ROWS,
 )
-_WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}
+WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}
 """Words that people type as if they were commands."""
 _DECISIONS = ("approve", "reject")
 """A wild guess must not lead anybody to one of these: `remove` comes close to `approve`."""
@@ -89,9 +91,9 @@ class LineReader:
         wanted = self.store_globals(typed)
         if wanted or not words:
             return self._end(wanted=next(iter(wanted), None))
-        if group is ROOT and words[0] in _WORDS_FOR_OPTIONS:
+        if group is ROOT and words[0] in WORDS_FOR_OPTIONS:
             # `mooring help mcp add` for `mooring mcp add --help`
-            return self._read_group(ROOT, [*words[1:], _WORDS_FOR_OPTIONS[words[0]]])
+            return self._read_group(ROOT, [*words[1:], WORDS_FOR_OPTIONS[words[0]]])
         self.row = _find_row(self._groups, words[0])
         self.path = (*self.path, self.row.name)
         if isinstance(self.row, VerbGroup):

@@ -6,10 +6,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mooring.cli.base import Globals, echo
-from mooring.cli.command_line import GLOBALS, ROOT, LineReader, add_show, find_row
+from mooring.cli.command_line import GLOBALS, ROOT, WORDS_FOR_OPTIONS, LineReader, add_show, find_row
 from mooring.cli.help import list_own_options
 from mooring.errors import MooringError
-from mooring.verbs.complete import OFFERS, TypedWord
+from mooring.verbs.complete import OFFERS, PATHS, TypedWord
 from mooring.verbs.parse import deal_words, list_spellings, read_values, split_options
 from mooring.verbs.verb import Flag, Option, Verb, VerbArgument, VerbGroup, find_arguments, find_key
 
@@ -59,6 +59,8 @@ _mooring_completion() {
             described+=("$key":"$descr")
         elif [[ "$type" == "file" ]]; then
             _path_files -f
+        elif [[ "$type" == "dir" ]]; then
+            _path_files -/
         fi
     done
     if [ -n "$described" ]; then
@@ -85,6 +87,8 @@ function _mooring_completion;
         set -l metadata (string split -m 1 "," $completion);
         if test $metadata[1] = "file";
             __fish_complete_path $metadata[2];
+        else if test $metadata[1] = "dir";
+            __fish_complete_directories $metadata[2];
         else if test $metadata[1] = "plain";
             echo $metadata[2];
         end;
@@ -103,7 +107,7 @@ class OfferedWord(NamedTuple):
     text: str
     help: str = ""
     kind: str = "plain"
-    """`file` has the shell complete the name of a file."""
+    """`file` has the shell complete the name of a file, `dir` that of a folder."""
 
 
 def run(options: Globals, shell: str) -> None:
@@ -162,8 +166,17 @@ def _offer(before: list[str], typed: str) -> Iterable[OfferedWord]:
 def _offer_in_group(reader: LineReader, group: VerbGroup, before: list[str], typed: str) -> Iterator[OfferedWord]:
     if group.shows and before:
         before = add_show(group, before)
-    given, words = split_options(before, [*list_own_options(group), *GLOBALS], until_word=True)
+    options = [*list_own_options(group), *GLOBALS]
+    pending = _find_pending(before, options)
+    if pending is not None and not split_options(before[:-1], options, until_word=True)[1]:
+        yield from _offer_known(pending.complete, TypedWord(typed, reader.options.workspace()))
+        return
+    given, words = split_options(before, options, until_word=True)
     reader.store_globals(given)
+    if group is ROOT and words and words[0] in WORDS_FOR_OPTIONS:
+        # `mooring help mcp a`: what follows are the names of commands.
+        yield from _offer_commands(ROOT, words[1:], typed) if words[0] == "help" else ()
+        return
     row = find_row(group, words[0]) if words else None
     if isinstance(row, VerbGroup):
         yield from _offer_in_group(reader, row, words[1:], typed)
@@ -173,14 +186,24 @@ def _offer_in_group(reader: LineReader, group: VerbGroup, before: list[str], typ
         yield from _offer_start(reader, group, typed)
 
 
+def _offer_commands(group: VerbGroup, before: list[str], typed: str) -> Iterator[OfferedWord]:
+    """The commands in a group, or in the one that the words before name."""
+    if not before:
+        yield from (OfferedWord(row.name, row.summary) for row in group.load() if row.name.startswith(typed))
+        return
+    row = find_row(group, before[0])
+    if isinstance(row, VerbGroup):
+        yield from _offer_commands(row, before[1:], typed)
+
+
 def _offer_start(reader: LineReader, group: VerbGroup, typed: str) -> Iterator[OfferedWord]:
     """What can come first in a group."""
     if typed.startswith("-"):
         yield from _offer_options([*list_own_options(group), *GLOBALS], typed)
         return
-    for row in group.load():
-        if row.name.startswith(typed):
-            yield OfferedWord(row.name, row.summary)
+    yield from _offer_commands(group, [], typed)
+    if group is ROOT:
+        yield from (OfferedWord(word) for word in WORDS_FOR_OPTIONS if word.startswith(typed))
     if group.shows:
         yield from _offer_known(group.shows, TypedWord(typed, reader.options.workspace()))
 
@@ -263,6 +286,9 @@ _RULE = r"[ -~\w]+"
 
 def _offer_known(kind: str, typed: TypedWord) -> Iterator[OfferedWord]:
     """What a word can become, of what a row calls `kind`."""
+    if kind in PATHS:
+        yield OfferedWord(typed.text, kind=PATHS[kind])
+        return
     offered = [word for word in OFFERS[kind](typed) if re.fullmatch(_RULE if kind == "rule" else _ONE_WORD, word)]
     yield from map(OfferedWord, offered)
     # What is no tool is a file.

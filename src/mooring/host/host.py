@@ -301,6 +301,10 @@ class Host:
         """Record that a tool would have been called, but is held back. `call` does this itself, `find` does not."""
         self._runtime.calls.record_held(error)
 
+    def is_denied(self, tool: Tool, arguments: Mapping[str, Any] | None) -> bool:
+        """Whether a call would be refused: its server need not be connected for it. Raises: Stale."""
+        return self._runtime.calls.judge(tool, arguments).action == "deny"
+
     async def admit(self, name: str) -> Server:
         """The server of that name, which is about to be used: the person is asked for the approval and the inputs
         that it lacks. Raises: as `server`; InputMissing.

@@ -156,6 +156,25 @@ def _offer_sources(typed: TypedWord) -> list[str]:
     return typed.keep_matching(list_tools())
 
 
+def _offer_holders(typed: TypedWord) -> list[str]:
+    """The tools that define the server that is named, or any, in files that can be written."""
+    from mooring.discovery.targets import list_writers
+    from mooring.inventory.approval import list_definitions
+
+    named = [choice for choice in typed.load().choices if not typed.earlier or choice.name in typed.earlier]
+    holders = {definition.origin.tool for choice in named for definition in list_definitions(choice)}
+    return typed.keep_matching(tool for tool in list_writers() if tool in holders)
+
+
+def _offer_own_tools(typed: TypedWord) -> list[str]:
+    """The tools of all servers, by their own names."""
+
+    def list_own(known: "KnownServers") -> list[str]:
+        return list(dict.fromkeys(tool for server in known.names for tool in known.list_tools(server)))
+
+    return typed.keep_matching(typed.find_known(list_own))
+
+
 def _offer_writers(typed: TypedWord) -> list[str]:
     from mooring.discovery.targets import list_writers
 
@@ -168,6 +187,8 @@ OFFERS: Mapping[str, Callable[[TypedWord], list[str]]] = {
     "argument": lambda typed: _offer_arguments(typed, typed.tool, typed.words),
     "decided": _offer_decided,
     "first_server": lambda typed: [] if typed.words else _offer_servers(typed),
+    "holder": _offer_holders,
+    "own_tool": _offer_own_tools,
     "prompt": _offer_prompt,
     "resource": _offer_resources,
     "rule": _offer_rules,
@@ -185,3 +206,6 @@ OFFERS: Mapping[str, Callable[[TypedWord], list[str]]] = {
     "writer": _offer_writers,
 }
 """What can be offered for a word, by what a row calls it. Raises: MooringError."""
+
+PATHS: Mapping[str, str] = {"file": "file", "folder": "dir"}
+"""What rows call a path, and what shells call what they complete it to."""

@@ -107,7 +107,12 @@ ROWS: tuple[Row, ...] = (
             VerbArgument("tool", metavar="SERVER.TOOL", complete="tool"),
             VerbArgument("words", metavar="NAME=VALUE", many=True, required=False, complete="argument", named=True),
             Option("--args", "All arguments as one JSON object; - reads it from stdin.", key="given", metavar="JSON"),
-            Option("-o --output", "Write the result's text, or its picture or sound, to a file.", metavar="FILE"),
+            Option(
+                "-o --output",
+                "Write the result's text, or its picture or sound, to a file.",
+                metavar="FILE",
+                complete="file",
+            ),
             *PERMISSIONS,
             *CONNECTION,
         ),
@@ -131,7 +136,7 @@ ROWS: tuple[Row, ...] = (
         ),
         parameters=(
             VerbArgument("words", metavar="SERVER URI", many=True, required=False, complete="resource"),
-            Option("-o --output", "Write its content to a file.", metavar="FILE"),
+            Option("-o --output", "Write its content to a file.", metavar="FILE", complete="file"),
             *CONNECTION,
         ),
     ),
@@ -250,7 +255,7 @@ ROWS: tuple[Row, ...] = (
         parameters=(
             Option("-n --lines", "How many, the latest last.", default=50, kind="integer", least=1),
             Option("--server", "Only calls of this server.", metavar="NAME", complete="server"),
-            Option("--tool", "Only calls of this tool, by its own name.", metavar="TOOL"),
+            Option("--tool", "Only calls of this tool, by its own name.", metavar="TOOL", complete="own_tool"),
             Option(
                 "--outcome",
                 "Only calls with this outcome.",

@@ -91,11 +91,18 @@ def _add_pasted(options: Globals, pasted: PastedServers, described: ServerDescri
     if not options.json:
         _report_copied(options, copied, chosen)
     tried = () if described.no_test else copied.written
-    trials = {name: try_configured(options, name) for name in tried}
+    trials = {name: _try_one_of(options, name, tried) for name in tried}
     if options.json:
         print_json({**_make_data(copied, chosen), "tests": {name: trial.data for name, trial in trials.items()}})
     code = DENIED if copied.declined else _choose_code(copied, None)
     return max(code, *(trial.code for trial in trials.values()), OK)
+
+
+def _try_one_of(options: Globals, name: str, tried: Sequence[str]) -> Trial:
+    """Try one of several servers, under its name."""
+    if len(tried) > 1 and not options.json:
+        say(safe(name), "title")
+    return try_configured(options, name)
 
 
 def _run_dialog(dialog: Coroutine[Any, Any, T]) -> T:

@@ -49,9 +49,9 @@ class ChangedEntry(Struct, frozen=True, kw_only=True, rename="camel"):
     leads_to: str | None = None
     """The file that was changed, if the path is a symbolic link."""
 
-    def describe_link(self) -> Iterator[str]:
+    def describe_link(self, home: str) -> Iterator[str]:
         if self.leads_to:
-            yield f"That is a link; the file is {safe(self.leads_to)}."
+            yield f"That is a link; the file is {safe(short_path(self.leads_to, home))}."
 
 
 class Addition(ChangedEntry, frozen=True, kw_only=True):
@@ -147,7 +147,7 @@ def describe_addition(addition: Addition, home: str) -> Iterator[str]:
     """What was done, then what a person should know about it."""
     name = safe(addition.name)
     yield f"Added {name} to {short_path(addition.path, home)}."
-    yield from addition.describe_link()
+    yield from addition.describe_link(home)
     for key in addition.not_expressed:
         yield f"{addition.tool} cannot express `{safe(key)}`, so it was left out."
     for message in addition.ignored:

@@ -154,16 +154,17 @@ async def copy_servers(
     skipped = [*left_out, *(each for each in prepared if isinstance(each, SkippedServer))]
     entries = [each for each in prepared if isinstance(each, _Entry)]
     before = files.read(destination.path, destination.place.limit) or b""
-    wanted, present = _sort(entries, destination, before, options.replace)
+    wanted, present = _sort(entries, destination, before, options.replace, workspace.where.home)
     clearance = Clearance(workspace, inventory, None if options.dry_run else ask)
     cleared, refused = await _clear(wanted, clearance)
     answered = await _answer_inputs(workspace, cleared, None if options.dry_run else ask)
-    report = _plan(destination, options, answered.entries, before, (*skipped, *present, *refused, *answered.skipped))
+    skips = (*skipped, *present, *refused, *answered.skipped)
+    report = _plan(destination, options, answered.entries, before, skips, workspace.where.home)
     if options.dry_run or not answered.entries:
         return report
     if options.confirm and ask:
         path = short_path(report.path, workspace.where.home)
-        question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report)))
+        question = ChangeFile(path, report.planned, report.diff, tuple(_list_notes(report, workspace.where.home)))
         if not isinstance(await ask(question), Yes):
             return replace(report, declined=True)
     # Before the file: an entry whose secret is missing would not start.
@@ -201,7 +202,7 @@ def _prepare(
     name, config = candidate.name, candidate.config
     format = destination.target.format
     if isinstance(config, Broken):
-        return SkippedServer(name, _describe_broken(config), "broken")
+        return SkippedServer(name, _describe_broken(config, workspace.where.home), "broken")
     if not config.enabled and not candidate.is_named:
         return SkippedServer(name, "disabled", "disabled", "Name one to copy it as it is.")
     try:
@@ -287,19 +288,19 @@ def _find_equivalents(
     return Equivalents(places, home_variable, {each.input.id: each.secret for each in inputs})
 
 
-def _describe_broken(config: Broken) -> str:
+def _describe_broken(config: Broken, home: str) -> str:
     problem = config.problem
     line = f":{problem.line}" if problem.line else ""
-    return f"it {problem.message} ({problem.path or 'as given'}{line})"
+    return f"it {problem.message} ({short_path(problem.path, home) if problem.path else 'as given'}{line})"
 
 
 def _sort(
-    entries: Iterable[_Entry], destination: Destination, data: bytes, may_replace: bool
+    entries: Iterable[_Entry], destination: Destination, data: bytes, may_replace: bool, home: str
 ) -> tuple[list[_Entry], list[SkippedServer]]:
     """The entries that a file does not have, and why the others are not written."""
     with refuse_unreadable(destination.path):
         there = destination.list(data)
-    path = destination.path
+    path = short_path(destination.path, home)
     wanted: list[_Entry] = []
     same: list[SkippedServer] = []
     taken: list[SkippedServer] = []
@@ -384,6 +385,7 @@ def _plan(
     entries: Sequence[_Entry],
     before: bytes,
     skipped: tuple[SkippedServer, ...],
+    home: str,
 ) -> Copied:
     """What a write would do."""
     return Copied(
@@ -397,11 +399,11 @@ def _plan(
         plain_secrets=tuple(ServerKey(entry.name, key) for entry in entries for key in entry.plain_secrets),
         from_project=tuple(entry.name for entry in entries if options.scope == "user" and entry.is_foreign),
         stored=tuple(ServerKey(entry.name, each.secret) for entry in entries for each in entry.inputs),
-        diff=_preview(destination, entries, before),
+        diff=_preview(destination, entries, before, home),
     )
 
 
-def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes) -> str:
+def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes, home: str) -> str:
     format = destination.target.format
     dialect = (format.writes and format.writes.dialect) or format.dialect
     masked = {entry.name: mask_entry(entry.raw, dialect) for entry in entries}
@@ -409,7 +411,8 @@ def _preview(destination: Destination, entries: Iterable[_Entry], before: bytes)
         return ""
     with refuse_unreadable(destination.path):
         after = destination.put_all(masked, before)
-        return diff_file(destination.path, document_kind(destination.path), before, after, dialect)
+        shown = short_path(destination.path, home)
+        return diff_file(shown, document_kind(destination.path), before, after, dialect)
 
 
 def _write(
@@ -421,7 +424,7 @@ def _write(
     def change(data: bytes) -> bytes:
         # Another program may have written some of them since the person was asked.
         nonlocal written, skipped
-        wanted, skipped = _sort(entries, destination, data, options.replace)
+        wanted, skipped = _sort(entries, destination, data, options.replace, workspace.where.home)
         written = {entry.name: entry.raw for entry in wanted}
         return destination.put_all(written, data) if written else data
 
@@ -457,7 +460,7 @@ def describe_copied(copied: Copied, home: str) -> Iterator[str]:
     for problem in copied.unread:
         yield f"Skipped a file: {problem_line(problem, home)}."
     if not copied.declined:
-        yield from map(safe, _list_notes(copied))
+        yield from map(safe, _list_notes(copied, home))
 
 
 def _group_names(named: Iterable[tuple[T, str]]) -> dict[T, list[str]]:
@@ -468,10 +471,11 @@ def _group_names(named: Iterable[tuple[T, str]]) -> dict[T, list[str]]:
     return groups
 
 
-def _list_notes(report: Copied) -> Iterator[str]:
+def _list_notes(report: Copied, home: str) -> Iterator[str]:
     """What a person should know about the entries, a sentence for each thing."""
     if report.leads_to:
-        yield f"{report.path} is a link; the file is {report.leads_to}."
+        path, target = short_path(report.path, home), short_path(report.leads_to, home)
+        yield f"{path} is a link; the file is {target}."
     for each in report.stored:
         yield f"{each.name}: what it asked for is the secret {each.key}, which is stored and not in the file."
     for key, names in _group_names((each.key, each.name) for each in report.not_expressed).items():

@@ -126,12 +126,17 @@ def _describe_program(description: ServerDescription) -> dict[str, Any]:
 def check_command(raw: Mapping[str, Any], cwd: str) -> None:
     """Refuse a whole line as a command: no program is called so, unless its path has blanks. Raises: ConfigError."""
     command = raw.get("command")
-    if not isinstance(command, str) or " " not in command.strip():
-        return
+    if isinstance(command, str) and is_whole_line(command, cwd):
+        raise _refuse_blanks(command)
+
+
+def is_whole_line(command: str, cwd: str) -> bool:
+    """Whether a command has its arguments in the same text, and is no path with blanks in it."""
+    if " " not in command.strip():
+        return False
     program, *others = command.split()
     is_line = "/" not in program or _exists(program, cwd) or any(word.startswith("-") for word in others)
-    if is_line and not _exists(command, cwd):
-        raise _refuse_blanks(command)
+    return is_line and not _exists(command, cwd)
 
 
 def _exists(path: str, cwd: str) -> bool:

@@ -158,7 +158,7 @@ def describe_edit(done: Edit, home: str) -> Iterator[str]:
         yield "Nothing changed."
         return
     yield f"Changed {name} in {short_path(done.path, home)}."
-    yield from done.describe_link()
+    yield from done.describe_link(home)
     for message in done.ignored:
         yield f"{name}: {safe(message)}."
     if not done.approved:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mooring import files
 from mooring.core.conversation.question import Ask
-from mooring.core.definitions.config import Origin
+from mooring.core.definitions.config import Origin, ServerConfig, Stdio
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
 from mooring.core.text.suggestions import nearest
@@ -17,12 +17,13 @@ from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.guess import FoundServers, is_file_of, read_servers
 from mooring.discovery.scan import RankedDefinition, make_context
 from mooring.display.text import quote_argument
-from mooring.errors import ConfigError
+from mooring.errors import ConfigError, UnknownServer
 from mooring.inventory.approval import list_definitions
 from mooring.inventory.load import Inventory, load
 from mooring.verbs.config.add import find_destination
-from mooring.verbs.config.clearance import is_of_project, list_left_out
-from mooring.verbs.config.copy_servers import Copied, CopyOptions, copy_servers, list_candidates
+from mooring.verbs.config.clearance import SkippedServer, is_of_project, list_left_out
+from mooring.verbs.config.copy_servers import Copied, CopyCandidate, CopyOptions, copy_servers, list_candidates
+from mooring.verbs.config.describe import is_whole_line
 from mooring.verbs.config.pasted import PastedServers
 from mooring.verbs.config.rules import refuse_below_mooring
 
@@ -40,8 +41,23 @@ async def import_pasted(
     inventory = load(workspace)
     destination = find_destination(workspace, tool, options.scope)
     candidates = list_candidates(choose(pasted.definitions, inventory.standing), names, "in the text")
-    left_out = () if names else pasted.left_out
-    return await copy_servers(workspace, inventory, candidates, destination, options, ask, left_out)
+    lines = [skipped for each in candidates if (skipped := _find_whole_line(each, workspace.cwd))]
+    unusable = {each.name for each in lines}
+    wanted = [each for each in candidates if each.name not in unusable]
+    left_out = (*lines, *(() if names else pasted.left_out))
+    return await copy_servers(workspace, inventory, wanted, destination, options, ask, left_out)
+
+
+def _find_whole_line(candidate: CopyCandidate, cwd: str) -> SkippedServer | None:
+    """Why a pasted server cannot be started: its command is a whole line."""
+    config = candidate.config
+    if not isinstance(config, ServerConfig) or not isinstance(config.connection, Stdio):
+        return None
+    command = config.connection.command.plain
+    if command is None or not is_whole_line(command, cwd):
+        return None
+    hint = f"To add it: mooring mcp add {quote_argument(candidate.name)} -- {command.strip()}"
+    return SkippedServer(candidate.name, "the command has blanks in it; write its words apart", "refused", hint)
 
 
 async def import_servers(
@@ -65,7 +81,13 @@ async def import_servers(
     if not source and not names:
         owned = {each.name for each in _list_known(inventory) if each.origin.tool == OWN.tool}
         choices = tuple(choice for choice in choices if choice.name not in owned)
-    candidates = list_candidates(choices, names, f"of {source}" if source else "of another tool")
+    try:
+        candidates = list_candidates(choices, names, f"of {source}" if source else "of another tool")
+    except UnknownServer as error:
+        if not source and error.name in list_tools():
+            hint = f"To copy that tool's servers: mooring mcp import --from {error.name}"
+            raise ConfigError(f"No server of another tool is called {error.name!r}.", hint) from None
+        raise
     left_out = () if names else list_left_out(found)
     copied = await copy_servers(workspace, inventory, candidates, destination, options, ask, left_out)
     return replace(copied, unread=() if names else _list_unread(inventory, source))

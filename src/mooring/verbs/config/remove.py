@@ -62,7 +62,7 @@ def remove_located(workspace: Workspace, entry: LocatedEntry) -> Removal:
 def describe_removal(removal: Removal, home: str) -> Iterator[str]:
     """What was done, then what a person should know about it."""
     yield f"Removed {safe(removal.name)} from {short_path(removal.path, home)}."
-    yield from removal.describe_link()
+    yield from removal.describe_link(home)
     for source in removal.remaining:
         yield f"Still defined: {safe(describe_origin(source.tool, source.shown_scope, source.path, home))}."
 

@@ -40,8 +40,10 @@ MODE_WORDS: Mapping[Mode, str] = {
     "bypass": "it is called without asking",
 }
 """What becomes of a call that no rule is about."""
-_HOW = """Within a level, the first rule that matches wins. A deny at any level wins over an allow at another;
-otherwise the highest level decides."""
+_HOW = (
+    "Within a level, the first rule that matches wins. A deny at any level wins over an allow at another; "
+    "otherwise the highest level decides."
+)
 
 
 def refuse_below_mooring(command: str) -> None:

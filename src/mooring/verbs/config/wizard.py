@@ -332,7 +332,7 @@ class _Wizard:
 
     def _list_notes(self, shown: Preview) -> Iterator[str]:
         if shown.leads_to:
-            yield f"That is a link; the file is {shown.leads_to}."
+            yield f"That is a link; the file is {short_path(shown.leads_to, self._request.where.home)}."
         for key in shown.not_expressed:
             yield f"{self._tool} cannot express `{key}`, so it is left out."
 

@@ -50,9 +50,11 @@ async def call(
         except HeldBack as error:
             host.record_held(error)
             raise
-        # Connected before the call, so that the watcher can tell a slow start from a slow tool.
-        await host.connect(entry.server, deadline.seconds_left)
-        watcher.on_connected()
+        # Connected before the call, so that the watcher can tell a slow start from a slow tool; not for a call that
+        # is refused anyway.
+        if not host.is_denied(entry, arguments):
+            await host.connect(entry.server, deadline.seconds_left)
+            watcher.on_connected()
         return await host.call(entry, arguments, timeout=deadline.call_timeout, on_progress=watcher.on_progress)
 
 

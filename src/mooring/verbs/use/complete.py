@@ -22,7 +22,7 @@ class KnownServers:
 
     def complete_tools(self, typed: str) -> list[str]:
         """What `server.tool` could become; only the servers, while several of them still fit."""
-        servers = self._names
+        servers = self.names
         possible = keep_matching([f"{name}." for name in servers], typed)
         if len(possible) > 1:
             return possible
@@ -80,12 +80,12 @@ class KnownServers:
         return () if listed is None else listed.items
 
     @property
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         return [choice.name for choice in self._inventory.choices]
 
     def _is_server(self, name: str) -> bool:
         try:
-            find_server(name, self._names)
+            find_server(name, self.names)
         except UnknownServer:
             return False
         return True
@@ -94,7 +94,7 @@ class KnownServers:
         """The tool that the words name, in each of the ways in which `mooring call` takes it, and what follows it."""
         if self._is_server(first):
             return self._find_definition(first, words[0]), words[1:]
-        for name in self._names:
+        for name in self.names:
             if first.casefold().startswith(f"{name}.".casefold()):
                 found = self._find_definition(name, first[len(name) + 1 :])
                 if found is not None:
@@ -122,7 +122,7 @@ class KnownServers:
 
     def _find_own_name(self, server: str) -> str:
         """The name that stands for a server among its names. Raises: UnknownServer."""
-        name = find_server(server, self._names)
+        name = find_server(server, self.names)
         alias = self._admitted.aliases.get(name)
         return name if alias is None else alias.server
 
