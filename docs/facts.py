@@ -7,7 +7,7 @@ names begin, so that the table answers for names that nobody knows yet.
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from genai_prices.data import providers
 from msgspec import json, to_builtins
 from msgspec.structs import replace
 from pydantic_ai.models import KnownModelName
+from pydantic_ai.models.google import GoogleModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.google import GoogleProvider
@@ -29,40 +30,51 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 from pydantic_ai.providers.vllm import VLLMProvider
 
-from mooring.agents.model import Effort
 from mooring.backends.api.codecs.codec import ThinkingControl
 from mooring.backends.api.facts import PRICES, TABLE, ModelTraits, list_beginnings, read_table
 from mooring.backends.api.price_list import Condition, ListedModel, Price, Rates
+from mooring.core.conversation.effort import EFFORTS
 
 PACKAGES = ("genai-prices", "pydantic-ai-slim")
 LICENSE = (
     "Taken from genai-prices and Pydantic AI, Copyright (c) Pydantic Services Inc. 2024 to present, under the MIT "
     "License: https://github.com/pydantic/genai-prices/blob/main/LICENSE"
 )
-EFFORTS = frozenset(get_args(Effort))
 OLDER_LONGEST = 4096
 """What the oldest Claude models write at most. Those after them, up to 4.1, refuse a request whose reply could overflow
 the window, so that they are asked for no more."""
 NEWER_CLAUDE = ModelTraits(thinking="adaptive")
 """A Claude that nobody knows yet is newer than all that are known, and those decide for themselves since 4.6."""
+OTHER_APIS = frozenset({"cursor", "elevenlabs"})
+"""Providers that are asked in no API that we speak: theirs start agents in a cloud, or talk aloud."""
 CLAUDES = ("claude", "claude-fable", "claude-haiku", "claude-mythos", "claude-opus", "claude-sonnet")
 
 
 def make_files(day: str) -> dict[str, str]:
     """The text of each file, by its path, as made on a day."""
+    listed = [row for row in providers if is_reachable(row)]
     parts = {
         "date": write(day, 0),
         "madeFrom": write({package: version(package) for package in PACKAGES}, 0),
         "license": write(LICENSE, 0),
-        "addresses": write([[find_required_text(row.api_pattern), row.api_pattern, row.id] for row in providers], 1),
+        "addresses": write([[find_required_text(row.api_pattern), row.api_pattern, row.id] for row in listed], 1),
         "traits": write(to_builtins(list_traits()), 2),
     }
     table = "{\n" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "\n}\n"
-    lists = {os.path.join(PRICES, f"{row.id}.json"): write(make_list(row), 2) + "\n" for row in providers}
+    lists = {os.path.join(PRICES, f"{row.id}.json"): write(make_list(row), 2) + "\n" for row in listed}
     return {TABLE: table, **lists}
 
 
 # --- prices -------------------------------------------------------------------------------------------------
+
+
+def is_reachable(provider: genai.Provider) -> bool:
+    """Whether a model of a list can answer somebody: in an API that we speak, at an address that leads to the list."""
+    first = next(row for row in providers if row.api_pattern == provider.api_pattern)
+    prices = [price for model in provider.models for price in make_model(model).prices]
+    # Where nothing is written, such as vectors, output has no price.
+    writes = any(price.rates[0].is_complete for price in prices)
+    return first is provider and writes and provider.id not in OTHER_APIS
 
 
 def make_list(provider: genai.Provider) -> dict[str, Any]:
@@ -195,7 +207,7 @@ def list_traits() -> dict[str, dict[str, ModelTraits]]:
     bare = {name.rpartition("/")[2] for name in list_names([row.id for row in providers], [])}
     return {
         "anthropic": shorten(anthropic, read_claude),
-        "google": shorten(google, lambda name: read_gemini(GoogleProvider.model_profile(name))),
+        "google": shorten(google, read_gemini),
         "openai": shorten(openai, lambda name: read_chat(name, OpenAIProvider.model_profile(name))),
         "openrouter": shorten(made, read_openrouter),
         "compatible": shorten(
@@ -265,12 +277,16 @@ def find_claudes_thinking(known: Mapping[str, Any]) -> ThinkingControl | None:
     return "budget" if known.get("supports_thinking") else None
 
 
-def read_gemini(profile: ModelProfile | None) -> ModelTraits:
-    known: dict[str, Any] = dict(profile or {})
+def read_gemini(name: str) -> ModelTraits:
+    # Some levels depend on who is asked, which only the model knows.
+    known: dict[str, Any] = dict(GoogleModel(name, provider=GoogleProvider(api_key="none")).profile)
     hears = known.get("supports_audio_file_input", True)
+    levels = known.get("google_thinking_levels")
+    efforts = EFFORTS if levels is None else [level.lower() for level in levels]
     if not known.get("supports_thinking"):
         return ModelTraits(hears=hears)
-    return ModelTraits(thinking="level" if known.get("google_supports_thinking_level") else "budget", hears=hears)
+    control: ThinkingControl = "level" if known.get("google_supports_thinking_level") else "budget"
+    return replace(make_thinking(control, efforts), hears=hears)
 
 
 def read_openrouter(name: str) -> ModelTraits:
@@ -284,10 +300,19 @@ def read_openrouter(name: str) -> ModelTraits:
 def read_chat(name: str, profile: ModelProfile | None) -> ModelTraits:
     known: dict[str, Any] = dict(profile or {})
     thinks = known.get("supports_thinking") or known.get("thinking_always_enabled")
-    efforts = EFFORTS & known.get("openai_reasoning_efforts", EFFORTS)
+    efforts = known.get("openai_reasoning_efforts", EFFORTS)
     # Where nothing is known, the profiles say yes, but hardly any of these models hears.
     hears = "audio" in name and known.get("supports_audio_file_input", True)
-    return ModelTraits(thinking="effort" if thinks and len(efforts) > 1 else None, hears=hears)
+    return replace(make_thinking("effort" if thinks else None, efforts), hears=hears)
+
+
+def make_thinking(control: ThinkingControl | None, offered: Collection[str]) -> ModelTraits:
+    """How a model is told how much to think; of one effort alone, there is nothing to choose."""
+    efforts = tuple(effort for effort in EFFORTS if effort in offered)
+    if control is None or len(efforts) < 2:
+        return ModelTraits()
+    # All of them are the default, which is left out.
+    return ModelTraits(thinking=control) if efforts == EFFORTS else ModelTraits(thinking=control, efforts=efforts)
 
 
 # --- the file -----------------------------------------------------------------------------------------------

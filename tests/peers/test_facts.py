@@ -25,14 +25,23 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 
-from mooring.backends.api.facts import ModelFacts, PriceShelf, find_facts, read_prices, read_table
+from mooring.backends.api.facts import PRICES, ModelFacts, PriceShelf, find_facts, read_prices, read_table
 from mooring.backends.api.price_list import ListedModel
 from mooring.backends.api.providers import list_providers
+from mooring.core.conversation.effort import EFFORTS
 from mooring.core.conversation.event import TokenUsage
 
 ROOT = Path(__file__).parents[2]
 KEY = "none"
-LISTS = [provider.id for provider in price_lists]
+UNREACHABLE = {
+    "cursor": "its API starts agents in a cloud",
+    "elevenlabs": "its API talks aloud",
+    "openai-decisions": "the list of OpenAI's models is found at its address",
+    "typesafe": "its models write nothing that has a price",
+    "voyageai": "its models make vectors",
+}
+"""Price lists of which no model can answer anybody, which the table leaves out."""
+LISTS = [provider.id for provider in price_lists if provider.id not in UNREACHABLE]
 
 
 def look_up(word: str, model: str, url: str | None = None, kind: str = "openai-chat") -> ModelFacts:
@@ -164,14 +173,27 @@ def test_what_is_free_costs_nothing_and_what_has_no_price_is_unknown() -> None:
 
 
 ADDRESSES = [
-    "https://api.deepseek.com/v1", "https://api.deepseek.com.evil.example", "https://api.groq.com/openai/v1",
-    "https://api.x.ai/v1", "https://api.mistral.ai/v1", "https://api.together.xyz/v1", "https://api.openai.com/v1",
-    "https://me.openai.azure.com/openai/v1", "me.openai.azure.com", "https://router.huggingface.co/novita/v3/openai",
-    "https://router.huggingface.co/v1", "https://dbc-1.cloud.databricks.com/serving-endpoints", "https://api.z.ai/api",
-    "https://bedrock-runtime.eu-west-1.amazonaws.com/openai/v1", "https://api.elevenlabs.io", "https://api.minimaxi.com",
-    "https://aiplatform.googleapis.com/v1", "https://googleapis.com", "https://a.modal.run/v1", "https://openrouter.ai",
-    "https://api.cloudflare.com/client/v4/accounts/1/ai/v1", "http://api.groq.com/openai/v1", "http://127.0.0.1:8000/v1",
-    "https://models.example.com/v1", "https://api.moonshot.cn/v1", "https://api.cohere.com/v2", "https://x.example/modal.run",
+    "https://api.anthropic.com", "https://api.arcee.ai/v1", "https://api.avian.io/v1", "https://api.cerebras.ai/v1",
+    "https://api.cloudflare.com/client/v4/accounts/1/ai/v1", "https://api.cohere.ai/compatibility/v1",
+    "https://api.cohere.com/v2", "https://api.deepseek.com/v1", "https://api.deepseek.com.evil.example",
+    "https://api.doubleword.ai/v1", "https://api.elevenlabs.io", "https://api.fireworks.ai/inference/v1",
+    "https://api.githubcopilot.com", "https://api.groq.com/openai/v1", "http://api.groq.com/openai/v1",
+    "https://api.meta.ai/v1", "https://api.minimaxi.com", "https://api.mistral.ai/v1", "https://api.moonshot.cn/v1",
+    "https://api.novita.ai/v3/openai", "https://api.openai.com/v1", "https://api.perplexity.ai",
+    "https://api.quicksilverpro.io/v1", "https://api.together.xyz/v1", "https://api.voyageai.com/v1",
+    "https://api.x.ai/v1", "https://api.z.ai/api", "https://open.bigmodel.cn/api/paas/v4", "https://openrouter.ai",
+    "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1", "https://inference.baseten.co/v1", "https://a.modal.run/v1",
+    "https://bedrock-runtime.eu-west-1.amazonaws.com/openai/v1", "https://me.openai.azure.com/openai/v1",
+    "me.openai.azure.com", "https://dbc-1.cloud.databricks.com/serving-endpoints",
+    "https://generativelanguage.googleapis.com/v1beta/openai", "https://aiplatform.googleapis.com/v1",
+    "https://googleapis.com", "https://router.huggingface.co/cerebras/v1",
+    "https://router.huggingface.co/fireworks-ai/inference/v1", "https://router.huggingface.co/groq/openai/v1",
+    "https://router.huggingface.co/hyperbolic/v1", "https://router.huggingface.co/nebius/v1",
+    "https://router.huggingface.co/novita/v3/openai", "https://router.huggingface.co/nscale/v1",
+    "https://router.huggingface.co/ovhcloud/v1", "https://router.huggingface.co/publicai/v1",
+    "https://router.huggingface.co/sambanova/v1", "https://router.huggingface.co/together/v1",
+    "https://router.huggingface.co/v1", "http://127.0.0.1:8000/v1", "https://models.example.com/v1",
+    "https://x.example/modal.run",
 ]  # fmt: skip
 
 
@@ -181,7 +203,15 @@ def test_an_endpoint_of_the_settings_has_the_prices_of_whoever_is_at_its_address
         expected = get_snapshot().find_provider(None, None, url).id
     except LookupError:
         expected = None
-    assert read_table().find_list(url) == expected
+    assert read_table().find_list(url) == (None if expected in UNREACHABLE else expected)
+
+
+def test_each_list_of_prices_is_that_of_an_endpoint_that_somebody_can_have() -> None:
+    reached = {name: url for url in ADDRESSES if (name := read_table().find_list(url))}
+    assert sorted(reached) == sorted(LISTS) == sorted(path.stem for path in Path(PRICES).glob("*.json"))
+    for name, url in reached.items():
+        provider = next(provider for provider in price_lists if provider.id == name)
+        assert any(look_up("mine", spelled, url).has_price for spelled in list_spelled(provider)), name
 
 
 def test_an_endpoint_of_the_settings_that_leads_to_a_known_provider_has_its_prices_and_windows() -> None:
@@ -229,13 +259,7 @@ def open_with_library(word: str) -> Opened:
             return partial(OpenRouterModel, provider=OpenRouterProvider(api_key=KEY))
 
 
-UNCHOSEN = {
-    "claude-mythos-preview": "it decides for itself, and takes no effort",
-    "gpt-5-pro": "it takes one effort alone, so that there is nothing to choose",
-    "gpt-5.1-chat": "as above",
-    "gpt-5.2-chat": "as above",
-    "gpt-5.3-chat": "as above",
-}
+UNCHOSEN = {"claude-mythos-preview": "it decides for itself, and takes no effort"}
 """Beginnings of names for which Pydantic AI takes an effort, and we don't."""
 
 
@@ -250,6 +274,7 @@ def test_of_every_known_name_the_table_says_what_the_library_says(word: str) -> 
         assert (facts.takes or {"image"}) == list_media(model, word), name
         is_unchosen = name.rpartition("/")[2].startswith(tuple(UNCHOSEN))
         assert facts.thinking == (None if is_unchosen else describe_thinking(model, word)), name
+        assert facts.efforts == (EFFORTS if facts.thinking is None else list_efforts(model, word)), name
         if word == "anthropic":
             assert facts.longest_reply == find_longest(model), name
 
@@ -276,6 +301,9 @@ def describe_thinking(model: Model[Any], word: str) -> str | None:
     profile: dict[str, Any] = dict(model.profile)
     if not profile.get("supports_thinking") and not profile.get("thinking_always_enabled"):
         return None
+    if len(list_efforts(model, word)) < 2:
+        # Of one effort alone, there is nothing to choose.
+        return None
     if word == "anthropic":
         if profile["anthropic_supports_adaptive_thinking"]:
             return "adaptive"
@@ -283,6 +311,14 @@ def describe_thinking(model: Model[Any], word: str) -> str | None:
     if word == "google":
         return "level" if profile["google_supports_thinking_level"] else "budget"
     return "effort"
+
+
+def list_efforts(model: Model[Any], word: str) -> tuple[str, ...]:
+    profile: dict[str, Any] = dict(model.profile)
+    # Behind OpenRouter, a Gemini is asked for an effort, and OpenRouter finds the level.
+    key = "google_thinking_levels" if word == "google" else "openai_reasoning_efforts"
+    offered = {level.lower() for level in profile.get(key) or EFFORTS}
+    return tuple(effort for effort in EFFORTS if effort in offered)
 
 
 def find_longest(model: Model[Any]) -> int | None:

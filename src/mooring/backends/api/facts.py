@@ -14,6 +14,7 @@ from mooring import files
 from mooring.backends.api.codecs.codec import Media, ThinkingControl
 from mooring.backends.api.price_list import ListedModel, PriceList, spell_date
 from mooring.backends.api.providers import ModelKind, ModelProvider
+from mooring.core.conversation.effort import EFFORTS, Effort
 from mooring.core.conversation.event import TokenUsage
 from mooring.errors import FileError
 
@@ -35,6 +36,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     longest_reply: int | None = None
     takes: frozenset[Media] | None = None
     thinking: ThinkingControl | None = None
+    efforts: tuple[Effort, ...] = EFFORTS
+    """Which it has, if it can be told how much to think."""
     listed: ListedModel | None = None
     """The model in the price list of who serves it."""
 
@@ -52,6 +55,7 @@ class ModelTraits(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     """What is the same for all models whose names begin alike."""
 
     thinking: ThinkingControl | None = None
+    efforts: tuple[Effort, ...] = EFFORTS
     longest_reply: int | None = None
     hears: bool = False
     """Whether it takes audio."""
@@ -137,6 +141,7 @@ def find_facts(provider: ModelProvider, url: str, model: str) -> ModelFacts:
         longest_reply=traits.longest_reply if traits else None,
         takes=_list_media(traits, provider.kind) if traits else None,
         thinking=traits.thinking if traits else None,
+        efforts=traits.efforts if traits else EFFORTS,
         listed=listed,
     )
 

@@ -14,7 +14,7 @@ from mooring.backends.api.endpoint import ModelEndpoint
 from mooring.backends.api.facts import ModelFacts, find_facts
 from mooring.backends.api.failures import FAILURES, explain_failure
 from mooring.backends.api.providers import ModelKind, make_headers
-from mooring.core.conversation.effort import Effort, EffortWish
+from mooring.core.conversation.effort import Effort, EffortWish, find_nearest_effort
 from mooring.core.protocol.raw import replace_surrogates
 from mooring.errors import NoModel
 
@@ -123,7 +123,10 @@ class ApiModel:
             return self._codec.write(whole, effort)
 
     def _choose_effort(self, request: ModelRequest) -> Effort | None:
-        return request.effort or self.effort.level if self.has_effort else None
+        wanted = request.effort or self.effort.level
+        if wanted is None or not self.has_effort:
+            return None
+        return find_nearest_effort(wanted, self._facts.efforts)
 
     def _finish(self, reply: FinishedReply) -> ReplyFinished:
         cost = reply.cost

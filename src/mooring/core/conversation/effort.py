@@ -1,5 +1,6 @@
 """How much a model is asked to think before it answers."""
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -7,6 +8,12 @@ from msgspec import Struct
 Effort: TypeAlias = Literal["low", "medium", "high"]
 
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high")
+
+
+def find_nearest_effort(wanted: Effort, offered: Sequence[Effort]) -> Effort:
+    """The effort that comes nearest to the one that is wanted, of those that a model has; of two, the lower one."""
+    place = EFFORTS.index(wanted)
+    return min(offered, key=lambda effort: (abs(EFFORTS.index(effort) - place), EFFORTS.index(effort)))
 
 
 class EffortWish(Struct, frozen=True):
