@@ -7,10 +7,10 @@ from msgspec.json import encode
 
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.chat_caching import mark_for_cache
-from mooring.backends.api.codecs.chat_messages import DETAILS, REASONING_FIELDS, write_messages
+from mooring.backends.api.codecs.chat_messages import DETAILS, MEDIA, REASONING_FIELDS, write_messages
 from mooring.backends.api.codecs.chat_reply import ChatReader
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
-from mooring.backends.api.codecs.refusal import ApiRefusal
+from mooring.backends.api.codecs.refusal import ApiRefusal, refuses_media
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort
 from mooring.tools.schema.adapt import adapt
@@ -62,7 +62,7 @@ class ChatCodec:
         return ChatReader(self._recipient)
 
     def adjust(self, refusal: ApiRefusal) -> bool:
-        field = _find_refused_field(refusal)
+        field = MEDIA if refuses_media(refusal) else _find_refused_field(refusal)
         if field is None:
             return False
         # It may be known already: another request was on its way with the field when it was refused the first time.

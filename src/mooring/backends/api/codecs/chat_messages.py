@@ -10,8 +10,16 @@ from msgspec.json import encode
 
 from mooring.agents.history import CallBlock, CallResult, ModelMessage, OpaqueBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import ModelRequest
-from mooring.backends.api.codecs.codec import Recipient
-from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_maker, find_opaque, list_turns, write_arguments
+from mooring.backends.api.codecs.codec import Media, Recipient
+from mooring.backends.api.codecs.content import (
+    NOTHING,
+    UserTurn,
+    find_maker,
+    find_opaque,
+    list_turns,
+    write_arguments,
+    write_name,
+)
 from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Audio, Image, Text
 
@@ -36,6 +44,9 @@ EXTRA = "extra_content"
 PART = "part"
 """The key under which a part of the content is kept that nobody here knows."""
 
+MEDIA = "media"
+"""Stands for images and audio among what an endpoint doesn't take."""
+
 _PORTABLE_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """The ids of calls that every endpoint takes: OpenAI at most 40 characters, Claude behind OpenRouter only these."""
 _SHOWN_BELOW = "it is in the next message"
@@ -45,7 +56,8 @@ def write_messages(request: ModelRequest, recipient: Recipient, refused: Contain
     """The messages of a request. `refused` are the fields that the endpoint doesn't take."""
     messages: list[Json] = [{"role": "system", "content": request.system}] if request.system else []
     adapt_id: Callable[[str], str] = _keep
-    for turn in list_turns(request.messages, recipient.takes):
+    takes: frozenset[Media] = frozenset() if MEDIA in refused else recipient.takes
+    for turn in list_turns(request.messages, takes):
         if isinstance(turn, UserTurn):
             messages += _write_user_turn(turn, adapt_id)
             continue
@@ -217,7 +229,7 @@ def _restore_details(text: str, recorded: Json, opaque: Mapping[str, Any]) -> li
 
 
 def _write_call(call: CallBlock, opaque: Mapping[str, Any], adapt_id: Callable[[str], str]) -> Json:
-    function = {"name": call.name, "arguments": write_arguments(call.arguments)}
+    function = {"name": write_name(call.name), "arguments": write_arguments(call.arguments)}
     written: Json = {"id": adapt_id(call.id), "type": "function", "function": function}
     recorded = opaque.get("details")
     extra = opaque.get(EXTRA) or (recorded.get(EXTRA) if isinstance(recorded, dict) else None)

@@ -1,8 +1,10 @@
 """A conversation as providers want it: the two sides take turns, and nobody gets what only another understands."""
 
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 from msgspec import DecodeError, Struct
@@ -10,6 +12,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from mooring.agents.history import (
+    CallBlock,
     CallResult,
     Message,
     ModelMessage,
@@ -34,6 +37,11 @@ ORIGIN = "origin"
 # makes it refuse the conversation.
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 SOUNDS = frozenset({"audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3"})
+_BEGINNINGS = {"image/png": "iVBORw0KGgo", "image/jpeg": "/9j/", "image/gif": "R0lGOD", "image/webp": "UklGR"}
+"""How an image of each kind begins, in Base64."""
+
+_LONGEST_NAME = 64
+_OTHER_LETTERS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class UserTurn(Struct, frozen=True):
@@ -51,12 +59,16 @@ Turn: TypeAlias = UserTurn | ModelMessage
 
 
 def list_turns(messages: Sequence[Message], takes: frozenset[Media], images: frozenset[str] = IMAGES) -> Iterator[Turn]:
-    """The conversation in turns, beginning with the user's. `images` are the kinds that the model takes, if any."""
+    """The conversation in turns, beginning with the user's. No two calls in it have the same id.
+
+    `images` are the kinds that the model takes, if any.
+    """
     kinds = frozenset[str]()
     if "image" in takes:
         kinds |= images
     if "audio" in takes:
         kinds |= SOUNDS
+    ids = _CallIds()
     results: list[CallResult] = []
     parts: list[Part] = []
     is_open = False
@@ -64,19 +76,48 @@ def list_turns(messages: Sequence[Message], takes: frozenset[Media], images: fro
         if isinstance(message, ModelMessage):
             if is_open:
                 yield _make_turn(results, parts)
-            yield message
+            yield ids.adapt_reply(message)
             results, parts, is_open = [], [], False
             continue
         is_open = True
         match message:
             case ResultsMessage(more):
-                results += [replace(result, parts=_prepare(result.parts, kinds)) for result in more]
+                results += [ids.adapt_result(replace(each, parts=_prepare(each.parts, kinds))) for each in more]
             case PersonMessage(more_parts):
                 parts += _prepare(more_parts, kinds)
             case SummaryMessage(text):
                 parts.append(Text(text=SUMMARY + text))
     if is_open:
         yield _make_turn(results, parts)
+
+
+class _CallIds:
+    """The ids of the calls of a conversation.
+
+    Some servers begin anew with each reply, as with `call_0`, and others refuse a conversation that has one twice.
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._renamed: dict[str, str] = {}
+        """The new ids in the last reply, by the old ones."""
+
+    def adapt_reply(self, message: ModelMessage) -> ModelMessage:
+        ids = {block.id for block in message.blocks if isinstance(block, CallBlock)}
+        self._renamed = {id: self._find_free(id) for id in sorted(ids & self._taken)}
+        self._taken |= ids | set(self._renamed.values())
+        return replace(message, blocks=tuple(map(self._adapt_block, message.blocks))) if self._renamed else message
+
+    def adapt_result(self, result: CallResult) -> CallResult:
+        return replace(result, id=self._renamed[result.id]) if result.id in self._renamed else result
+
+    def _adapt_block(self, block: ReplyBlock) -> ReplyBlock:
+        if isinstance(block, CallBlock) and block.id in self._renamed:
+            return replace(block, id=self._renamed[block.id])
+        return block
+
+    def _find_free(self, id: str) -> str:
+        return next(free for number in count(2) if (free := f"{id}_{number}") not in self._taken)
 
 
 def _make_turn(results: Sequence[CallResult], parts: Sequence[Part]) -> UserTurn:
@@ -118,12 +159,21 @@ def _make_text(texts: Iterable[str]) -> Iterator[Text]:
 def _describe_untaken(part: Part, kinds: frozenset[str]) -> Part:
     if isinstance(part, Text):
         return part
+    if isinstance(part, Image):
+        part = _correct_kind(part)
     kind = part.mime_type
     if kind not in kinds:
         return Text(text=f"[{kind}, {describe_base64_size(part.data)}: this model does not take it]")
-    if not _is_base64(part.data):
+    if not part.data.startswith(_BEGINNINGS.get(kind, "")) or not _is_base64(part.data):
         return Text(text=f"[{kind}: cannot be decoded]")
     return part
+
+
+def _correct_kind(image: Image) -> Image:
+    """An image under the kind that it is of. Providers refuse the conversation if it is another."""
+    kinds = (kind for kind, beginning in _BEGINNINGS.items() if image.data.startswith(beginning))
+    kind = next(kinds, image.mime_type)
+    return image if kind == image.mime_type else replace(image, mime_type=kind)
 
 
 def _is_base64(data: str) -> bool:
@@ -172,3 +222,8 @@ def is_object(arguments: str) -> bool:
     except DecodeError:
         return False
     return True
+
+
+def write_name(name: str) -> str:
+    """The name of a called tool, as OpenAI takes it. A model can have called one that doesn't exist by any name."""
+    return _OTHER_LETTERS.sub("_", name)[:_LONGEST_NAME] or "_"

@@ -12,6 +12,15 @@ _MOST_WRAPPED = 5
 """How many objects around the message of an error are opened; providers use two."""
 FLAGGED = "flagged_input"
 """The word for what OpenRouter's moderation refuses, with the same status as a wrong key."""
+_UNTAKEN_MEDIA = re.compile(
+    r"no endpoints found that support (?:image|input audio|audio)"  # OpenRouter
+    r"|(?:image|audio)(?:_url)?s? (?:inputs? )?(?:(?:is|are) )?(?:not supported|not enabled|only supported)"
+    r"|(?:does(?: not|n't)|not) support (?:image|audio|vision|multimodal)"  # Ollama, LM Studio
+    r"|not a multimodal model|at most 0 (?:image|audio)"  # vLLM
+    r"|(?:unknown variant|unsupported content part type:?) .{0,3}(?:image_url|input_audio)",  # DeepSeek, llama.cpp
+    re.IGNORECASE,
+)
+_MEDIA_STATUSES = frozenset({400, 404, 415, 422, 500, 501})
 _WORD_KEYS = ("type", "code", "status", "reason")
 
 
@@ -56,6 +65,11 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes, reason: s
         wait=_find_wait(headers) if _find_wait(headers) is not None else refusal.wait,
         is_final=headers.get("x-should-retry", "").strip().lower() == "false",
     )
+
+
+def refuses_media(refusal: ApiRefusal) -> bool:
+    """Whether a model turned out to take neither images nor audio; then the conversation has to go on without them."""
+    return refusal.status in _MEDIA_STATUSES and _UNTAKEN_MEDIA.search(refusal.message) is not None
 
 
 def make_refusal(error: Any, status: int | None = None) -> ApiRefusal:

@@ -15,8 +15,15 @@ from msgspec import json
 from mooring.agents.history import CallBlock, CallResult, Message, ModelMessage, OpaqueBlock, TextBlock, ThinkingBlock
 from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.codec import ApiRequest, Media, Recipient
-from mooring.backends.api.codecs.content import NOTHING, UserTurn, find_opaque, list_turns, write_arguments
-from mooring.backends.api.codecs.refusal import ApiRefusal
+from mooring.backends.api.codecs.content import (
+    NOTHING,
+    UserTurn,
+    find_opaque,
+    list_turns,
+    write_arguments,
+    write_name,
+)
+from mooring.backends.api.codecs.refusal import ApiRefusal, refuses_media
 from mooring.backends.api.codecs.responses_reply import Item, ResponsesReader
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort
@@ -38,9 +45,10 @@ _FEWEST_TOKENS = 16
 _OPTIONAL: Mapping[str, re.Pattern[str]] = {
     # "Encrypted content is not supported with this model.", "Reasoning input items can only be provided to a reasoning
     # model", "Item with id 'rs_…' not found", "… was provided without its required 'reasoning' item", "Unknown
-    # parameter: 'input[3].phase'", "No tool output found for custom tool call …". The fields left out are not opaque.
+    # parameter: 'input[3].phase'", "No tool output found for custom tool call …", "Duplicate item found with id msg_…".
+    # The fields left out are not opaque.
     "opaque": re.compile(
-        r"encrypted|['\"`]include\b|reasoning (?:input )?items?\b|'reasoning' item|\brs_"
+        r"encrypted|['\"`]include\b|reasoning (?:input )?items?\b|'reasoning' item|\brs_|duplicate item"
         r"|'input\[\d+\](?!\.(?:content|output|call_id|name|arguments))|no tool output found for (?!function)",
         re.IGNORECASE,
     ),
@@ -58,6 +66,7 @@ class ResponsesCodec:
         self._recipient = recipient
         self._refused: frozenset[str] = frozenset()
         """Which of `_OPTIONAL` this endpoint refused."""
+        self._media = recipient.takes & _TAKES
         self._has_thoughts = not recipient.model.startswith(_THOUGHTLESS)
 
     def write(self, request: ModelRequest, effort: Effort | None) -> ApiRequest:
@@ -89,6 +98,9 @@ class ResponsesCodec:
         return ResponsesReader(self._recipient.origin)
 
     def adjust(self, refusal: ApiRefusal) -> bool:
+        if refuses_media(refusal):
+            self._media = frozenset()
+            return True
         if refusal.status not in (None, 400, 404, 422):
             return False
         found = {name for name, words in _OPTIONAL.items() if words.search(refusal.message)}
@@ -113,7 +125,7 @@ class ResponsesCodec:
 
     def _write_input(self, messages: Sequence[Message]) -> list[Item]:
         items: list[Item] = []
-        for turn in list_turns(messages, self._recipient.takes & _TAKES):
+        for turn in list_turns(messages, self._media):
             if isinstance(turn, ModelMessage):
                 items += self._write_reply(turn)
             else:
@@ -233,7 +245,7 @@ def _write_block(block: TextBlock | CallBlock | OpaqueBlock, opaque: Mapping[str
             return {
                 "type": "function_call",
                 "call_id": _shorten_id(block.id),
-                "name": block.name,
+                "name": write_name(block.name),
                 "arguments": write_arguments(block.arguments or "{}"),
                 **{key: value for key, value in marks.items() if value},
             }

@@ -1,6 +1,7 @@
 """A reply of OpenAI's Responses API: its events, or all of it at once, become blocks."""
 
 from collections.abc import Iterable, Sequence
+from secrets import token_hex
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -54,7 +55,8 @@ class ResponsesReader:
         """Where items are, by their ids. The list at the end has no gaps between them, and places can have."""
         self._place = 0
         self._refusal = ""
-        self._id = ""
+        self._id = token_hex(12)
+        """Of the reply, for calls that have none."""
         self._has_begun = False
         self._end: Item | None = None
         """The reply as it was when it ended."""
@@ -111,7 +113,7 @@ class ResponsesReader:
             case "response.refusal.done":
                 self._refusal = _get_text(data, "refusal") or self._refusal
             case "response.created":
-                self._id = _get_text(_get_object(data, "response"), "id")
+                self._id = _get_text(_get_object(data, "response"), "id") or self._id
             case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
                 return self._finish_reply(_get_object(data, "response"), kind.removeprefix("response."))
             case _:
