@@ -13,6 +13,7 @@ from tests.models import anthropic_messages, gemini_content, openai_chat, openai
 from tests.models.answer import Answer, Content, Interruption, make_answer
 from tests.models.asides import is_aside
 from tests.models.listening import listen
+from tests.models.openai_rules import ResponsesRules, list_broken_in_chat
 from tests.models.record import Json, ModelRequest
 from tests.models.script import Drop, Fail, Hold, Overflow, Part, Player, Say, Script, ScriptError, Stall
 from tests.models.wire import Wire
@@ -39,10 +40,13 @@ class FakeModel:
         key: str | None = None,
         window: int | None = None,
         skip_asides: bool = False,
+        has_rules: bool = True,
         on_request: Callable[[ModelRequest], None] | None = None,
         port: int = 0,
     ) -> None:
         """A `key` is the only one accepted; a request of more tokens than `window` overflows, whatever the script says.
+
+        A request that OpenAI would refuse is a problem, as one that the script has no reply for; not without `has_rules`.
 
         `skip_asides` is for programs of others: what they ask for beside the conversation, such as a title for it, is
         answered and kept apart.
@@ -56,8 +60,9 @@ class FakeModel:
         self.strays: list[str] = []
         """Requests to addresses that are not there."""
         self._player = Player(script)
+        self._rules = ResponsesRules()
         self._models, self._key, self._window, self._port = models, key, window, port
-        self._skip_asides, self._on_request = skip_asides, on_request
+        self._skip_asides, self._has_rules, self._on_request = skip_asides, has_rules, on_request
         self._number = 0
         self._problems: list[str] = []
         self._holds: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
@@ -182,6 +187,8 @@ class FakeModel:
         if isinstance(first, Fail):
             return _write_failure(wire, first, number)
         answer = make_answer(number, asked, parts)
+        if wire is openai_responses.WIRE:
+            self._rules.remember(wire.write(answer)["output"])
         if asked.stream:
             return await self._send_stream(request, wire, answer)
         return await self._send_whole(request, wire, answer)
@@ -193,12 +200,24 @@ class FakeModel:
             self.asides.append(asked)
             return [Say("A title")]
         self.requests.append(asked)
+        if broken := self._list_broken_rules(asked):
+            return [self._note_problem("; ".join(broken))]
         if self._window is not None and asked.tokens > self._window:
             return [Overflow(asked.tokens, self._window)]
         try:
             return await self._player.find_reply(asked)
         except ScriptError as error:
             return [self._note_problem(str(error))]
+
+    def _list_broken_rules(self, asked: ModelRequest) -> list[str]:
+        """Why the real API would refuse a request."""
+        match asked.api:
+            case "openai-responses" if self._has_rules:
+                return list(self._rules.list_broken(asked.body))
+            case "openai-chat" if self._has_rules:
+                return list(list_broken_in_chat(asked.body))
+            case _:
+                return []
 
     def _refuse(self, wire: Wire, number: int, problem: str) -> web.Response:
         return _write_failure(wire, self._note_problem(problem), number)
