@@ -137,6 +137,26 @@ async def test_what_a_search_finds_and_a_refusal_names_is_adapted_too(home: Home
             assert "mcp_teller_1_odd" in [each.name for each in resumed.definitions]
 
 
+async def test_openai_is_never_given_more_tools_than_it_takes(home: Home, tmp_path: Path) -> None:
+    many = [{"name": f"tool_{number}", "inputSchema": {"type": "object"}} for number in range(200)]
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": many}))
+    entry = {"command": sys.executable, "args": ["-S", TELLER, str(tmp_path / "tools.json")]}
+    async with opened(home, servers={"teller": entry}, policy="allow") as host:
+        await host.ready()
+        async with host.conversation(provider="anthropic") as tools:
+            assert len(tools.definitions) > 200
+        async with host.conversation(provider="openai") as tools, host.conversation(provider="openai") as beside:
+            assert "ToolSearch" in [each.name for each in tools.definitions]
+            for number in range(150):
+                assert tools.show(f"mcp__teller__tool_{number}").tool == f"tool_{number}"
+                assert len(tools.definitions) <= 128
+            # What was found first has to be found again.
+            assert [each.tool for each in tools.definitions][-1] == "tool_149"
+            assert (await tools.call("mcp__teller__tool_149", {})).text == "{}"
+            assert "was not called" in (await tools.call("mcp__teller__tool_0", {})).text
+            assert beside.loaded == ()
+
+
 async def test_the_gate_is_asked_about_the_arguments_that_the_server_would_get(
     home: Home, servers: dict[str, Any]
 ) -> None:

@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from mooring.conversation.calls import Calls
@@ -50,12 +51,15 @@ class Selection:
         budget: float,
         always: Iterable[str] = (),
         meaning: Meaning | None = None,
+        most: float = inf,
     ) -> None:
+        self.most = most
+        """How many the provider takes."""
         self.entries: Mapping[Pair, CatalogEntry] = {
             (entry.server, entry.tool): entry for entry in entries if scope.allows_tool(entry)
         }
         definitions = {pair: entry.definition for pair, entry in self.entries.items()}
-        shown, self.deferred = defer(definitions, budget, always)
+        shown, self.deferred = defer(definitions, budget, always, most)
         self.shown = tuple(self.entries[pair] for pair in shown)
         self.by_name: Mapping[str, CatalogEntry] = {entry.name: entry for entry in self.entries.values()}
         self.meaning = meaning
@@ -106,7 +110,7 @@ class Selections:
         self._made: dict[tuple[object, ...], Selection] = {}
 
     def find(
-        self, entries: tuple[CatalogEntry, ...], scope: ToolScope, budget: float, always: tuple[str, ...]
+        self, entries: tuple[CatalogEntry, ...], scope: ToolScope, budget: float, always: tuple[str, ...], most: float
     ) -> Selection:
         """The selection for these tools on these terms, made if no other conversation has it."""
         # A catalog hands out the same tuple until one of its tools changes. What was made of an older one is kept by
@@ -115,11 +119,11 @@ class Selections:
             self._entries = entries
             self._made.clear()
         meaning = self._meaning()
-        terms = scope, budget, always, meaning
+        terms = scope, budget, always, meaning, most
         if terms not in self._made:
             if len(self._made) >= _MAX_SELECTIONS:
                 self._made.clear()
-            self._made[terms] = Selection(entries, scope, budget, always, meaning)
+            self._made[terms] = Selection(entries, scope, budget, always, meaning, most)
         return self._made[terms]
 
 
@@ -163,6 +167,9 @@ class Deferral:
             entry = self.selection.by_name.get(name)
             if entry is not None and (entry.server, entry.tool) in self.selection.deferred:
                 self._loaded.setdefault((entry.server, entry.tool))
+        # Those that were found first can be found again.
+        while self._loaded and len(self.offered) > self.selection.most:
+            del self._loaded[next(iter(self._loaded))]
 
     def search(self, words: str, limit: int = DEFAULT_LIMIT) -> list[CatalogEntry]:
         """The tools that fit a request, best first."""

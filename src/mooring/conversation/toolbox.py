@@ -18,7 +18,7 @@ from mooring.core.text.suggestions import nearest
 from mooring.errors import BadArguments, ConfigError, UnknownTool
 from mooring.tools.arguments.form import ArgumentForm, Repaired
 from mooring.tools.catalog.catalog import CatalogEntry, fold_name
-from mooring.tools.provider import ProviderTools
+from mooring.tools.provider import MOST_TOOLS, ProviderTools
 from mooring.tools.results.deliver import Tokens
 from mooring.tools.results.outcome import DEFAULT_TOKENS, Media
 
@@ -92,7 +92,9 @@ class Toolbox:
         options = self._options
         budget = inf if options.budget is None or not options.own else options.budget
         self._entries = entries
-        self.deferral = Deferral(self._selections.find(entries, options.scope, budget, options.always))
+        # Where nothing is deferred, everything is shown.
+        most = inf if budget == inf else self._count_room()
+        self.deferral = Deferral(self._selections.find(entries, options.scope, budget, options.always, most))
         self.deferral.load(loaded)
         self._adapted = self.deferral.selection.for_provider(options.provider)
         self._search = make_search_tool(self._calls, lambda: self.deferral, self._define_entry)
@@ -101,6 +103,11 @@ class Toolbox:
         # Schemas may differ between two snapshots.
         self._own_forms: dict[str, ArgumentForm] = {}
         self._defined: dict[str, ToolDefinition] = {}
+
+    def _count_room(self) -> float:
+        """How many tools of servers the provider takes beside Mooring's own and the agent's."""
+        own = len(self._builtin) + len(self._more) + 1
+        return MOST_TOOLS.get(self._options.provider or "", inf) - own
 
     def use(self, options: ToolOptions) -> None:
         """Go by other options from now on."""

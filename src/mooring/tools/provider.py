@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 MAX_DESCRIPTION: Mapping[str, int] = {"openai": 1024, "openai-strict": 1024}
 """How many characters a tool's description may have. OpenAI refuses the whole request over a longer one."""
-
+MOST_TOOLS: Mapping[str, int] = {"openai": 128, "openai-strict": 128}
+"""How many tools a model may be shown. OpenAI refuses a request with more."""
 
 MAX_SECONDS = 1.0
 """How long the schemas of one server may take to adapt: 500 ordinary tools take a tenth of that."""

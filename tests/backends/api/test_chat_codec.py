@@ -10,8 +10,9 @@ import pytest
 from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.models import Fail, FakeModel, Say
 
-from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear_end, opened, serving
+from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear_end, opened, opened_beside, serving
 from mooring.agents.history import (
     CallBlock,
     CallResult,
@@ -549,6 +550,11 @@ def test_ids_of_others_are_changed_where_they_may_not_be_taken_and_their_own_are
         assert (sent == id) is is_kept
 
 
+def test_a_tool_that_was_called_by_an_impossible_name_goes_back_by_a_possible_one() -> None:
+    sent = send_back(make_codec(), [CallBlock("a", "functions.no such", "{}"), CallBlock("b", "y" * 90, "{}")])
+    assert [call["function"]["name"] for call in sent["tool_calls"]] == ["functions_no_such", "y" * 64]
+
+
 def test_malformed_arguments_go_back_as_an_object_that_has_them() -> None:
     sent = send_back(make_codec(), [CallBlock("a", "add", '{"a": 1'), CallBlock("b", "add", '{"a": 1 }')])["tool_calls"]
     assert msgspec.json.decode(sent[0]["function"]["arguments"]) == {"INVALID_JSON": '{"a": 1'}
@@ -636,9 +642,46 @@ def test_a_thought_that_an_endpoint_does_not_take_back_is_left_out() -> None:
     assert "reasoning_content" not in send_back(codec, blocks)
 
 
+UNTAKEN = (
+    (404, "No endpoints found that support image input"),
+    (404, "No endpoints found that support input audio"),
+    (400, "this model does not support image input (ref: b8bd630e)"),
+    (400, "Model does not support images. Please use a model that does."),
+    (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+    (400, "facebook/opt-125m is not a multimodal model None"),
+    (400, "At most 0 image(s) may be provided in one prompt."),
+    (400, "Invalid content type. image_url is only supported by certain models."),
+    (400, "Image input is not enabled for this model"),
+    (422, "Failed to deserialize the JSON body: messages[3]: unknown variant `image_url`, expected `text`"),
+    (500, 'Failed to parse messages: Unsupported content part type: "image_url"; messages = [...]'),
+)
+"""How a model that takes text alone says so."""
+
+
+@pytest.mark.parametrize(("status", "message"), UNTAKEN)
+@pytest.mark.parametrize("word", ["openrouter", "openai", "openai-chat", "vllm"])
+async def test_a_conversation_with_a_model_that_sees_nothing_goes_on_without_its_images(
+    word: str, status: int, message: str, home: Home
+) -> None:
+    call = ModelMessage((CallBlock("a", "add", "{}"),), MODELS[word])
+    request = ask("Go", call, ResultsMessage((CallResult("a", "add", (Text(text="Here:"), PICTURE)),)))
+    # The fake refuses what has an image in it, each time.
+    async with (
+        FakeModel(lambda asked: Fail(status, message=message) if PIXEL in str(asked.body) else Say("Hi")) as fake,
+        opened_beside(home, word, fake) as model,
+    ):
+        for _ in range(2):
+            assert (await hear_end(model, request)).message.text == "Hi"
+    sent = [str(asked.body) for asked in fake.requests]
+    assert [PIXEL in body for body in sent] == [True, False, False]
+    assert all("image/png, 70 bytes: this model does not take it" in body for body in sent[1:])
+
+
 @pytest.mark.parametrize(
     "refusal",
     [
+        ApiRefusal("You uploaded an unsupported image. Please make sure your image is valid.", status=400),
+        ApiRefusal("This model does not support image input.", status=429),
         ApiRefusal("'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens.", status=400),
         ApiRefusal("Missing `reasoning_content` field in the assistant message.", status=400),
         ApiRefusal("Unknown parameter: 'stream_options'.", status=401),

@@ -14,6 +14,7 @@ from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear, hear_e
 from mooring.agents.history import (
     CallBlock,
     CallResult,
+    Message,
     ModelMessage,
     OpaqueBlock,
     ReplyBlock,
@@ -198,6 +199,44 @@ def test_an_id_of_another_provider_that_is_too_long_is_shortened_alike_in_call_a
     ids = [item["call_id"] for item in body["input"][1:]]
     assert ids[0] == ids[1]
     assert len(ids[0]) <= 64
+
+
+def test_a_tool_that_was_called_by_an_impossible_name_goes_back_by_a_possible_one() -> None:
+    items = write_reply(*(CallBlock(f"c{place}", name, "{}") for place, name in enumerate(["a.b c", "x" * 90, "ü"])))
+    assert [item["name"] for item in items] == ["a_b_c", "x" * 64, "_"]
+
+
+def test_calls_whose_ids_begin_anew_with_each_reply_are_told_apart() -> None:
+    history: list[Message | str] = []
+    for number in range(3):
+        reply = ModelMessage((CallBlock("call_0", "add", "{}"), CallBlock("call_1", "add", "{}")), "ollama:qwen3")
+        results = [CallResult(f"call_{place}", "add", (Text(text=f"{number} {place}"),)) for place in (1, 0)]
+        history += ["Go", reply, ResultsMessage(tuple(results))]
+    items = write(ask(*history))["input"]
+    called = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    answered = {item["call_id"]: item["output"] for item in items if item.get("type") == "function_call_output"}
+    assert len(set(called)) == 6
+    assert [answered[id] for id in called] == [f"{number} {place}" for number in range(3) for place in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("told", "data", "sent"),
+    [
+        ("image/png", PIXEL, "data:image/png;base64,"),
+        # Servers say what they like.
+        ("image/jpeg", PIXEL, "data:image/png;base64,"),
+        ("image/jpg", "/9j/4AAQ", "data:image/jpeg;base64,"),
+        ("image/png", "", "[image/png: cannot be decoded]"),
+        ("image/png", "AAAA", "[image/png: cannot be decoded]"),
+        ("image/tiff", "SUkqAA==", "[image/tiff, 4 bytes: this model does not take it]"),
+    ],
+)
+def test_an_image_is_sent_as_what_it_is_and_not_if_it_is_none(told: str, data: str, sent: str) -> None:
+    image = Image(data=data, mime_type=told)
+    reply = ModelMessage((CallBlock("call_1", "add", "{}"),), NAME)
+    results = ResultsMessage((CallResult("call_1", "add", (image,)),))
+    output = write(ask("Go", reply, results))["input"][-1]["output"]
+    assert str(output if isinstance(output, str) else output[0]["image_url"]).startswith(sent)
 
 
 def test_arguments_that_are_no_object_go_back_within_one() -> None:
@@ -555,6 +594,10 @@ def test_a_call_without_an_id_gets_one_and_one_without_a_name_is_none() -> None:
     created = {"type": "response.created", "response": {"id": "resp_1"}}
     _, reply = tell(created, done(unnamed), done(no_id, 1), done({**no_id, "id": "fc_7"}, 2), complete())
     assert [block.id for block in reply.blocks if isinstance(block, CallBlock)] == ["call_resp_1_1", "fc_7"]
+    made = {
+        block.id for _ in range(2) for block in tell(done(no_id), complete())[1].blocks if isinstance(block, CallBlock)
+    }
+    assert len(made) == 2
 
 
 def test_tokens_are_counted_with_those_of_the_cache_and_of_thoughts() -> None:
@@ -661,6 +704,9 @@ REFUSALS: Mapping[str, tuple[str, Sequence[str]]] = {
     "a field of an item": ("Unknown parameter: 'input[1].phase'.", ["include"]),
     "thoughts that another account was told": (
         "The encrypted content for item rs_1 could not be verified. Reason: organization_id did not match.", ["include"],
+    ),
+    "an item that comes twice": (
+        "Duplicate item found with id msg_1. Remove duplicate items from your input and try again.", ["include"],
     ),
     "a thought that is not there": (
         "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", ["include"],

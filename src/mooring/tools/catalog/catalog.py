@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
@@ -343,15 +344,15 @@ def estimate_tools(tools: Tools) -> int:
     return sum(map(estimate_tool, tools.values()))
 
 
-def defer(tools: Tools, budget: float, always: Iterable[str] = ()) -> tuple[Tools, Tools]:
+def defer(tools: Tools, budget: float, always: Iterable[str] = (), most: float = inf) -> tuple[Tools, Tools]:
     """Split tools into those a model is shown from the start and those it has to search for.
 
-    If all of them fit the budget, all are shown. Otherwise only those are that a glob in `always` names as
-    `server.tool`, whatever they cost. Filling up the budget with some of the rest would be wrong: to the model they
-    would look like all there are.
+    If all of them fit the budget, and there are no more than `most`, all are shown. Otherwise only those are that a
+    glob in `always` names as `server.tool`, whatever they cost. Filling up the budget with some of the rest would be
+    wrong: to the model they would look like all there are.
     """
     ordered = {pair: tools[pair] for pair in sorted(tools)}
-    if estimate_tools(ordered) <= budget:
+    if len(ordered) <= most and estimate_tools(ordered) <= budget:
         return ordered, {}
     globs = GlobSet(always)
     shown = {pair: tool for pair, tool in ordered.items() if globs.matches(".".join(pair))}

@@ -23,7 +23,7 @@ from mooring.agents.history import (
 )
 from mooring.backends.api.codecs.codec import Media, Recipient
 from mooring.core.conversation.outcome import Part
-from mooring.core.protocol.content import Text
+from mooring.core.protocol.content import Image, Text
 from mooring.core.protocol.raw import PARTS, read_parts
 from mooring.display.text import describe_base64_size
 
