@@ -50,6 +50,21 @@ while True:
 """Hangs in its one tool, and ends neither when its input ends nor by SIGTERM."""
 
 
+SILENT_NAMES = """
+import pathlib, socket, time
+find = socket.getaddrinfo
+
+def wait(host, *more, **options):
+    if not str(host).endswith(".example"):
+        return find(host, *more, **options)
+    pathlib.Path(__file__).with_name("asked").touch()
+    time.sleep(300)
+
+socket.getaddrinfo = wait
+"""
+"""What the system's resolver does while no name server answers, only longer."""
+
+
 @pytest.mark.processes
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("command", COMMANDS)
@@ -110,6 +125,20 @@ def make_stubborn(home: Home) -> tuple[dict[str, object], Path, str]:
     log, mark = home.write("log", ""), os.urandom(8).hex()
     script = str(home.write("stubborn.py", STUBBORN))
     return {"command": sys.executable, "args": [script, str(log)], "env": {"NONCE": mark}}, log, mark
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("words", [("tools", "far"), ("chat", "-p", "Hi", "-m", MODELS["anthropic"], "--no-project")])
+def test_an_interrupt_ends_a_command_while_no_name_server_answers(words: tuple[str, ...], home: Home) -> None:
+    home.configure(far={"url": "https://server.example/mcp"})
+    path = home.write("slow/sitecustomize.py", SILENT_NAMES).parent
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "https://model.example", "PYTHONPATH": str(path)}
+    with subprocess.Popen(
+        [MOORING, *words], cwd=home.cwd, env={**home.env, **env}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        wait_until((path / "asked").exists)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(100) == 130
 
 
 @pytest.mark.processes

@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.auth.system_keyring import NoKeyring, SystemKeyring, find_keyring, run_in_thread
+from mooring.auth.system_keyring import NoKeyring, SystemKeyring, find_keyring
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.units import MIB
+from mooring.core.threads import run_in_thread
 from mooring.display.text import suggest_new_record
 from mooring.errors import ConfigError, FileError, StoreUnavailable
 from mooring.files.record import read_own_record, write_own_record

@@ -1,23 +1,20 @@
-"""The keyring of the person's system, and threads for work that may wait for that person.
+"""The keyring of the person's system.
 
 Whether there is one is found out by reading from it. A backend that can be constructed may still fail at each use, as
 Secret Service does over SSH and in containers, or wait for a dialog that nobody sees.
 
-A keyring may show a dialog that is never answered. Neither the event loop nor the end of the program waits for it: the
-threads of `asyncio.to_thread` are joined at the end, so these are threads of their own.
+A keyring may show a dialog that is never answered. Neither the event loop nor the end of the program waits for it.
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from mooring.core.threads import run_bounded
 from mooring.display.text import safe
 from mooring.errors import StoreUnavailable
 
@@ -151,34 +148,3 @@ def _check_recommended(backend: "KeyringBackend") -> "KeyringBackend | NoKeyring
     if float(backend.priority) < LEAST_PRIORITY:
         return NoKeyring(f"{safe(backend.name)} does not protect what it keeps")
     return backend
-
-
-async def run_in_thread(work: Callable[[], T]) -> T:
-    """What the work returns or raises, without holding up the event loop. It goes on if the caller is canceled."""
-    return await asyncio.wrap_future(_start(work))
-
-
-def run_bounded(work: Callable[[], T], seconds: float) -> T:
-    """What the work returns or raises, if that takes no longer than `seconds`.
-
-    Raises:
-        TimeoutError: it takes longer; it is left to itself.
-    """
-    return _start(work).result(seconds)
-
-
-def _start(work: Callable[[], T]) -> Future[T]:
-    outcome: Future[T] = Future()
-    # From here on it can't be canceled: nobody could stop the thread.
-    outcome.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is wanted
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)
-
-    Thread(target=run, name="mooring-thread", daemon=True).start()
-    return outcome
