@@ -1,18 +1,23 @@
 """A chat for which nobody was chosen to answer: whoever could is offered, one key each."""
 
+import asyncio
 import json
+import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import ClassVar
 
 import pytest
+from msgspec.structs import replace
 from tests.models import FakeModel, Say
 
 from backends.asking import KEY, MODELS, variables
 from chat.terminal import Person
+from mooring.settings import load
+from mooring.verbs.agent.offers import find_model_offers
 from support import Home, run_beside
 
 pytestmark = [
@@ -134,6 +139,36 @@ def _meet_with_offers(home: Home, **env: str) -> Iterator[Person]:
                 yield person
                 return
     raise AssertionError("nothing was offered")
+
+
+@contextmanager
+def listen_silently() -> Iterator[tuple[dict[str, str], list[socket.socket]]]:
+    """Model servers that take connections and never answer: the variables that name them, and what they listen on."""
+    with ExitStack() as stack:
+        words = ("OLLAMA", "LMSTUDIO", "VLLM")
+        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in words]
+        urls = [f"http://127.0.0.1:{server.getsockname()[1]}/v1" for server in servers]
+        yield {f"{word}_BASE_URL": url for word, url in zip(words, urls, strict=True)}, servers
+
+
+def test_the_first_prompt_does_not_wait_for_model_servers_that_never_answer(home: Home) -> None:
+    with listen_silently() as (env, servers), Person(home, "chat", **env) as person:
+        assert "No one is chosen" not in person.sees(READY)
+        for server in servers:
+            with server.accept()[0] as connection:
+                asked = connection.makefile("rb").read()  # to the end: the chat has given it up
+                assert asked.startswith(b"GET /v1/models ")
+        leave(person)
+
+
+@pytest.mark.swift
+async def test_all_model_servers_together_have_a_fifth_of_a_second(home: Home) -> None:
+    with listen_silently() as (env, _):
+        where = replace(home.where, env={**home.where.env, **env})
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        assert await find_model_offers(where, load(where, str(home.cwd))) == []
+        assert clock() - began == pytest.approx(0.2)
 
 
 def test_an_installed_program_is_offered_and_chosen_by_the_setting_backend(home: Home) -> None:

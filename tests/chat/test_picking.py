@@ -177,6 +177,37 @@ def test_a_backend_an_agent_a_mode_and_an_effort_are_picked_too(home: Home, fake
         leave(person)
 
 
+def test_what_tells_choices_apart_is_not_cut_off_in_eighty_columns(home: Home, fake: FakeModel) -> None:
+    with Person(home, "chat", "-m", MODEL, cells=80, **variables(fake)) as person:
+        for command, words in (
+            ("/mode", "without asking"),
+            ("/agent", "libraries and public repositories work, from their sources and documentation."),
+            ("/backend", "npm install -g opencode-ai"),
+        ):
+            person.answers((READY, command))
+            listed = person.sees(WHICH)
+            rows = listed.partition(command)[2].replace("asking the programs …", "")
+            assert "…" not in rows
+            # A path stays whole, however long it is.
+            assert [line for line in rows.splitlines() if len(line) > 80 and len(line.split()) > 1] == []
+            assert words in " ".join(rows.split())
+            person.types("")
+        leave(person)
+
+
+def test_a_model_that_answers_is_not_proposed_as_another(home: Home, fake: FakeModel) -> None:
+    env = variables(fake)
+    with Person(
+        home, "chat", "-m", MODEL, ANTHROPIC_API_KEY=env["ANTHROPIC_API_KEY"], OLLAMA_BASE_URL="http://127.0.0.1:9"
+    ) as person:
+        person.answers((READY, "/model"))
+        shown = person.sees(READY)
+        assert "To go on with another: /model PROVIDER:MODEL" in shown
+        assert f"/model {MODEL}" not in shown
+        person.types("/quit")
+        assert person.ended() == 0, person.shown
+
+
 def test_a_list_of_conversations_has_one_line_for_each_however_they_are_marked(home: Home, fake: FakeModel) -> None:
     words = "Please have a look at everything that there is to be seen here."
     with (
@@ -189,7 +220,8 @@ def test_a_list_of_conversations_has_one_line_for_each_however_they_are_marked(h
             person.sees(command)
             listed = [line for line in person.sees(end).splitlines() if line.strip()]
             assert len(listed) == 1, listed
-            assert "open else" in listed[0]
+            assert "open elsewhere" in listed[0]
+            assert "Please have" in listed[0]
             person.types("")
         leave(person)
         leave(other)

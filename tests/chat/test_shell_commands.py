@@ -190,6 +190,25 @@ def test_ctrl_c_ends_it_with_all_that_it_started(home: Home) -> None:
         leave(person)
 
 
+def test_what_it_printed_before_ctrl_c_is_shown_and_goes_with_the_next_message(home: Home) -> None:
+    with FakeModel([Say("One.")]) as fake, meet(home, fake) as person:
+        person.answers((READY, "!echo so far; touch begun; sleep 1000"))
+        wait_until((home.cwd / "begun").exists)
+        person.presses(CTRL_C)
+        person.sees("\nso far\nThis goes with your next message")
+        person.sees("Stopped.")
+        person.answers((READY, "What now?"))
+        person.sees("One.")
+        said = fake.requests[0].last_user_text
+        assert "so far\n[It did not end.]" in said
+        person.sees(READY)
+        leave(person)
+    [session] = SessionStore(home.where).list()
+    _, entries = SessionStore(home.where).read(session.id)
+    outputs = [entry.message.output for entry in entries if isinstance(entry.message, PersonCommand)]
+    assert outputs == ["so far"]
+
+
 @pytest.mark.parametrize("words", ["allow 'demo.*'", "settings permissionMode bypass", "mcp add evil -- sh"])
 def test_our_own_command_widens_nothing_from_here(home: Home, words: str) -> None:
     home.configure(demo=DEMO)

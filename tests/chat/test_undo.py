@@ -458,6 +458,39 @@ def test_a_file_of_which_nothing_is_kept_is_named(home: Home) -> None:
     assert file.read_text() == "two\n"
 
 
+def test_what_was_changed_while_another_program_held_the_record_is_undone_too(home: Home) -> None:
+    file = home.write("project/a.txt", "one\n")
+    changes = [Hold("go"), edit("a.txt", "one", "two")], edit("a.txt", "two", "three")
+    with FakeModel([Say("Hello."), *changes, Say("Done.")]) as fake, meet(home, fake) as person:
+        says(person, "Greet me", "Hello.")
+        person.answers((READY, "Do it"))
+        person.sees("waiting for the model")
+        with closing(sqlite3.connect(home.where.record, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            fake.release("go")
+            person.sees("is not being stored")
+            person.sees("Done.")
+            assert file.read_text() == "three\n"
+            other.execute("ROLLBACK")
+        person.sees("is being stored again, with all that was said meanwhile.")
+        shown = undoes(person)
+        assert "meanwhile.;" not in person.shown
+        assert "-three" in shown
+        assert "+one" in shown
+        assert file.read_text() == "one\n"
+        leave(person)
+
+
+def test_the_files_of_long_diffs_are_named_again_before_the_answer(home: Home) -> None:
+    file = home.write("project/a.txt", "one\n")
+    replies = [edit("a.txt", "one", "two"), write("new.txt", "line\n" * 200), Say("Done.")]
+    with FakeModel(replies) as fake, meet(home, fake) as person:
+        says(person, "Do it", "Done.")
+        shown = undoes(person)
+        assert shown.endswith(f"\nthis restores {file}\nthis removes {home.project / 'new.txt'}\n")
+        leave(person)
+
+
 def test_a_conversation_that_cannot_be_stored_is_left_as_it_is_and_says_why(home: Home) -> None:
     file = home.write("project/a.txt", "one\n")
     record = Path(home.where.record)

@@ -61,8 +61,11 @@ class CommandFace(Face, Protocol):
         self, title: str, owner: str, schema: Mapping[str, Any], given: Mapping[str, Any] | None
     ) -> dict[str, Any]: ...
 
-    async def pick(self, choices: Sequence[ListedChoice]) -> str | None:
-        """List these, and have the person pick one: its name, or another that they type; `None` if they go back."""
+    async def pick(self, choices: Sequence[ListedChoice], *, cut: bool = False) -> str | None:
+        """List these, and have the person pick one: its name, or another that they type; `None` if they go back.
+
+        What is said about one takes as many lines as it needs, or with `cut` what one line has room for.
+        """
 
     async def send(self, said: TurnInput) -> None:
         """Have something answered, as if the person had typed it."""

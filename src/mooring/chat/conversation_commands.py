@@ -49,7 +49,7 @@ async def _pick_session(chat: CommandFace) -> str | None:
     if not others:
         chat.say("No other conversation of this folder is stored.")
         return None
-    return await chat.pick([ListedChoice(each.id, _describe_session(each)) for each in others])
+    return await chat.pick([ListedChoice(each.id, _describe_session(each)) for each in others], cut=True)
 
 
 async def _sessions(chat: CommandFace, _: str) -> None:
@@ -63,12 +63,12 @@ async def _sessions(chat: CommandFace, _: str) -> None:
 
 
 def _describe_session(session: "SessionSummary", *, is_current: bool = False) -> tuple[str, ...]:
-    # The title is what a narrow terminal cuts off, so the others are short: 80 cells have room for a line.
-    other = "open elsewhere · " if session.open_in is not None and not is_current else ""
-    title = f"{other}{safe(session.title)}"
-    # Without the provider.
+    # The title is what a narrow terminal cuts off, so the others are short: 80 cells have room for a line. Without the
+    # provider; and who answers in one that nobody can go on with matters to nobody.
     answerer = session.answerer.partition(":")[2] or session.answerer
-    return format_local(session.used), count_noun(session.turns, "turn"), safe(answerer), title
+    if session.open_in is not None and not is_current:
+        answerer = "open elsewhere"
+    return format_local(session.used), count_noun(session.turns, "turn"), safe(answerer), safe(session.title)
 
 
 # --- who answers --------------------------------------------------------------------------------------------------
@@ -131,7 +131,10 @@ async def _pick_model(chat: CommandFace) -> str | None:
     offers = [offer for offer in await session.find_model_offers() if offer.name != current]
     if not offers:
         chat.say(f"To go on with {'one' if current is None else 'another'}: /model PROVIDER:MODEL")
-        chat.say(spell_for_chat(await session.advise_on_models()))
+        if current is None:
+            chat.say(spell_for_chat(await session.advise_on_models()))
+        else:
+            chat.say("docs/guides/models.md has the providers, and how each gets its key.")
         return None
     chat.say("These can be used now; any other is written as PROVIDER:MODEL.")
     return await chat.pick([ListedChoice(offer.name, (safe(offer.why),)) for offer in offers])

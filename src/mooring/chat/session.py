@@ -33,7 +33,7 @@ from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.content import Block, Text
 from mooring.core.protocol.result import FilledPrompt, Result
 from mooring.core.protocol.tool import Prompt
-from mooring.display.text import safe
+from mooring.display.text import problem_without_place, safe
 from mooring.errors import (
     FileError,
     HeldBack,
@@ -275,7 +275,7 @@ class ChatSession:
         # A setting without effect has none in the next conversation either. A record that fails can fail again.
         if problem.path in (None, *self.host.settings.looked):
             self._shown_idle.add(problem)
-        self._face.notice(safe(f"{problem.message}; {problem.hint}"))
+        self._face.notice(problem_without_place(problem))
 
     @property
     def conversation(self) -> "Conversation":

@@ -38,11 +38,15 @@ async def run_shell_command(chat: CommandFace, command: str) -> None:
         if seconds >= _SHOW_AFTER:
             chat.show_progress(f"{seconds:.0f} s · Ctrl+C ends it · $ {safe(command)}")
 
-    ran, output = await _run_permitted(session, command, show_progress)
-    _show(chat, output, ran.failure)
-    if session.responder.model is not None:
-        session.shell.keep(ran)
-        chat.notice("This goes with your next message; /drop leaves it out.")
+    def show_ended(ran: PersonCommand, output: str) -> None:
+        is_stopped = ran.exit_code is None
+        # Whoever stopped it knows, and is told that it has stopped.
+        _show(chat, output, "" if is_stopped else ran.failure)
+        if session.responder.model is not None and (output or not is_stopped):
+            session.shell.keep(ran)
+            chat.notice("This goes with your next message; /drop leaves it out.")
+
+    await _run_permitted(session, command, show_progress, show_ended)
 
 
 async def drop_outputs(chat: CommandFace, _: str) -> None:
@@ -52,9 +56,12 @@ async def drop_outputs(chat: CommandFace, _: str) -> None:
 
 
 async def _run_permitted(
-    session: ChatSession, command: str, show_progress: Callable[[], None]
-) -> tuple[PersonCommand, str]:
-    """What is kept of a command that has ended, and all that it printed."""
+    session: ChatSession,
+    command: str,
+    show_progress: Callable[[], None],
+    show_ended: Callable[[PersonCommand, str], None],
+) -> None:
+    """Run a command; when it has ended, or Ctrl+C has ended it, show what is kept of it and all that it printed."""
     # Loaded here: few chats run commands.
     from mooring.agents.local.bash import BackgroundCommands, BashArguments, BashTool, start_command
     from mooring.agents.local.project_files import ProjectFiles
@@ -64,28 +71,28 @@ async def _run_permitted(
     tool = BashTool(ProjectFiles(where, cwd), host.guard, BackgroundCommands(), env)
     access = await asyncio.to_thread(tool.assess, BashArguments(command))
     journal = session.responder.journal or Journal()
-    ended: list[tuple[PersonCommand, str]] = []
 
     async def run() -> Result:
         number = journal.record_command_started(command)
         await journal.settle()
         running = await start_command(command, host.guard, where, cwd, env, shell=where.env.get("SHELL", ""))
+        is_stopped = True
         try:
             while not await running.wait(_LOOK):
                 show_progress()
-            output = running.pop_output().rstrip("\n")
-            ran = PersonCommand(command, shorten_output(output), running.status)
+            is_stopped = False
         finally:
             await running.end()
-        journal.record_command_ended(number, ran)
-        await journal.settle()
-        ended.append((ran, output))
+            output = running.pop_output().rstrip("\n")
+            ran = PersonCommand(command, shorten_output(output), None if is_stopped else running.status)
+            journal.record_command_ended(number, ran)
+            await journal.settle()
+            show_ended(ran, output)
         return Result((Text(output),), is_error=ran.exit_code != 0)
 
     # On record, and refused by what denies it; the person who typed it isn't asked about it.
     calls = session.conversation.calls
     await calls.call_own_tool(tool.name, {"command": command}, run, tool.aliases, tool.hints, access, approved=True)
-    return ended[0]
 
 
 def _show(chat: CommandFace, output: str, failure: str) -> None:

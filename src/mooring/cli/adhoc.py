@@ -17,7 +17,7 @@ from mooring.core.conversation.status import Status, status_error
 from mooring.core.conversation.verdict import CommandPermissions, Rule
 from mooring.core.definitions.config import Http, ServerConfig
 from mooring.core.definitions.problem import Problem
-from mooring.display.text import count_noun, problem_line, quote_argument, safe
+from mooring.display.text import count_noun, problem_line, problem_without_place, quote_argument, safe
 from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
@@ -168,7 +168,7 @@ def _make_problem_printer(options: Globals) -> Callable[[Problem], None]:
 
     def tell(problem: Problem) -> None:
         # Without a path it is not about a file.
-        line = problem_line(problem, home) if problem.path else safe(f"{problem.message}; {problem.hint}")
+        line = problem_line(problem, home) if problem.path else problem_without_place(problem)
         if not options.quiet:
             options.clear_progress()
             say(f"Warning: {line}", err=True)

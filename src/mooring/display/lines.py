@@ -59,6 +59,7 @@ from mooring.display.text import (
     exact_text,
     mark_server,
     problem_line,
+    problem_without_place,
     quote_argument,
     quote_server,
     safe,
@@ -210,7 +211,7 @@ def describe_event(event: HostEvent) -> str:
             return _describe_reloaded(event)
         case Troubled(problem):
             # Without a path it is not about a file, and `problem_line` would blame the command line.
-            return problem_line(problem) if problem.path else safe(f"{problem.message}; {problem.hint}")
+            return problem_line(problem) if problem.path else problem_without_place(problem)
 
 
 def _describe_tools_changed(event: ToolsChanged) -> str:
@@ -363,16 +364,24 @@ def describe_taken_name(taken: TakenName, *, approved: bool = False) -> str:
 
 LONGEST_UNDO = 60
 """How many lines of a file's diff are shown before it is undone: the person saw them when they were made."""
+MOST_UNDO = 10
+"""How many files are named again below their diffs."""
 
 
 def _describe_undo(question: UndoTurn) -> Iterator[str]:
     yield f"Undo this turn: {shorten_description(question.said)}"
+    acts: list[str] = []
     for file in question.files:
         lines = _split_exactly(file.diff)
+        acts.append(f"this {'removes' if '+++ /dev/null' in lines[:2] else 'restores'} {safe(file.path)}")
         yield from lines[:LONGEST_UNDO]
         if len(lines) > LONGEST_UNDO:
             yield f"… {count_noun(len(lines) - LONGEST_UNDO, 'more line')} of {safe(file.path)}"
-    if not question.files:
+    # Again below the diffs: these may be longer than the screen.
+    yield from acts[:MOST_UNDO]
+    if len(acts) > MOST_UNDO:
+        yield f"… and {count_noun(len(acts) - MOST_UNDO, 'more file')}"
+    if not acts:
         yield "No file changes."
     yield from map(safe, question.notes)
 

@@ -285,8 +285,12 @@ def problem_line(problem: Problem, home: str = "") -> str:
     """What is wrong, where, and what to do about it, in one line."""
     place = _describe_place(problem, home)
     server = f"{safe(problem.server)}: " if problem.server else ""
-    hint = safe(f"; {problem.hint}") if problem.hint else ""
-    return f"{place}  {server}{safe(problem.message)}{hint}"
+    return f"{place}  {server}{problem_without_place(problem)}"
+
+
+def problem_without_place(problem: Problem) -> str:
+    """What is wrong, and what to do about it if that is known."""
+    return safe("; ".join(filter(None, (problem.message, problem.hint))))
 
 
 def _describe_place(problem: Problem, home: str) -> str:

@@ -235,7 +235,7 @@ class SessionJournal(Journal):
         # Who undoes the turn is told which files were not kept; that the record can't be written is told anyway.
         with suppress(FileError):
             now = self._database.clock()
-            self._database.write_now(add_kept_file(self.id, self._turn, path, before, after, now))
+            self._database.write_in_order(add_kept_file(self.id, self._turn, path, before, after, now))
 
     async def find_last_turn(self) -> LastTurn | None:
         """The last turn, with all that was done in it; `None` if nothing was said yet.

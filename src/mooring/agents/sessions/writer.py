@@ -102,10 +102,23 @@ class SessionDatabase:
         except FileError as error:
             self._start_retrying(error)
 
-    def write_now(self, statements: Sequence[SqlStatement]) -> None:
-        """Write something beside the conversation before this returns, or not at all. Raises: FileError."""
+    def write_in_order(self, statements: Sequence[SqlStatement]) -> None:
+        """Write something before this returns, from any thread; if others hold the file, with what is written next.
+
+        Raises: FileError if it is anything else that keeps it from being written.
+        """
         self._check_process()
-        self.record.write(lambda _: statements, BUSY_SECONDS)
+        # What waits already comes first.
+        if not self.is_behind:
+            try:
+                self.record.write(lambda _: statements, BUSY_SECONDS)
+            except FileError as error:
+                if not is_busy(error):
+                    raise
+            else:
+                return
+        with self._state:
+            self._unwritten.extend(statements)
 
     @property
     def is_behind(self) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from mooring.agents.sessions.connection import hold_record
@@ -38,12 +39,14 @@ from mooring.display.lines import (
     name_tool,
 )
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
+from mooring.display.tables import wrap_columns
 from mooring.display.text import (
     count_noun,
     cut_end,
     describe_held_back,
     fit_columns,
     problem_line,
+    problem_without_place,
     quote_argument,
     safe,
     shorten_description,
@@ -234,7 +237,7 @@ class Chat:
             what = describe_held_back(len(held.names), instructions=held.instructions is not None)
             self.notice(f"{safe(name)}: {what}; `/pins {quote_argument(name)}` shows them")
         for problem in find_idle_denies(host, self.session.permissions.rules):
-            self.notice(safe(f"{problem.message}; {problem.hint}"))
+            self.notice(problem_without_place(problem))
         for problem in host.problems:
             if problem.level == "error":
                 self.notice(problem_line(problem, self.session.workspace.where.home))
@@ -400,12 +403,12 @@ class Chat:
         # The raw name of two servers' tools tells nothing: it is searched for like any other words.
         return named[0] if len(named) == 1 else typed or None
 
-    async def pick(self, choices: Sequence[ListedChoice]) -> str | None:
+    async def pick(self, choices: Sequence[ListedChoice], *, cut: bool = False) -> str | None:
         rows = []
         for number, choice in enumerate(choices, 1):
             name = f"{'*' if choice.is_current else ''}{safe(choice.name)}"
             rows.append((f"  {number}", name, *choice.about))
-        self.say(*fit_columns(rows, self.width))
+        self.say(*(fit_columns(rows, self.width) if cut else chain(*wrap_columns(rows, self.width))))
         names = [choice.name for choice in choices]
         async with self._terminal.dialog:
             prompt = "Which? A number or a name; Enter goes back: "
