@@ -25,6 +25,7 @@ class Counts(Struct, frozen=True):
     cache_write: int
     thinking: int
     is_told: bool = True
+    cost: float | None = None
 
 
 class Answer(Struct, frozen=True):
@@ -114,6 +115,7 @@ def _count(request: ModelRequest, parts: Sequence[Part]) -> Counts:
         cache_write=usage.cache_write,
         thinking=usage.thinking,
         is_told=usage.is_told,
+        cost=usage.cost,
     )
 
 

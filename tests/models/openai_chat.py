@@ -149,7 +149,8 @@ def _write_frame(answer: Answer, kind: str) -> Json:
 
 
 def _write_usage(counts: Counts) -> Json:
-    return {
+    cost = {} if counts.cost is None else {"cost": counts.cost}
+    return cost | {
         "prompt_tokens": counts.input,
         "completion_tokens": counts.output,
         "total_tokens": counts.input + counts.output,

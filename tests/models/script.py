@@ -88,6 +88,8 @@ class Usage(Struct, frozen=True, tag="usage"):
     thinking: int = 0
     is_told: bool = True
     """Whether they are reported at all; only those that imitate OpenAI may leave that out."""
+    cost: float | None = None
+    """In US dollars, as OpenRouter reports it."""
 
 
 class Stop(Struct, frozen=True, tag="stop"):

@@ -1,7 +1,7 @@
 """Models of other providers, through Pydantic AI: `pydantic-ai:PROVIDER:MODEL`."""
 
 import pytest
-from tests.models import Call, Fail, FakeModel, Overflow, Say, Think
+from tests.models import Call, Fail, FakeModel, Overflow, Say, Think, Usage
 
 from backends.asking import ADD, KEY, ask, hear, hear_end, opened
 from mooring.agents.history import CallResult, ModelMessage, ResultsMessage
@@ -60,6 +60,30 @@ async def test_what_goes_wrong_is_an_error_of_ours_without_the_key(home: Home, m
                 assert type(caught.value) is kind
                 assert KEY not in str(caught.value)
                 assert str(caught.value).startswith(MODEL)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "expected"),
+    [
+        ("google:gemini-2.5-pro", Usage(input=250_000, output=1_000, cache_read=100_000), (251_000, 0.415)),
+        ("google:gemma-3", Usage(input=1_000, output=100), (1_100, None)),
+        ("google:gemini-nobody", Usage(input=1_000, output=100), (1_100, None)),
+        ("openai-chat:gpt-4o", Usage(is_told=False), (None, None)),
+    ],
+)
+async def test_what_nobody_knows_of_a_reply_is_unknown_and_not_nothing(
+    model: str, usage: Usage, expected: tuple[int | None, float | None], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeModel([[Say("Ahoy."), usage]]) as fake:
+        for word, url in (("OPENAI", fake.openai_url), ("GOOGLE_GEMINI", fake.gemini_url)):
+            monkeypatch.setenv(f"{word}_BASE_URL", url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("GOOGLE_API_KEY", KEY)
+        async with opened(home, f"pydantic-ai:{model}", {}) as asked:
+            last = await hear_end(asked, ask("Hi"))
+            has_price = asked.has_price  # type: ignore[attr-defined]
+    assert (last.usage and last.usage.total, last.cost) == expected
+    assert has_price == (model in ("google:gemini-2.5-pro", "openai-chat:gpt-4o"))
 
 
 async def test_a_name_that_pydantic_ai_does_not_know_is_one_sentence(home: Home) -> None:

@@ -33,7 +33,6 @@ from mooring.backends.api.codecs.gemini import GeminiCodec
 from mooring.backends.api.codecs.gemini_reply import STOPS
 from mooring.backends.api.library.any_provider import LibraryModel
 from mooring.core.conversation.effort import EFFORTS, EffortWish
-from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Image, Text
 from mooring.errors import ModelOverloaded
 from mooring.wire.http.events import Event
@@ -167,6 +166,7 @@ Where the two differ on purpose, and what `explain` therefore makes alike:
   `error`, is `output`.
 - Images in results: both attach those that the model takes there, and send the others below. What is written beside
   them is in our own words. An empty result is `(nothing)` for both.
+- GIF, which Gemini refuses: the library sends it, and we say in words that it is not sent.
 - Google's library writes some fields as in `mime_type`. The API takes both spellings.
 - Base64: Google's library writes the letters for addresses, we leave it as it came.
 - Texts of the person side by side are one part, as for every other provider.
@@ -179,11 +179,12 @@ def explain(body: Mapping[str, Any]) -> dict[str, Any]:
     """What a request says, without what is only said differently."""
     config = {key: value for key, value in body.get("generationConfig", {}).items() if key != "responseModalities"}
     system = body.get("systemInstruction", {}).get("parts", [])
+    contents = [(content["role"], list(_join(content["parts"]))) for content in body["contents"]]
     return {
         "system": [part["text"] for part in system],
         "tools": [tool for group in body.get("tools", []) for tool in group["functionDeclarations"]],
         "config": config,
-        "contents": [(content["role"], list(_join(content["parts"]))) for content in body["contents"]],
+        "contents": [(role, parts) for role, parts in contents if parts],
     }
 
 
@@ -203,6 +204,8 @@ _FOREIGN = frozenset({"args", "response", "parametersJsonSchema"})
 def _join(parts: list[Any]) -> Iterator[Any]:
     text = ""
     for part in map(_explain_part, parts):
+        if part[:2] == ("media", "image/gif"):
+            continue
         if part[0] == "text" and not part[2]:
             text = "\n".join(filter(None, [text, part[1]]))
             continue
@@ -334,9 +337,7 @@ def describe(read: Callable[[], tuple[list[Any], FinishedReply]]) -> Any:
         events, reply = read()
     except BrokenReply:
         return "cut"
-    # The library counts none where nothing is told.
-    usage = reply.usage or TokenUsage()
-    return [*_describe_pieces(events), *_describe_blocks(reply.blocks), reply.stop, usage]
+    return [*_describe_pieces(events), *_describe_blocks(reply.blocks), reply.stop, reply.usage]
 
 
 async def describe_library() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from genai_prices import calc_price
+from genai_prices.types import PriceCalculation
 from msgspec import Struct, json, to_builtins
 from pydantic_ai import messages as library
 from pydantic_ai.messages import ModelResponse
@@ -153,7 +154,15 @@ class PriceTag(Struct, frozen=True):
                 price = calc_price(usage, self.model, provider_id=self.provider)
         except LookupError:
             return None
-        return float(price.total_price)
+        return float(price.total_price) if _is_priced(price) else None
+
+
+def _is_priced(price: PriceCalculation) -> bool:
+    """Whether tokens have a price. For a model without one, the library says that a reply costs nothing."""
+    rates = price.model_price
+    if rates.input_mtok is None and rates.output_mtok is None:
+        return price.model.id.endswith(":free")
+    return rates.input_mtok is not None and rates.output_mtok is not None
 
 
 def finish_reply(response: library.ModelResponse, name: str, price: PriceTag) -> ReplyFinished:
@@ -161,7 +170,9 @@ def finish_reply(response: library.ModelResponse, name: str, price: PriceTag) ->
     _check_whole(response, name)
     blocks = tuple(block for part in response.parts if (block := make_block(part)) is not None)
     message = ModelMessage(blocks, name)
-    return ReplyFinished(message, _count_tokens(response.usage), price.cost_of(response), _find_stop(message, response))
+    usage = _count_tokens(response.usage)
+    cost = price.cost_of(response) if usage is not None else None
+    return ReplyFinished(message, usage, cost, _find_stop(message, response))
 
 
 def convert_event(event: library.ModelResponseStreamEvent) -> ReplyEvent | None:
@@ -232,5 +243,7 @@ def _find_stop(
     return "calls" if message.calls else "finished"
 
 
-def _count_tokens(usage: RequestUsage) -> TokenUsage:
-    return TokenUsage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+def _count_tokens(usage: RequestUsage) -> TokenUsage | None:
+    """The tokens of a reply; `None` if the provider didn't say, for which the library has zeros."""
+    counted = TokenUsage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return None if counted == TokenUsage() else counted
