@@ -4,7 +4,11 @@ import json
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 
+from tests.models import FakeModel, Say
+
+from backends.asking import MODELS, variables
 from support import Home
 
 HEAVY = ["asyncio", "aiohttp", "textual", "rich", "mcp", "pydantic", "keyring", "httpx", "yaml", "watchfiles",
@@ -42,12 +46,24 @@ print(json.dumps(loaded))
 """
 
 
+UNUSED_BY_A_PROMPT = [
+    "mooring.servers.server", "mooring.servers.supervisor", "mooring.servers.launch.prepare", "mooring.wire.session.session",
+    "mooring.wire.rpc.peer", "mooring.wire.stdio.pipes", "mooring.tools.search.index", "importlib.metadata", "html",
+    "attr.validators", "idna", "pydantic", "httpx", "httpx2", "anthropic", "openai", "keyring", "rich", "textual", "yaml",
+]  # fmt: skip
+
+
 def loaded(home: Home, *words: str) -> list[str]:
     home.write("home/.mcp.json", {"mcpServers": {"x": {"command": "sh"}}})
+    return loaded_without_servers(home, *words)
+
+
+def loaded_without_servers(home: Home, *words: str, env: Mapping[str, str] | None = None) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", CODE, *words],
         cwd=home.cwd,
-        env=home.env,
+        env={**home.env, **(env or {})},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=100,
@@ -76,6 +92,14 @@ def test_a_call_of_a_program_loads_neither_tls_nor_what_describes_objects(home: 
     names = loaded(home, "--demo", "call", "demo.echo", "text=x")
     assert "asyncio.base_events" in names
     assert {"ssl", "asyncio.sslproto", "inspect", "locale", "msgspec.inspect", "platform"}.isdisjoint(names)
+
+
+def test_a_prompt_without_servers_loads_at_most_295_modules_of_ours_and_nothing_that_servers_need(home: Home) -> None:
+    with FakeModel([Say("hello")]) as model:
+        names = loaded_without_servers(home, "chat", "-p", "Hi", "-m", MODELS["anthropic"], env=variables(model))
+    assert "mooring.backends.api.codecs.anthropic_reply" in names
+    assert [name for name in names if name in UNUSED_BY_A_PROMPT] == []
+    assert len([name for name in names if name.split(".")[0] == "mooring"]) <= 295
 
 
 def test_what_a_command_left_out_is_loaded_by_whoever_uses_it(home: Home) -> None:

@@ -21,7 +21,6 @@ from mooring.display.text import count_noun, problem_line, problem_without_place
 from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
 from mooring.process.programs import Guard
-from mooring.servers.connect import is_server_url
 from mooring.verbs.parse import UsageError
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import Setup, make_http_config, make_program_config, run_on_host
@@ -250,6 +249,8 @@ def _make_adhoc_config(setup: Setup, given: Mapping[str, Any]) -> ServerConfig:
     env, headers = _parse_variables(setup, given), dict(map(_parse_header, given["header"]))
     if given["server"]:
         return make_program_config(given["server"], env)
+    from mooring.servers.connect import is_server_url  # loads what a server needs, which a prompt may be without
+
     if not is_server_url(given["url"]):
         raise ConfigError(f"{given['url']} is no address; begin it with https://, http:// or unix://.")
     return make_http_config(given["url"], headers, given["transport"])

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
 from math import inf
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from mooring.conversation.consent import Consent
 from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.question import Ask
 from mooring.core.conversation.verdict import HELD_BACK, LocalAccess, ProposedCall, Verdict
+from mooring.core.definitions.config import describe_origin
 from mooring.core.protocol.limits import Timeout, make_timeout
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
 from mooring.core.protocol.result import Progress, Result
@@ -23,8 +24,10 @@ from mooring.permissions.audit import CallOutcome
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.permissions.policy import find_strictest
 from mooring.servers.questions import Answerer, FindAnswerer, Work
-from mooring.servers.server import Server, describe_origin
 from mooring.tools.catalog.catalog import CatalogEntry
+
+if TYPE_CHECKING:
+    from mooring.servers.server import Server
 
 MakeCall: TypeAlias = Callable[[], Awaitable[Result]]
 Approval: TypeAlias = bool | Verdict
@@ -40,7 +43,7 @@ class _Route(Struct, frozen=True):
     """
 
     entry: CatalogEntry
-    server: Server
+    server: "Server"
     verdict: Verdict
     origin: str
     repeatable: bool
@@ -218,7 +221,7 @@ class Calls:
         seconds: float = inf,
         *,
         approved: Approval = False,
-    ) -> tuple[CatalogEntry, Server, ProposedCall, Verdict]:
+    ) -> "tuple[CatalogEntry, Server, ProposedCall, Verdict]":
         """Have a call of a tool authorized, and pin the tools of its server as they were when that was asked.
 
         A server may describe its tools differently while somebody thinks about the answer. Then the answer was not
@@ -244,7 +247,7 @@ class Calls:
                 return shown, server, call, verdict
             seconds = max(0.0, seconds - (loop.time() - began))
 
-    async def _pin(self, server: Server, name: str, tools: tuple[Tool, ...]) -> None:
+    async def _pin(self, server: "Server", name: str, tools: tuple[Tool, ...]) -> None:
         """Pin these tools, with the first call that is allowed under a name."""
         self._pinned.add((server, name))
         await self._permissions.pins.pin(self._lookup.find_approved(name), tools, server.instructions)
@@ -252,7 +255,7 @@ class Calls:
             # A catalog that was brought up to date meanwhile knows nothing of the pin.
             self._lookup.invalidate(server.name)
 
-    def _propose(self, entry: CatalogEntry, server: Server, arguments: Mapping[str, Any] | None) -> ProposedCall:
+    def _propose(self, entry: CatalogEntry, server: "Server", arguments: Mapping[str, Any] | None) -> ProposedCall:
         """The call as the gate judges it."""
         origin = server.origin
         if entry.server != server.name:
@@ -353,7 +356,7 @@ class Calls:
         verdict = await self.authorize(calls, approved=approved)
         return await self._audit.record_work(calls[0], verdict, work)
 
-    async def do_for_server(self, server: Server, tool: str, work: MakeCall) -> Result:
+    async def do_for_server(self, server: "Server", tool: str, work: MakeCall) -> Result:
         """Do something about a server, put on record as a call of a tool of it. Nobody is asked, but a deny holds.
 
         Raises: Denied; what the work raises.
@@ -386,7 +389,7 @@ class Calls:
 
         return make_call
 
-    def forget(self, server: Server) -> None:
+    def forget(self, server: "Server") -> None:
         """Forget everything about a server that is gone."""
         self._pinned = {pair for pair in self._pinned if pair[0] is not server}
         self._routes = {}

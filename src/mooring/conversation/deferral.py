@@ -22,11 +22,11 @@ from mooring.tools.arguments.form import ArgumentForm
 from mooring.tools.catalog.catalog import CatalogEntry, defer, fold_spellings
 from mooring.tools.provider import ProviderTools
 from mooring.tools.results.outcome import json_result
-from mooring.tools.search.index import Index
-from mooring.tools.search.meaning import Meaning
 
 if TYPE_CHECKING:
     from mooring.tools.schema.adapt import Provider
+    from mooring.tools.search.index import Index
+    from mooring.tools.search.meaning import Meaning
 
 DEFAULT_CONTEXT = 200_000
 """How many tokens a model is taken to hold: the setting `toolBudget` is a percentage of that."""
@@ -50,7 +50,7 @@ class Selection:
         scope: ToolScope,
         budget: float,
         always: Iterable[str] = (),
-        meaning: Meaning | None = None,
+        meaning: "Meaning | None" = None,
         most: float = inf,
     ) -> None:
         self.most = most
@@ -80,7 +80,9 @@ class Selection:
         return made
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> "Index":
+        from mooring.tools.search.index import Index  # few prompts search
+
         return Index({pair: entry.definition for pair, entry in self.entries.items()}, self.meaning)
 
     @cached_property
@@ -104,7 +106,7 @@ class Selection:
 class Selections:
     """What conversations on equal terms share of a host's tools, as they are now."""
 
-    def __init__(self, meaning: Callable[[], Meaning | None] = lambda: None) -> None:
+    def __init__(self, meaning: "Callable[[], Meaning | None]" = lambda: None) -> None:
         self._meaning = meaning
         self._entries: tuple[CatalogEntry, ...] = ()
         self._made: dict[tuple[object, ...], Selection] = {}

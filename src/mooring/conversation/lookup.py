@@ -6,7 +6,7 @@ reaches another program.
 
 from collections.abc import Callable, Mapping
 from time import time
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -15,9 +15,11 @@ from mooring.core.definitions.config import Broken, ServerConfig
 from mooring.core.protocol.tool import Offer, Pair, Tool
 from mooring.errors import HeldBack, MooringError, ServerDisabled, Stale, UnknownTool
 from mooring.inventory.admit import Admitted, Alias, NotAdmitted
-from mooring.servers.server import Server
 from mooring.tools.catalog.catalog import Catalog, CatalogEntry, MeaningSource, ToolSource, UnlistedTool
 from mooring.tools.catalog.names import Scheme
+
+if TYPE_CHECKING:
+    from mooring.servers.server import Server
 
 FindHeld: TypeAlias = Callable[[Approved, tuple[Tool, ...]], frozenset[str]]
 """Says which of a server's tools differ from what was approved under a name."""
@@ -27,7 +29,7 @@ class Lookup:
     """The names of one host."""
 
     def __init__(
-        self, servers: Mapping[str, Server], find_held: FindHeld, meaning: MeaningSource = lambda: None
+        self, servers: "Mapping[str, Server]", find_held: FindHeld, meaning: MeaningSource = lambda: None
     ) -> None:
         self._meaning = meaning
         self._servers = servers
@@ -147,7 +149,7 @@ class Lookup:
         alias = self._aliases.get(name)
         return name if alias is None else alias.server
 
-    def _make_source(self, server: Server, now: float) -> ToolSource:
+    def _make_source(self, server: "Server", now: float) -> ToolSource:
         """A server's tools for the catalog: those that it has, or had when it was last connected."""
         offer, config = server.offer, server.config
         if offer is None or not _is_known(server, now):
@@ -165,14 +167,14 @@ class Lookup:
 
     # --- what a name refers to ----------------------------------------------------------------------------------------
 
-    def server(self, name: str) -> Server:
+    def server(self, name: str) -> "Server":
         """The server of that name, ignoring case.
 
         Raises: UnknownServer, ServerDisabled, NotApproved; ConfigError if its definition is invalid.
         """
         return self._servers[self._own_name(self.find_name(name))]
 
-    async def find_approved_server(self, name: str) -> Server:
+    async def find_approved_server(self, name: str) -> "Server":
         """The same, if what it stands for is still what was approved. Raises: as `server`."""
         server = self.server(name)
         server.check_approval()
@@ -233,7 +235,7 @@ class Lookup:
             raise UnknownTool(server.name, unlisted.tool)
         return found
 
-    def find_owner(self, entry: CatalogEntry) -> Server:
+    def find_owner(self, entry: CatalogEntry) -> "Server":
         """The server of a tool, if it is still the one that listed it.
 
         Raises: Stale; HeldBack if the tool differs from what was approved.
@@ -245,7 +247,7 @@ class Lookup:
         self._vet(server, entry)
         return server
 
-    def find_current(self, entry: CatalogEntry) -> tuple[CatalogEntry, Server]:
+    def find_current(self, entry: CatalogEntry) -> "tuple[CatalogEntry, Server]":
         """The same tool as its server describes it now, and that server; as it was if it is no longer listed.
 
         Raises: as `find_owner`.
@@ -257,7 +259,7 @@ class Lookup:
             return entry, server
         return replace(entry, definition=listed.definition), server
 
-    def _vet(self, server: Server, entry: CatalogEntry) -> None:
+    def _vet(self, server: "Server", entry: CatalogEntry) -> None:
         """Compare a tool with what was approved under the name that was used. Raises: HeldBack."""
         alias = self._aliases.get(entry.server)
         if alias is None:
@@ -268,7 +270,7 @@ class Lookup:
         if entry.tool in self._held_under[entry.server]:
             raise HeldBack(entry.server, entry.tool)
 
-    def _bind(self, server: Server, name: str, tool: str) -> None:
+    def _bind(self, server: "Server", name: str, tool: str) -> None:
         """Bind a name to its server on first use. Raises: Stale if it was bound to another one."""
         listed = self._listed.get(name, {}).get(tool)
         bound = listed.owner if listed is not None else self._called.setdefault((name, tool), server.id)
@@ -276,12 +278,12 @@ class Lookup:
             raise Stale(name, tool)
 
 
-def _is_known(server: Server, now: float) -> bool:
+def _is_known(server: "Server", now: float) -> bool:
     """Whether a server's tools are known, from this connection or one that is not too long ago."""
     return server.offer is not None and (server.is_connected or server.offer.usable(now))
 
 
-def _is_current(catalog: Catalog, server: Server) -> bool:
+def _is_current(catalog: Catalog, server: "Server") -> bool:
     """Whether the catalog has a server's tools as they are known now."""
     source = catalog.source(server.name)
     if source is None:

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import product
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from mooring.conversation.calls import Calls
 from mooring.conversation.lookup import Lookup
 from mooring.core.conversation.verdict import ItemState, ProposedCall, Verdict
+from mooring.core.definitions.config import describe_origin
 from mooring.core.protocol.address import is_expansion
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.request_metadata import NO_METADATA, RequestMetadata
@@ -26,17 +27,19 @@ from mooring.core.protocol.tool import Item, Listing
 from mooring.errors import ConfigError, Denied, MooringError, ProtocolError, RpcError
 from mooring.permissions.conversation import ConversationPermissions
 from mooring.servers.questions import Answerer, Work
-from mooring.servers.server import Server, describe_origin
 from mooring.servers.watch import DEFAULT_INTERVAL, PermittedRead, Watch, Watches, check_interval
-from mooring.wire.session.session import Session
+
+if TYPE_CHECKING:
+    from mooring.servers.server import Server
+    from mooring.wire.session.session import Session
 
 T = TypeVar("T")
 ListKind: TypeAlias = Literal["resources", "templates", "prompts"]
 
-_LISTS: Mapping[ListKind, Callable[[Session], Awaitable[Listing[Any]]]] = {
-    "resources": Session.list_resources,
-    "templates": Session.list_templates,
-    "prompts": Session.list_prompts,
+_LISTS: "Mapping[ListKind, Callable[[Session], Awaitable[Listing[Any]]]]" = {
+    "resources": lambda session: session.list_resources(),
+    "templates": lambda session: session.list_templates(),
+    "prompts": lambda session: session.list_prompts(),
 }
 
 # Every name under which a rule may speak of a request, the one in the log first.
@@ -57,7 +60,7 @@ _READING_TOOLS = {tools[0]: tools for tools in (READ, SUBSCRIBE, POLL)}
 class _PermittedRequest(Struct, frozen=True):
     """Something that was permitted to be asked of a server, once or again and again."""
 
-    server: Server
+    server: "Server"
     calls: Sequence[ProposedCall]
     verdict: Verdict
     permissions: ConversationPermissions
@@ -67,7 +70,7 @@ class _PermittedRequest(Struct, frozen=True):
         """Check it against what is denied by now. Raises: Denied."""
         self.permissions.recheck(*self.calls)
 
-    async def send(self, ask: Callable[[Session, Work], Awaitable[T]], era: EraName | None = None) -> T:
+    async def send(self, ask: "Callable[[Session, Work], Awaitable[T]]", era: EraName | None = None) -> T:
         """Ask the server for somebody of an era, and put it on record. Raises: as `Server.ask`."""
         with self.server.questions.working_for(self.answerer) as work:
             asking = partial(self.server.ask, lambda session: ask(session, work), era=era, work=work)
@@ -318,7 +321,7 @@ class Requests:
         return [ProposedCall(server, tool, given, None, origin, item=item) for server, tool in pairs]
 
 
-def _is_named(server: Server, uri: str) -> bool:
+def _is_named(server: "Server", uri: str) -> bool:
     offer = server.offer
     if offer is None:
         return False

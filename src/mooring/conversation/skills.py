@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from mooring.conversation.lookup import Lookup
 from mooring.conversation.requests import LIST_SKILLS, Requests
@@ -20,9 +21,10 @@ from mooring.core.protocol.tool import Listing
 from mooring.core.text.suggestions import nearest
 from mooring.display.text import count_noun
 from mooring.errors import ConfigError, Denied, MooringError, ParseError, ProtocolError, ServerError
-from mooring.servers.server import Server
 from mooring.syntax.front_matter import split_front_matter
-from mooring.wire.session.session import Session
+
+if TYPE_CHECKING:
+    from mooring.servers.server import Server
 
 PATIENCE = 3.0
 """How many seconds a turn waits for the lists of all servers together."""
@@ -132,7 +134,7 @@ class ServerSkills:
 # --- lists ----------------------------------------------------------------------------------------------------------
 
 
-async def _refresh(server: Server) -> None:
+async def _refresh(server: "Server") -> None:
     """Have a server list its skills if that is due. Never raises for what the server does: the list says it."""
     if _is_fresh(server):
         return
@@ -145,29 +147,29 @@ async def _refresh(server: Server) -> None:
         _store_failure(server, str(error))
 
 
-async def _list_now(server: Server) -> Listing[ServerSkill]:
+async def _list_now(server: "Server") -> Listing[ServerSkill]:
     """The skills of a server, which is connected for that, unless they were listed lately. Raises: ServerError."""
     known = server.offering.skills
     if known is not None and known.items and _is_fresh(server):
         return known
-    listing = await server.ask(Session.list_skills)
+    listing = await server.ask(lambda session: session.list_skills())
     _store(server, listing)
     return listing
 
 
-def _is_fresh(server: Server) -> bool:
+def _is_fresh(server: "Server") -> bool:
     known = server.offering.skills
     if known is None:
         return False
     return known.ttl is None or monotonic() - server.offering.skills_at < known.ttl
 
 
-def _store(server: Server, listing: Listing[ServerSkill]) -> None:
+def _store(server: "Server", listing: Listing[ServerSkill]) -> None:
     server.offering.skills = listing
     server.offering.skills_at = monotonic()
 
 
-def _store_failure(server: Server, reason: str) -> None:
+def _store_failure(server: "Server", reason: str) -> None:
     # Why a server cannot be connected is said elsewhere, and once it is connected it is asked again.
     _store(server, Listing(note=reason if server.is_connected else "", ttl=FAILURE_LIFE))
 

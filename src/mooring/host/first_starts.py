@@ -12,10 +12,10 @@ from mooring.display.text import quote_argument
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.host.runtime import HostRuntime
 from mooring.servers.fleet import needs_listing
-from mooring.servers.server import Server
 
 if TYPE_CHECKING:
     from mooring.host.host import Host
+    from mooring.servers.server import Server
 
 OnWaiting: TypeAlias = Callable[[Sequence[str]], None]
 """Called with the servers that are waited for, whenever these change, and with none once the waiting is over."""
@@ -60,7 +60,7 @@ class FirstStarts:
         for server in new:
             self._meet(server, failures.get(server.name))
 
-    def _meet(self, server: Server, failure: Failure | None) -> None:
+    def _meet(self, server: "Server", failure: Failure | None) -> None:
         self._met.add(server)
         if server.error is not None and server.name in self._runtime.guests.approved:
             self._told.add(server)
@@ -74,7 +74,7 @@ class FirstStarts:
             self._unwaited[server] = self._find_patience(server)
         server.start()
 
-    def _find_patience(self, server: Server) -> float:
+    def _find_patience(self, server: "Server") -> float:
         """For how many seconds a server is waited for."""
         seconds: float = self._runtime.settings["serverWait"]
         return seconds * INSTALL_FACTOR if server.may_install else seconds
@@ -109,7 +109,7 @@ class FirstStarts:
                 found[name] = self._explain(server)
         return found
 
-    def _explain(self, server: Server) -> MooringError:
+    def _explain(self, server: "Server") -> MooringError:
         if server.error is not None:
             return server.error
         failure = self._earlier.get(server)
@@ -119,12 +119,12 @@ class FirstStarts:
         return ServerError(server.name, f"{failure.describe(time())}; {hint}")
 
 
-def _is_under_way(server: Server) -> bool:
+def _is_under_way(server: "Server") -> bool:
     """Whether its first attempt to connect has no outcome yet."""
     return server.offer is None and server.error is None
 
 
-async def _wait_for_each(patience: Mapping[Server, float], on_waiting: OnWaiting) -> list[Server]:
+async def _wait_for_each(patience: "Mapping[Server, float]", on_waiting: OnWaiting) -> "list[Server]":
     """Wait for the first attempts of these servers, each for its own time; those that had no outcome by then."""
     clock = asyncio.get_running_loop().time
     starts = {server.start(): server for server in patience if _is_under_way(server)}

@@ -34,7 +34,6 @@ from mooring.inventory.admit import GivenServers, NotAdmitted
 from mooring.permissions.pins import HeldTools
 from mooring.permissions.policy import Policy as CallPolicy
 from mooring.servers.fleet import ServerTable, StatusTable, needs_listing
-from mooring.servers.server import Server as LiveServer
 from mooring.servers.watch import DEFAULT_INTERVAL, Watch
 from mooring.settings import Settings
 from mooring.tools.catalog.catalog import CatalogEntry as Tool
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from mooring.conversation.tool import ModelTool
     from mooring.core.conversation.event import ConversationEvent
     from mooring.process.programs import Guard
+    from mooring.servers.server import Server as LiveServer
     from mooring.tools.results.outcome import Media
     from mooring.tools.schema.adapt import Provider
 

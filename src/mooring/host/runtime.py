@@ -33,7 +33,6 @@ from mooring.servers.cache import Cache
 from mooring.servers.fleet import Fleet
 from mooring.servers.log import ServerLog
 from mooring.servers.questions import FindAnswerer
-from mooring.servers.server import Server
 from mooring.servers.shared import ServerContext, ServerDefaults
 from mooring.servers.watch import Watches
 from mooring.settings import Settings
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from mooring.conversation.conversation import Conversation
     from mooring.conversation.deferral import Selections
+    from mooring.servers.server import Server
     from mooring.servers.subscriptions import Subscriptions
     from mooring.tools.search.meaning import Meaning
 
@@ -344,7 +344,7 @@ class HostRuntime:
 
     # --- for the other parts --------------------------------------------------------------------------------------
 
-    async def _on_retire(self, server: Server) -> None:
+    async def _on_retire(self, server: "Server") -> None:
         for requests in self._requests:
             requests.calls.forget(server)
         if self._subscriptions is not None:

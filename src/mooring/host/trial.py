@@ -7,14 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.protocol.era import EraName
-from mooring.core.protocol.limits import Limits, Timeout
+from mooring.core.protocol.limits import INSTALL_TIMEOUT, Limits, Timeout
 from mooring.core.protocol.tool import Listing, ServerInfo, Tool
 from mooring.errors import RpcError, ServerError, Stage
 from mooring.host.host import Host
 from mooring.servers.attempt import may_install
 from mooring.servers.launch.environment import OmittedEntry
 from mooring.servers.server import Server
-from mooring.servers.start_program import INSTALL_TIMEOUT
 from mooring.wire.session.session import Session
 
 PING: Final = 10.0

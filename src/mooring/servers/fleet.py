@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import count
 from time import time
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -18,9 +19,10 @@ from mooring.core.protocol.tool import Offer
 from mooring.display.text import quote_argument, safe
 from mooring.errors import MooringError, ServerError, TimedOut
 from mooring.servers.cache import Cache
-from mooring.servers.server import Server
 from mooring.servers.shared import ServerContext
-from mooring.servers.supervisor import compute_pause
+
+if TYPE_CHECKING:
+    from mooring.servers.server import Server
 
 
 class Plan(Struct, frozen=True):
@@ -68,7 +70,7 @@ class Fleet:
         self,
         shared: ServerContext,
         cache: Cache | None,
-        on_retire: Callable[[Server], Awaitable[None]],
+        on_retire: "Callable[[Server], Awaitable[None]]",
         *,
         awaits_client: bool = False,
         sleep: Sleep = asyncio.sleep,
@@ -99,7 +101,7 @@ class Fleet:
         for name in (*plan.stop, *plan.replace):
             self._retire(self.servers.pop(name))
         for name in created:
-            self.servers[name] = Server(wanted[name], self._shared, offers.get(name))
+            self.servers[name] = self._make_server(wanted[name], offers.get(name))
         for name in plan.update:
             self.servers[name].update(wanted[name])
         if not self._awaits_client or self._shared.client_era is not None:
@@ -117,7 +119,7 @@ class Fleet:
 
     async def ready(
         self,
-        servers: Iterable[Server],
+        servers: "Iterable[Server]",
         timeout: float | None = None,  # noqa: ASYNC109 - what is late goes on in the background
         *,
         refresh: bool = False,
@@ -147,7 +149,7 @@ class Fleet:
                 errors[name] = error
         return errors
 
-    def lately_failed(self, servers: Iterable[Server], seconds: float) -> dict[str, ServerError]:
+    def lately_failed(self, servers: "Iterable[Server]", seconds: float) -> dict[str, ServerError]:
         """Which of these servers failed less than `seconds` ago, in any process, and have not connected since."""
         if self._cache is None or not seconds:
             return {}
@@ -160,7 +162,7 @@ class Fleet:
                 errors[name] = ServerError(name, f"{failure.describe(now)}; {hint}")
         return errors
 
-    def find_failures(self, servers: Iterable[Server], seconds: float) -> dict[str, Failure]:
+    def find_failures(self, servers: "Iterable[Server]", seconds: float) -> dict[str, Failure]:
         """Which of these servers failed less than `seconds` ago, in any process, and why; one that has listed its tools
         since then is not among them.
         """
@@ -175,7 +177,7 @@ class Fleet:
             if 0 <= now - failure.at < seconds and not _is_outdated(failure, by_name[name])
         }
 
-    def record_late(self, server: Server, seconds: float) -> None:
+    def record_late(self, server: "Server", seconds: float) -> None:
         """Remember, for other processes too, that a server was waited for and did not connect in time."""
         late = TimedOut(server.name, "", seconds, stage="connect")
         failure = make_failure(server.name, late, time(), seconds)
@@ -202,14 +204,22 @@ class Fleet:
         if self._seeks_missing and server is not None:
             self._seek(server)
 
-    def _seek(self, server: Server) -> None:
+    def _make_server(self, approved: Approved, offer: Offer | None) -> "Server":
+        # Loaded for the first server: with its sessions and launchers it is a tenth of what a prompt without any loads.
+        from mooring.servers.server import Server
+
+        return Server(approved, self._shared, offer)
+
+    def _seek(self, server: "Server") -> None:
         if server.offer is None and server not in self._seeking:
             task = asyncio.get_running_loop().create_task(self._try_again(server), name=f"mooring seeks {server.name}")
             self._seeking[server] = task
             task.add_done_callback(lambda _: self._seeking.pop(server, None))
 
-    async def _try_again(self, server: Server) -> None:
+    async def _try_again(self, server: "Server") -> None:
         """Try a server again and again, ever more rarely, until its tools are known or it needs something else."""
+        from mooring.servers.supervisor import compute_pause  # loaded with the server
+
         for attempt in count(2):
             # As rarely as an address is tried: most servers that fail at their first start fail at the next one, too.
             pause = compute_pause(attempt, remote=True, chance=self._shared.defaults.chance())
@@ -237,7 +247,7 @@ class Fleet:
         if self._cache is not None:
             await asyncio.to_thread(self._cache.close)
 
-    def forget(self, server: Server) -> None:
+    def forget(self, server: "Server") -> None:
         """Forget what a server offered; while it is connected, it is asked again instead."""
         server.forget_offer()
         if self._cache is not None and _is_lasting(server.approved):
@@ -257,13 +267,13 @@ class Fleet:
             self._cache.put_failure(self._cache.own_key(approved, self._where), failure)
             self._write_soon(self._cache)
 
-    def _retire(self, server: Server) -> None:
+    def _retire(self, server: "Server") -> None:
         """Close a server in the background, once its calls are finished."""
         task = asyncio.get_running_loop().create_task(self._finish_and_close(server))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
 
-    async def _finish_and_close(self, server: Server) -> None:
+    async def _finish_and_close(self, server: "Server") -> None:
         try:
             await self._on_retire(server)
             await server.close(finish=True)
@@ -285,14 +295,14 @@ def _is_lasting(approved: Approved) -> bool:
     return not isinstance(approved.config.connection, InProcess)
 
 
-def needs_listing(server: Server) -> bool:
+def needs_listing(server: "Server") -> bool:
     """Whether a server must be asked before its tools can be offered; see `Offer.fresh`."""
     if server.is_connected:
         return False
     return server.offer is None or not server.offer.fresh(time())
 
 
-async def _try_refresh(server: Server, era: EraName | None) -> MooringError | None:
+async def _try_refresh(server: "Server", era: EraName | None) -> MooringError | None:
     """Have a server list its tools; the error if it can't."""
     try:
         await server.refresh(era)
@@ -301,7 +311,7 @@ async def _try_refresh(server: Server, era: EraName | None) -> MooringError | No
     return None
 
 
-def _is_outdated(failure: Failure, server: Server) -> bool:
+def _is_outdated(failure: Failure, server: "Server") -> bool:
     """Whether something newer is known of the server."""
     return server.offer is not None and server.offer.at > failure.at
 

@@ -5,15 +5,17 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import Context, copy_context
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from msgspec import Raw, Struct
 
 from mooring.core.conversation.question import Allow, Answer, Ask, Form, No, Question, Sampling, Visit, Yes
 from mooring.core.protocol.result import LogMessage
 from mooring.errors import RpcError
-from mooring.wire.rpc.inbound import Responder
-from mooring.wire.session.client import Client, ListName, Respond, Root, asked_as
+
+if TYPE_CHECKING:
+    from mooring.wire.rpc.inbound import Responder
+    from mooring.wire.session.client import Client, ListName, Respond
 
 ListRoots: TypeAlias = Callable[[], Awaitable[Sequence[Any]]]
 """The folders that a program works in, as the protocol has them."""
@@ -27,15 +29,17 @@ def make_client(
     roots: Sequence[str],
     ask: Ask,
     *,
-    on_change: Callable[[ListName], None] | None = None,
+    on_change: "Callable[[ListName], None] | None" = None,
     on_update: Callable[[str], None] | None = None,
     on_log: Callable[[LogMessage], None] | None = None,
-) -> Client:
+) -> "Client":
     """This side of a connection.
 
     Every client declares the same capabilities, whether or not there is anyone to ask. Servers offer other tools to
     clients with other capabilities: what the command line had pinned, the chat would refuse.
     """
+    from mooring.wire.session.client import Client, Root  # a conversation without servers needs none of it
+
     return Client(
         roots=lambda: [Root.of(folder) for folder in roots],
         sample=_make_sampler(server, ask),
@@ -47,8 +51,10 @@ def make_client(
     )
 
 
-def make_answers(server: str, ask: Ask, list_roots: ListRoots | None = None) -> dict[str, Responder]:
+def make_answers(server: str, ask: Ask, list_roots: ListRoots | None = None) -> "dict[str, Responder]":
     """What answers a server in the name of one person; the folders are theirs only with `list_roots`."""
+    from mooring.wire.session.client import Client  # as above
+
     answers = Client(sample=_make_sampler(server, ask), elicit=_make_elicitor(server, ask)).answers()
     if list_roots is not None:
 
@@ -69,7 +75,9 @@ def find_roots(folder: str, home: str) -> list[str]:
     return [] if holds_everything else [folder]
 
 
-def _make_sampler(server: str, ask: Ask) -> Respond:
+def _make_sampler(server: str, ask: Ask) -> "Respond":
+    from mooring.wire.session.client import asked_as  # as above
+
     async def sample(params: dict[str, Any]) -> Mapping[str, Any]:
         match await ask(Sampling(server, params, asked_as.get())):
             case Yes(content) if isinstance(content, Mapping):
@@ -82,7 +90,7 @@ def _make_sampler(server: str, ask: Ask) -> Respond:
     return sample
 
 
-def _make_elicitor(server: str, ask: Ask) -> Respond:
+def _make_elicitor(server: str, ask: Ask) -> "Respond":
     async def elicit(params: dict[str, Any]) -> Mapping[str, Any]:
         match await ask(_make_question(server, params)):
             case Yes(None) | Allow():
@@ -96,6 +104,8 @@ def _make_elicitor(server: str, ask: Ask) -> Respond:
 
 
 def _make_question(server: str, params: Mapping[str, Any]) -> Question:
+    from mooring.wire.session.client import asked_as  # as above
+
     message, key = str(params.get("message", "")), asked_as.get()
     if params.get("mode") == "url":
         return Visit(server, message, str(params.get("url", "")), str(params.get("elicitationId", "")), key)
@@ -190,7 +200,7 @@ class Work(Struct, eq=False):
         if self.interrupt is not None and not is_canceled:
             raise self.interrupt
 
-    def __call__(self) -> dict[str, Responder]:
+    def __call__(self) -> "dict[str, Responder]":
         return make_answers(self.questions.server, self.put, self.list_roots)
 
     async def put(self, question: Question) -> Answer:

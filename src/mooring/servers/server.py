@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mooring.core.conversation.host_event import StatusChanged
 from mooring.core.conversation.status import Idle, KnownServer, NeedsInput, Status, status_word
 from mooring.core.definitions.approved import Approved
-from mooring.core.definitions.config import Http, ServerConfig, Stdio, list_inputs
+from mooring.core.definitions.config import Http, ServerConfig, Stdio, describe_origin, list_inputs
 from mooring.core.protocol.era import NO_HINT, EraHint, EraName
 from mooring.core.protocol.failure import make_failure
 from mooring.core.protocol.limits import UNHURRIED, Limits, Timeout
@@ -640,14 +640,6 @@ class Server:
     def _on_resource_updated(self, uri: str) -> None:
         for listener in tuple(self._update_listeners):
             listener(uri)
-
-
-def describe_origin(config: ServerConfig) -> str:
-    """Where a definition comes from, in words."""
-    origin = config.origin
-    if origin.path is None:
-        return f"{origin.tool}, {origin.shown_scope}"
-    return f"{origin.tool}: {origin.path}"
 
 
 def _ignore_progress(step: Progress) -> None:

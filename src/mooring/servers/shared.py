@@ -13,13 +13,12 @@ from mooring.core.definitions.approved import Approved
 from mooring.core.definitions.paths import Paths
 from mooring.core.protocol.era import EraName
 from mooring.core.protocol.failure import Failure
-from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.limits import INSTALL_TIMEOUT, Limits
 from mooring.core.protocol.result import LOG_LEVELS, LogMessage
 from mooring.core.protocol.tool import Offer
 from mooring.core.text.secret import redact
 from mooring.process.programs import Guard
-from mooring.servers.launch.prepare import Secrets
-from mooring.servers.start_program import INSTALL_TIMEOUT
+from mooring.servers.launch.inputs import Secrets
 
 if TYPE_CHECKING:
     from mooring.auth.logins import Logins

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mooring.core.definitions.config import suggest_install
 from mooring.core.protocol.era import NO_HINT, EraHint
 from mooring.core.protocol.failure import Ending
-from mooring.core.protocol.limits import Limits
+from mooring.core.protocol.limits import INSTALL_TIMEOUT, Limits
 from mooring.errors import ServerError, SpawnError, TimedOut
 from mooring.process.child import EOF_GRACE, LOST, TERM_GRACE, Child
 from mooring.process.programs import Guard
@@ -33,8 +33,6 @@ INSTALLERS = frozenset(
     }
 )  # fmt: skip
 """Programs that may have to download what they are asked to run."""
-INSTALL_TIMEOUT = 180.0
-"""Seconds for a start that may include a download: the usual 30 s would end a first `npx` in the middle of it."""
 
 
 @asynccontextmanager

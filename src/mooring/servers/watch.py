@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -18,8 +18,10 @@ from mooring.core.conversation.host_event import HostEvent, Updated
 from mooring.core.protocol.limits import Sleep
 from mooring.core.protocol.result import Reading, Result
 from mooring.errors import ConfigError, Denied, MooringError, RpcError
-from mooring.servers.server import Server
-from mooring.wire.session.session import Session
+
+if TYPE_CHECKING:
+    from mooring.servers.server import Server
+    from mooring.wire.session.session import Session
 
 T = TypeVar("T")
 
@@ -62,7 +64,7 @@ class _LiveWatch(Struct, frozen=True):
     """A watch, its task, and the very server it observes: a reload may put another one under the same name."""
 
     watch: Watch
-    server: Server
+    server: "Server"
     task: asyncio.Task[None]
 
 
@@ -103,7 +105,7 @@ class Watches:
         return tuple(live.watch for live in self._live.values())
 
     async def subscribe(
-        self, server: Server, uri: str, reading: PermittedRead, reason: str = "", *, first: bool = False
+        self, server: "Server", uri: str, reading: PermittedRead, reason: str = "", *, first: bool = False
     ) -> Watch:
         """Report changes of a resource: as the server announces them, or, if it can't, by polling.
 
@@ -135,7 +137,7 @@ class Watches:
 
     async def poll(
         self,
-        server: Server,
+        server: "Server",
         target: str,
         kind: WatchKind,
         observe: Observe,
@@ -162,7 +164,7 @@ class Watches:
             await self._unsubscribe(live.watch, live.server)
         return bool(wanted)
 
-    async def drop(self, server: Server, reason: str) -> None:
+    async def drop(self, server: "Server", reason: str) -> None:
         """End and report all watches of a server that is gone, but none of another server of its name."""
         for live in [live for live in self._live.values() if live.server is server]:
             await self._stop(live)
@@ -185,7 +187,7 @@ class Watches:
         return f"watch-{next(self._numbers)}"
 
     def _start(
-        self, watch: Watch, server: Server, work: Coroutine[Any, Any, None], release: Callable[[], None]
+        self, watch: Watch, server: "Server", work: Coroutine[Any, Any, None], release: Callable[[], None]
     ) -> Watch:
         task = asyncio.get_running_loop().create_task(work, name=f"mooring watch {watch.id}")
         task.add_done_callback(lambda _: release())
@@ -197,7 +199,7 @@ class Watches:
         live.task.cancel()
         await asyncio.wait({live.task})
 
-    async def _unsubscribe(self, watch: Watch, server: Server) -> None:
+    async def _unsubscribe(self, watch: Watch, server: "Server") -> None:
         """Notify a server that nobody listens anymore, without waiting long for its answer."""
         if watch.interval is not None or not server.is_connected:
             return
@@ -209,7 +211,7 @@ class Watches:
 
     # --- servers that announce changes ----------------------------------------------------------------------------
 
-    async def _follow(self, watch: Watch, server: Server, reading: PermittedRead, changed: asyncio.Event) -> None:
+    async def _follow(self, watch: Watch, server: "Server", reading: PermittedRead, changed: asyncio.Event) -> None:
         """Read the resource whenever the server announces a change, or may have missed one while it was away."""
         last: bytes | None = None
         session: Session | None = None
@@ -228,10 +230,10 @@ class Watches:
         except Denied as error:
             self._end_denied(watch, error)
 
-    async def _ensure_subscribed(self, watch: Watch, server: Server, subscribed: Session | None) -> Session:
+    async def _ensure_subscribed(self, watch: Watch, server: "Server", subscribed: "Session | None") -> "Session":
         """Return the session, subscribing unless it is the one that was; a server that is away is waited for."""
 
-        async def ensure() -> Session:
+        async def ensure() -> "Session":
             session = await server.session()
             if session is not subscribed:
                 await session.subscribe(watch.target)
@@ -313,11 +315,11 @@ def check_interval(interval: float) -> None:
         raise ConfigError(f"The interval must be at least {MIN_INTERVAL:g} s; it is {interval:g} s.")
 
 
-async def _can_subscribe(session: Session) -> bool:
+async def _can_subscribe(session: "Session") -> bool:
     return session.hello.offers("resources", "subscribe")
 
 
-async def _is_lost_before(session: Session, changed: asyncio.Event) -> bool:
+async def _is_lost_before(session: "Session", changed: asyncio.Event) -> bool:
     """Wait for the end of a session or a change, whichever comes first; whether the session ended."""
     ended = asyncio.ensure_future(session.ended())
     announced = asyncio.ensure_future(changed.wait())

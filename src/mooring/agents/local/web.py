@@ -4,7 +4,6 @@ import asyncio
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from html import unescape
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -203,6 +202,12 @@ def extract_text(html: str) -> str:
     return _tidy("".join(_Scanner(html).scan()))
 
 
+def _unescape(text: str) -> str:
+    from html import unescape  # brings a table of 2,231 names, which only a page needs
+
+    return unescape(text)
+
+
 class _Scanner:
     """One pass over a page. Each search either moves on or is the last one of its kind."""
 
@@ -219,7 +224,7 @@ class _Scanner:
             if start < 0:
                 start = len(self._html)
             if start > self._at:
-                self._parts.append(unescape(self._html[self._at : start]))
+                self._parts.append(_unescape(self._html[self._at : start]))
             self._at = start
             if start < len(self._html):
                 self._read_markup()
@@ -258,7 +263,7 @@ class _Scanner:
         if is_end and self._link:
             self._parts.append(f" ({self._link})")
         found = None if is_end else _LINK.search(tag[: 4 * LONGEST_LINK])
-        address = unescape(next(filter(None, found.groups()), "")) if found else ""
+        address = _unescape(next(filter(None, found.groups()), "")) if found else ""
         self._link = (
             address if address.startswith(("http://", "https://", "/")) and len(address) <= LONGEST_LINK else ""
         )

@@ -10,7 +10,6 @@ from mooring.backends.api.endpoint import ModelEndpoint, find_endpoint
 from mooring.core.conversation.effort import EffortWish
 from mooring.core.definitions.paths import Paths
 from mooring.errors import NoModel
-from mooring.files.installation import spell_install
 from mooring.settings import Settings
 
 OpenModel: TypeAlias = Callable[[str, ModelEndpoint], Awaitable[Model]]
@@ -54,6 +53,8 @@ def _open_library(choice: LibraryChoice, effort: EffortWish) -> Model:
     try:
         from mooring.backends.api.library.any_provider import open_library_model
     except ImportError as error:
+        from mooring.files.installation import spell_install  # 8 ms, for this message alone
+
         words = f"{choice.name} needs packages that are not installed."
         raise NoModel(words, f"Install them with: {spell_install('api')}") from error
     return open_library_model(choice.model, effort)

@@ -276,3 +276,11 @@ def suggest_install(file: str = "") -> str:
     """What to do about a program that is not on PATH; `file` is where its server is defined, if that is a file."""
     place = f" in {file}" if file else ""
     return f"install it, or give its full path{place}"
+
+
+def describe_origin(config: ServerConfig) -> str:
+    """Where a definition comes from, in words."""
+    origin = config.origin
+    if origin.path is None:
+        return f"{origin.tool}, {origin.shown_scope}"
+    return f"{origin.tool}: {origin.path}"

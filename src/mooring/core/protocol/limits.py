@@ -11,6 +11,9 @@ from mooring.core.protocol.units import MIB
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 """Waits for so many seconds, as `asyncio.sleep` does."""
 
+INSTALL_TIMEOUT = 180.0
+"""Seconds for a start that may include a download: the usual 30 s would end a first `npx` in the middle of it."""
+
 
 class Timeout(Struct, frozen=True):
     """How long to wait, in seconds: `idle` starts again with each sign of progress, `total` never does."""

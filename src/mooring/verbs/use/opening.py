@@ -27,7 +27,6 @@ from mooring.host.host import Host
 from mooring.host.options import HostOptions
 from mooring.inventory.admit import Admitted
 from mooring.process.programs import Guard
-from mooring.servers.connect import derive_server_name, split_command
 from mooring.settings import find_project_folders, load
 from mooring.tools.catalog.catalog import Catalog, ToolSource
 from mooring.verbs.use.deadline import CONNECTING, SLACK, Deadline
@@ -257,6 +256,8 @@ def find_waiting(host: Host) -> tuple[str, ...]:
 
 def make_program_config(line: str, env: Mapping[str, str]) -> ServerConfig:
     """The definition of a server that is named by its command. Raises: ConfigError."""
+    from mooring.servers.connect import derive_server_name, split_command  # a prompt may be without servers
+
     command, *args = argv = split_command(line)
     program = Stdio(literal(command), tuple(map(literal, args)), _make_literals(env))
     return ServerConfig(name=derive_server_name(argv), origin=_ADHOC, connection=program)
