@@ -181,7 +181,7 @@ def test_an_image_is_within_its_result_since_gemini_3_and_below_it_before() -> N
 
 def test_an_image_of_a_kind_that_gemini_refuses_is_told_in_words() -> None:
     moving = Image(data="R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw==", mime_type="image/gif")
-    words = "[image/gif, 35 bytes: this model does not take it]"
+    words = "[image/gif, 34 bytes: this model does not take it]"
     reply = ModelMessage((CallBlock("1", "add", "{}"),), NAME)
     results = ResultsMessage((CallResult("1", "add", (moving,)),))
     contents = write(ask(PersonMessage((Text(text="Look:"), moving)), reply, results))["contents"]
