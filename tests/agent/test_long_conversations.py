@@ -41,6 +41,11 @@ async def test_two_long_conversations_beside_each_other_are_taken_to_their_ends(
 
         await asyncio.gather(converse("Ada"), converse("Bob"))
     assert len(fake.requests) > 2 * TURNS
+    if word == "openai":
+        # One key of the cache for each conversation. A summary is asked for without what is in the cache.
+        asked = [request for request in fake.requests if request.tools]
+        keys = {(_find_name(request), request.body["prompt_cache_key"]) for request in asked}
+        assert [name for name, _ in sorted(keys)] == ["Ada", "Bob"]
     for request in fake.requests:
         others = {"Ada": "Bob", "Bob": "Ada"}[_find_name(request)]
         assert f"{others}: turn" not in str(request.body)

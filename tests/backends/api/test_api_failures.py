@@ -297,6 +297,27 @@ async def test_a_low_balance_is_no_overload_whatever_its_status(home: Home) -> N
     assert "the credit of the account is used up" in str(error)
 
 
+@pytest.mark.parametrize("word", ["openai", "openai-chat", "company"])
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        # Azure's filter, of a prompt.
+        (400, "content_filter", "the request was flagged: As they say it."),
+        (403, "model_not_found", "does not give you this model: As they say it."),
+        (403, "unsupported_country_region_territory", "refuses requests from where you are: As they say it."),
+    ],
+)
+async def test_what_is_wrong_with_the_request_or_the_account_is_no_matter_of_the_key(
+    word: str, status: int, code: str, words: str, home: Home
+) -> None:
+    script = [Fail(status, kind=code, message="As they say it.")]
+    async with FakeModel(script) as fake, opened_beside(home, word, fake) as model:
+        error = await fail(model)
+    assert type(error) is ModelError
+    assert words in str(error)
+    assert "mooring secret" not in str(error)
+
+
 async def test_a_redirect_is_refused_with_the_address_that_it_leads_to(home: Home) -> None:
     error = await refuse_with(home, "openai-chat", 307, {}, Location="https://elsewhere.example/v1?state=secret")
     assert "redirects to https://elsewhere.example/v1, which is not followed" in error.reason

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models import Fail, FakeModel, Say
+from tests.models import Call, Fail, FakeModel, Say, Think
 
 from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear_end, opened, opened_beside, serving
 from mooring.agents.history import (
@@ -25,7 +25,7 @@ from mooring.agents.history import (
     TextBlock,
     ThinkingBlock,
 )
-from mooring.agents.model import BlockFinished, ModelRequest, ReplyEvent, ReplyText, ReplyThinking
+from mooring.agents.model import ORDINARY_STOPS, BlockFinished, ModelRequest, ReplyEvent, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.chat import ChatCodec
 from mooring.backends.api.codecs.codec import BrokenReply, FinishedReply, NoReply, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal, read_refusal
@@ -640,6 +640,34 @@ def test_a_thought_that_an_endpoint_does_not_take_back_is_left_out() -> None:
     words = "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]"
     assert codec.adjust(ApiRefusal(words, status=400))
     assert "reasoning_content" not in send_back(codec, blocks)
+
+
+@pytest.mark.parametrize("word", ["openai", "openai-chat"])
+async def test_an_account_that_may_not_stream_a_model_gets_its_replies_whole(word: str, home: Home) -> None:
+    message = "Your organization must be verified to stream this model. Please click on Verify Organization."
+
+    def reply(asked: Any) -> Any:
+        return Fail(400, message=message) if asked.stream else [Think("Hm."), Say("Hi"), Call("add", {"a": 1})]
+
+    async with FakeModel(reply) as fake, opened_beside(home, word, fake) as model:
+        for _ in range(2):
+            last = await hear_end(model, ask("Go", tools=(ADD,)))
+            assert (last.message.text, len(last.message.calls), last.stop) == ("Hi", 1, "calls")
+            assert last.usage is not None
+    assert [asked.stream for asked in fake.requests] == [True, False, False]
+    assert "stream_options" not in fake.requests[1].body
+
+
+FINISH_REASONS = {"stop": "finished", "length": "length", "tool_calls": "finished", "content_filter": "refused",
+                  "function_call": "finished"}  # fmt: skip
+"""Every one of OpenAI's, and what it means without a call; `tests/peers` compares them."""
+
+
+@pytest.mark.parametrize(("word", "stop"), FINISH_REASONS.items())
+def test_every_reason_of_openai_for_the_end_of_a_reply_is_an_ordinary_word(word: str, stop: str) -> None:
+    reply = finish(say("Hi"), chunk({}, word))
+    assert reply.stop == stop
+    assert stop != "finished" or word in ORDINARY_STOPS
 
 
 UNTAKEN = (

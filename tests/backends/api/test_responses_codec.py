@@ -518,7 +518,13 @@ def test_a_text_that_is_never_whole_is_kept_all_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "stop"),
-    [("max_output_tokens", "length"), ("content_filter", "refused"), ("steered", "finished"), ("tired", "finished")],
+    [
+        ("max_output_tokens", "length"),
+        ("content_filter", "refused"),
+        ("steered", "finished"),
+        ("max_messages", "finished"),
+        ("tired", "finished"),
+    ],
 )
 def test_why_a_reply_is_incomplete_is_told_in_openais_word(reason: str, stop: str) -> None:
     _, reply = tell(done(say()), complete(status="incomplete", incomplete_details={"reason": reason}))
@@ -661,6 +667,33 @@ def test_broken_events_raise_nothing_but_what_a_reader_may(seed: int) -> None:
 
 
 # --- through the door -------------------------------------------------------------------------------------------------
+
+
+ERROR_CODES = {
+    "server_error": "cannot answer now", "rate_limit_exceeded": "asked too often", "invalid_prompt": "",
+    "data_residency_mismatch": "", "bio_policy": "was flagged", "misalignment_policy_violation": "was flagged",
+    "vector_store_timeout": "cannot answer now", "invalid_image": "", "invalid_image_format": "",
+    "invalid_base64_image": "", "invalid_image_url": "", "image_too_large": "", "image_too_small": "",
+    "image_parse_error": "", "image_content_policy_violation": "was flagged", "invalid_image_mode": "",
+    "image_file_too_large": "", "unsupported_image_media_type": "", "empty_image_file": "",
+    "failed_to_download_image": "", "image_file_not_found": "",
+}  # fmt: skip
+"""Why OpenAI's library says that a reply can fail, and what we say before OpenAI's own words."""
+INCOMPLETE_REASONS = {"max_output_tokens", "max_messages", "content_filter", "steered"}
+"""Why a reply can be incomplete, likewise."""
+
+
+@pytest.mark.parametrize(("code", "words"), ERROR_CODES.items())
+async def test_every_reason_for_which_a_reply_can_fail_is_told_as_what_it_is(code: str, words: str, home: Home) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return make_stream(complete(status="failed", error={"code": code, "message": "As OpenAI says it."}))
+
+    async with serving(answer) as url, opened(home, NAME, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": url}) as model:
+        with pytest.raises(ModelError) as caught:
+            await hear(model, ask("Hi"))
+    assert words in str(caught.value)
+    assert str(caught.value).endswith("As OpenAI says it.")
+    assert isinstance(caught.value, ModelOverloaded) is (words in ("cannot answer now", "asked too often"))
 
 
 @pytest.mark.parametrize(

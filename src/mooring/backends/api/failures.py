@@ -40,9 +40,16 @@ _OFTEN_WORDS = frozenset({
 })  # fmt: skip
 _BUSY_WORDS = frozenset({
     "api_error", "overloaded_error", "overloaded", "server_is_overloaded", "timeout_error", "server_error",
-    "internal_server_error", "service_unavailable", "service_unavailable_error",
+    "internal_server_error", "service_unavailable", "service_unavailable_error", "vector_store_timeout",
     "INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED",
 })  # fmt: skip
+
+
+_FLAGGED_WORDS = frozenset({
+    FLAGGED, "content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation", "bio_policy",
+    "misalignment_policy_violation", "image_content_policy_violation",
+})  # fmt: skip
+"""Those of moderation: OpenRouter's, Azure's, and OpenAI's own."""
 
 
 class Unreachable(Exception):
@@ -96,8 +103,13 @@ async def _explain_refusal(refusal: ApiRefusal, model: str, endpoint: ModelEndpo
     if status == 402 or words & _QUOTA_WORDS or _CREDIT.search(refusal.message):
         hint = "Raise it where you have the account, or choose another model with -m."
         return ModelError(model, f"the quota or the credit of the account is used up: {reason}", hint)
-    if FLAGGED in words:
+    if words & _FLAGGED_WORDS:
         return ModelError(model, f"the request was flagged: {reason}")
+    if status == 403 and words & _MODEL_WORDS:
+        # The key is one, of a project that may not use this model.
+        return ModelError(model, f"{_name(endpoint)} does not give you this model: {reason}")
+    if status == 403 and "unsupported_country_region_territory" in words:
+        return ModelError(model, f"{_name(endpoint)} refuses requests from where you are: {reason}")
     if status in (401, 403) or words & _KEY_WORDS or (status == 400 and _KEY.search(refusal.message)):
         return _explain_refused_key(model, reason, endpoint)
     if status in (405, 501):

@@ -10,7 +10,7 @@ from mooring.backends.api.codecs.chat_caching import mark_for_cache
 from mooring.backends.api.codecs.chat_messages import DETAILS, MEDIA, REASONING_FIELDS, write_messages
 from mooring.backends.api.codecs.chat_reply import ChatReader
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
-from mooring.backends.api.codecs.refusal import ApiRefusal, refuses_media
+from mooring.backends.api.codecs.refusal import UNVERIFIED, ApiRefusal, refuses_media
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort
 from mooring.tools.schema.adapt import adapt
@@ -22,6 +22,7 @@ LONGEST_CACHE_KEY = 64
 _OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".services.ai.azure.com")
 _LENGTH_FIELDS = ("max_completion_tokens", "max_tokens")
 
+_STREAM = "stream"
 _DISPENSABLE = ("stream_options", "strict", "prompt_cache_key")
 """What a request does without, once an endpoint complains about it in any way."""
 _REPLACEABLE = (*_LENGTH_FIELDS, DETAILS, *REASONING_FIELDS)
@@ -49,8 +50,9 @@ class ChatCodec:
         tools = [self._write_tool(tool) for tool in request.tools]
         if self._recipient.word == "openrouter":
             mark_for_cache(messages, tools, self._recipient.model)
-        body: dict[str, Any] = {"model": self._recipient.model, "messages": messages, "stream": True}
-        if "stream_options" not in self._refused:
+        is_streamed = _STREAM not in self._refused
+        body: dict[str, Any] = {"model": self._recipient.model, "messages": messages, "stream": is_streamed}
+        if is_streamed and "stream_options" not in self._refused:
             body["stream_options"] = {"include_usage": True}
         if tools:
             body |= {"tools": tools, "tool_choice": "auto"}
@@ -62,7 +64,7 @@ class ChatCodec:
         return ChatReader(self._recipient)
 
     def adjust(self, refusal: ApiRefusal) -> bool:
-        field = MEDIA if refuses_media(refusal) else _find_refused_field(refusal)
+        field = _find_refused_field(refusal)
         if field is None:
             return False
         # It may be known already: another request was on its way with the field when it was refused the first time.
@@ -115,7 +117,11 @@ class ChatCodec:
 
 
 def _find_refused_field(refusal: ApiRefusal) -> str | None:
-    """The field that an endpoint doesn't take, if that is what it says."""
+    """The field that an endpoint doesn't take, or what stands for it, if that is what it says."""
+    if refuses_media(refusal):
+        return MEDIA
+    if UNVERIFIED.search(refusal.message):
+        return _STREAM
     if refusal.status not in _FIELD_STATUSES:
         return None
     # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.": the first is meant.

@@ -12,6 +12,8 @@ _MOST_WRAPPED = 5
 """How many objects around the message of an error are opened; providers use two."""
 FLAGGED = "flagged_input"
 """The word for what OpenRouter's moderation refuses, with the same status as a wrong key."""
+UNVERIFIED = re.compile(r"verified to stream")
+"""How OpenAI says that an account may only use a model without streaming, which needs no proof of who it is."""
 _UNTAKEN_MEDIA = re.compile(
     r"no endpoints found that support (?:image|input audio|audio)"  # OpenRouter
     r"|(?:image|audio)(?:_url)?s? (?:inputs? )?(?:(?:is|are) )?(?:not supported|not enabled|only supported)"

@@ -23,7 +23,7 @@ from mooring.backends.api.codecs.content import (
     write_arguments,
     write_name,
 )
-from mooring.backends.api.codecs.refusal import ApiRefusal, refuses_media
+from mooring.backends.api.codecs.refusal import UNVERIFIED, ApiRefusal, refuses_media
 from mooring.backends.api.codecs.responses_reply import Item, ResponsesReader
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort
@@ -55,6 +55,8 @@ _OPTIONAL: Mapping[str, re.Pattern[str]] = {
     "prompt_cache_key": re.compile(r"prompt_cache_key"),
     "reasoning.context": re.compile(r"reasoning\.context|all_turns"),
     "strict": re.compile(r"response_format|text\.format"),
+    # "Your organization must be verified to stream this model."
+    "stream": UNVERIFIED,
 }
 """What a request can do without, and how an endpoint says that it refuses it."""
 
@@ -73,7 +75,7 @@ class ResponsesCodec:
         body: dict[str, Any] = {
             "model": self._recipient.model,
             "input": self._write_input(request.messages),
-            "stream": True,
+            "stream": self._takes("stream"),
             "store": False,
         }
         if request.system:
