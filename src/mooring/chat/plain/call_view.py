@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from mooring.chat.plain.terminal import Terminal
 from mooring.chat.recent_calls import QuietCalls, RecentCall, RecentCalls, describe_quiet_calls
+from mooring.chat.view import ChatTerminal
 from mooring.core.conversation.event import ToolFinished
 from mooring.display.calls import cut_output, describe_finished, find_kind
 from mooring.display.lines import Known, name_tool
@@ -13,7 +13,7 @@ from mooring.display.text import safe
 class CallView:
     """Shows the calls of one chat on a terminal."""
 
-    def __init__(self, terminal: Terminal, calls: RecentCalls, list_known: Callable[[], Known]) -> None:
+    def __init__(self, terminal: ChatTerminal, calls: RecentCalls, list_known: Callable[[], Known]) -> None:
         """`calls` are what `/show` finds, `list_known` says which names stand for a tool of a server."""
         self._terminal = terminal
         self._calls = calls

@@ -1,4 +1,4 @@
-"""The chat without a screen: lines are typed, lines are shown. With the manual backend, the person is the model."""
+"""The chat itself: lines are typed, and something is shown. With the manual backend, the person is the model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -12,21 +12,20 @@ from mooring.chat import commands
 from mooring.chat.command import ListedChoice
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
-from mooring.chat.plain.call_view import CallView
 from mooring.chat.plain.completion import complete_line
 from mooring.chat.plain.dialog import Ended, Interrupted
 from mooring.chat.plain.filling import FormDialog
 from mooring.chat.plain.questions import Questions
 from mooring.chat.plain.terminal import Terminal
-from mooring.chat.plain.turn_view import TurnView, describe_exchange
-from mooring.chat.plain.waiting_line import WaitingLine
+from mooring.chat.plain.turn_view import PlainView, describe_exchange
 from mooring.chat.question_queue import QuestionQueue
 from mooring.chat.servers import describe_status
 from mooring.chat.session import ChatSession
 from mooring.chat.shell import run_shell_command
-from mooring.chat.turn_progress import FOR_MODEL, TurnProgress
+from mooring.chat.turn_progress import FOR_MODEL
+from mooring.chat.view import ChatTerminal, MakeView
 from mooring.core.conversation.call import ToolDefinition
-from mooring.core.conversation.event import ConversationEvent, ThinkingPiece, ToolFinished, ToolProgress, WatchChanged
+from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.status import NeedsAuth, NeedsInput, Unapproved
 from mooring.core.conversation.turn import TurnInput
@@ -35,7 +34,6 @@ from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.units import BYTES_PER_TOKEN
 from mooring.display.lines import (
     describe_outcome,
-    describe_watch,
     name_tool,
 )
 from mooring.display.results import SHOWN_BYTES, SHOWN_LINES
@@ -103,8 +101,12 @@ class Chat:
         permissions: CommandPermissions,
         guard: Guard | None = None,
         options: ConversationOptions | None = None,
+        *,
+        terminal: ChatTerminal | None = None,
+        make_view: MakeView = PlainView,
     ) -> None:
-        self._terminal = terminal = Terminal()
+        """Without a `terminal`, the one that the program has shows the chat in plain lines."""
+        self._terminal = terminal = terminal or Terminal()
         self.say = terminal.say
         self.show_progress = terminal.show_progress
         self._questions = QuestionQueue()
@@ -117,21 +119,19 @@ class Chat:
         )
         tokens = SHOWN_BYTES // BYTES_PER_TOKEN
         self.session = ChatSession(workspace, permissions, self, guard, options, tokens=tokens, lines=SHOWN_LINES)
-        self._call_view = CallView(terminal, self.session.calls, lambda: self.session.conversation.pairs)
-        self._turn_view = TurnView(terminal, self._call_view)
+        self._view = make_view(terminal, self.session)
         self._in_turn = False
         self._work: InterruptibleWork | None = None
         """What is under way, if anything is."""
-        self._progress = TurnProgress(lambda: self.session.conversation.pairs)
-        self._waiting_line = WaitingLine(terminal, self._describe_waiting)
         self._leaving = False
         self._is_opened = False
 
     def run(self) -> None:
         """Converse until the person leaves. Raises: ConfigError."""
-        self._terminal.run(self._run())
+        self._terminal.run(self.converse())
 
-    async def _run(self) -> None:
+    async def converse(self) -> None:
+        """Do so in the event loop of the terminal. Raises: ConfigError."""
         # One connection for all of it: what is looked up before it is opened, and after it is closed.
         with hold_record(self.session.workspace.where):
             try:
@@ -159,10 +159,10 @@ class Chat:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         """Open the conversation until the stack is left; a program that answers takes seconds to start."""
-        self._progress.begin("starting")
+        self._view.begin("starting")
         self._terminal.on_interrupt = self._terminal.end_at_once
         try:
-            with self._waiting_line.drawn():
+            with self._view.drawn():
                 await stack.enter_async_context(self.session.open())
         finally:
             self._terminal.on_interrupt = None
@@ -309,8 +309,8 @@ class Chat:
         self._work = InterruptibleWork(task, self._terminal.end_at_once)
         self._terminal.on_interrupt = self._work.interrupt
         try:
-            self._progress.begin("")
-            with self._waiting_line.drawn():
+            self._view.begin("")
+            with self._view.drawn():
                 await asyncio.wait({task})
         finally:
             self._work = self._terminal.on_interrupt = None
@@ -343,8 +343,8 @@ class Chat:
         self._in_turn = True
         try:
             await self._wait_for_servers()
-            self._progress.begin("" if self.session.responder.model is None else FOR_MODEL)
-            self._waiting_line.draw()
+            self._view.begin("" if self.session.responder.model is None else FOR_MODEL)
+            self._view.draw()
             await begin()
         finally:
             self._in_turn = False
@@ -459,33 +459,7 @@ class Chat:
         self._questions.when_answered(partial(self._show_event, event))
 
     def _show_event(self, event: ConversationEvent) -> None:
-        self._progress.note(event)
-        self._turn_view.make_room(event)
-        match event:
-            case ToolProgress(parent=None, background=False):
-                self._show_progress()
-            case ThinkingPiece(parent=None):
-                self._turn_view.show(event)
-                self._waiting_line.draw()
-            case WatchChanged(parent=None):
-                self.say(describe_watch(event))
-            case ToolFinished(parent=None, turn=0):
-                # What a command calls while it makes a turn is for that turn.
-                if not self._in_turn or self._call_view.is_in_background(event):
-                    self._call_view.show(event, "")
-            case _:
-                self._turn_view.show(event)
-
-    def _show_progress(self) -> None:
-        if self._terminal.is_live:
-            self._waiting_line.draw()
-        else:  # each step takes a line of its own
-            self.say(self._progress.describe("", self.width))
-
-    def _describe_waiting(self) -> str:
-        if self._turn_view.is_in_line:
-            return ""
-        return self._progress.describe(self._call_view.describe_quiet(), self.width - 1)
+        self._view.show(event, in_turn=self._in_turn)
 
     def show_outcome(self, outcome: Outcome) -> None:
         """Show what was read."""

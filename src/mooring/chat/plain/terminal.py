@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
@@ -22,9 +22,10 @@ from types import FrameType
 from typing import Any
 
 from mooring import _end_at_once as end_program
-from mooring.chat.plain.dialog import DialogTerminal, Ended, Interrupted, LineRequest
+from mooring.chat.plain.dialog import Ended, Interrupted, LineRequest
 from mooring.chat.plain.line_editor import EDIT, Keyboard, find_line_editor, find_secret_editor
 from mooring.chat.plain.one_key import type_key
+from mooring.chat.view import ChatTerminal
 from mooring.display.text import cut_end
 from mooring.errors import ConfigError
 from mooring.verbs.use.deadline import StopAwareLoop
@@ -67,18 +68,15 @@ class _OpenLine:
             self.answer.set_exception(result)
 
 
-class Terminal(DialogTerminal):
+class Terminal(ChatTerminal):
     """One terminal. `run` belongs to the main thread, all else to the event loop that it runs."""
 
     def __init__(self) -> None:
         super().__init__(sys.stdout, os.environ)
-        self.on_interrupt: Callable[[], object] | None = None
-        """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
         self._keyboard = Keyboard(marks_pastes=self.is_live)
         self._to_type = ""
         """What the next line of the conversation begins with: what was typed before a question, or in an editor."""
         self.history: list[str] = []
-        """Lines that the editor of lines shall know before the next one is read."""
         self._early_lines: deque[str] = deque()
         """Lines that were typed before the chat was there."""
         self._requests: SimpleQueue[_OpenLine | None] = SimpleQueue()

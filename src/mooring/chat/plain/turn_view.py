@@ -1,12 +1,15 @@
 """A turn as lines: what the model says, line by line, and what became of its calls."""
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from mooring.chat.plain.call_view import CallView
-from mooring.chat.plain.terminal import Terminal
+from mooring.chat.plain.waiting_line import WaitingLine
 from mooring.chat.thinking import FoldedThinking
+from mooring.chat.turn_progress import TurnProgress
+from mooring.chat.view import ChatTerminal
 from mooring.core.conversation.event import (
     ConversationEvent,
     HistoryCompacted,
@@ -26,12 +29,13 @@ from mooring.core.conversation.event import (
     TurnStarted,
     WatchChanged,
 )
-from mooring.display.lines import describe_end, describe_taken_name
+from mooring.display.lines import describe_end, describe_taken_name, describe_watch
 from mooring.display.markdown import MarkdownLines
 from mooring.display.text import count_noun, end_sentence, safe, safe_text
 
 if TYPE_CHECKING:
     from mooring.agents.sessions.replay import LastExchange
+    from mooring.chat.session import ChatSession
 
 MARGIN = "  "
 """How much further in lines about a sub-agent stand than those about the agent that started it."""
@@ -63,10 +67,59 @@ def find_room(event: ConversationEvent) -> EventRoom:
             return EventRoom(ends_line=True, shows_reads=True)
 
 
+class PlainView:
+    """Shows one chat in lines: its turns, calls outside of them, and what is under way."""
+
+    def __init__(self, terminal: ChatTerminal, session: "ChatSession") -> None:
+        self._terminal = terminal
+        self._calls = CallView(terminal, session.calls, lambda: session.conversation.pairs)
+        self._turn = TurnView(terminal, self._calls)
+        self._progress = TurnProgress(lambda: session.conversation.pairs)
+        self._waiting_line = WaitingLine(terminal, self._describe_waiting)
+
+    def begin(self, doing: str) -> None:
+        self._progress.begin(doing)
+
+    def drawn(self) -> AbstractContextManager[None]:
+        return self._waiting_line.drawn()
+
+    def draw(self) -> None:
+        self._waiting_line.draw()
+
+    def show(self, event: ConversationEvent, *, in_turn: bool) -> None:
+        self._progress.note(event)
+        self._turn.make_room(event)
+        match event:
+            case ToolProgress(parent=None, background=False):
+                self._show_progress()
+            case ThinkingPiece(parent=None):
+                self._turn.show(event)
+                self._waiting_line.draw()
+            case WatchChanged(parent=None):
+                self._terminal.say(describe_watch(event))
+            case ToolFinished(parent=None, turn=0):
+                # What a command calls while it makes a turn is for that turn.
+                if not in_turn or self._calls.is_in_background(event):
+                    self._calls.show(event, "")
+            case _:
+                self._turn.show(event)
+
+    def _show_progress(self) -> None:
+        if self._terminal.is_live:
+            self._waiting_line.draw()
+        else:  # each step takes a line of its own
+            self._terminal.say(self._progress.describe("", self._terminal.width))
+
+    def _describe_waiting(self) -> str:
+        if self._turn.is_in_line:
+            return ""
+        return self._progress.describe(self._calls.describe_quiet(), self._terminal.width - 1)
+
+
 class TurnView:
     """Shows the turns of one chat on a terminal."""
 
-    def __init__(self, terminal: Terminal, calls: CallView) -> None:
+    def __init__(self, terminal: ChatTerminal, calls: CallView) -> None:
         """`calls` shows how each call ended."""
         self._terminal = terminal
         self._calls = calls

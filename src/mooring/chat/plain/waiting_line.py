@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from mooring.chat.plain.terminal import Terminal
+from mooring.chat.view import ChatTerminal
 
 _INTERVAL = 1.0
 
@@ -12,7 +12,7 @@ _INTERVAL = 1.0
 class WaitingLine:
     """Draws one line while something is awaited, wherever a line can be drawn anew."""
 
-    def __init__(self, terminal: Terminal, describe: Callable[[], str]) -> None:
+    def __init__(self, terminal: ChatTerminal, describe: Callable[[], str]) -> None:
         """`describe` makes the line; empty if something else stands there."""
         self._terminal = terminal
         self._describe = describe

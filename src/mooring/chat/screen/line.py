@@ -83,7 +83,9 @@ def join_lines(lines: Iterable[Line]) -> str:
     return "".join(joined[:-1])
 
 
-def indent_lines(lines: Sequence[Line], margin: tuple[Piece, ...], first: tuple[Piece, ...] | None = None) -> list[Line]:
+def indent_lines(
+    lines: Sequence[Line], margin: tuple[Piece, ...], first: tuple[Piece, ...] | None = None
+) -> list[Line]:
     """The lines further in; the first one begins with a margin of its own if one is given."""
     indented = []
     for number, line in enumerate(lines):

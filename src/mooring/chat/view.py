@@ -1,0 +1,61 @@
+"""What a chat needs of whatever shows it: a terminal to ask for lines and say some, and a view of what happens."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from mooring.chat.plain.dialog import DialogTerminal
+from mooring.core.conversation.event import ConversationEvent
+
+if TYPE_CHECKING:
+    from mooring.chat.session import ChatSession
+
+
+class ChatTerminal(DialogTerminal):
+    """A terminal that has a whole conversation. `run` belongs to the main thread."""
+
+    on_interrupt: Callable[[], object] | None = None
+    """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
+    history: list[str]
+    """Lines that were typed in earlier chats, before the first one is read."""
+
+    @abstractmethod
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work in an event loop, and read lines for it until it is done. Raises: what it raises."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many cells a line has now."""
+
+    @abstractmethod
+    def show_progress(self, text: str) -> None:
+        """Show how far something has come, in a line that changes."""
+
+    @abstractmethod
+    def clear_progress(self) -> None:
+        """Take away the line that changes."""
+
+    @abstractmethod
+    def end_at_once(self) -> None:
+        """End the program, with the terminal as it was before."""
+
+
+class ChatView(Protocol):
+    """Shows what happens in the conversations of one chat."""
+
+    def begin(self, doing: str) -> None:
+        """Something begins; `doing` is what it does while no call is under way, empty if that needs no words."""
+
+    def drawn(self) -> AbstractContextManager[None]:
+        """Show that it is under way, and for how long."""
+
+    def draw(self) -> None:
+        """Show it anew."""
+
+    def show(self, event: ConversationEvent, *, in_turn: bool) -> None:
+        """Show what happened; `in_turn` says whether the chat has a turn under way."""
+
+
+MakeView: TypeAlias = Callable[[ChatTerminal, "ChatSession"], ChatView]
