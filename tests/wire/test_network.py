@@ -50,8 +50,10 @@ def test_under_cgi_a_header_cannot_set_the_proxy() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1/", "http://127.0.0.1/", "http://[::1]/", "unix:///s#/mcp"])
-def test_no_variable_sends_what_stays_on_this_machine_through_a_proxy(url: str) -> None:
-    assert Network({"ALL_PROXY": "p", "HTTP_PROXY": "p"}).proxy(parse_address(url), Options()) is None
+def test_what_stays_on_this_machine_goes_through_no_proxy(url: str) -> None:
+    network = Network({"ALL_PROXY": "p", "HTTP_PROXY": "p"})
+    assert network.proxy(parse_address(url), Options()) is None
+    assert network.proxy(parse_address(url), Options(proxy="http://p:1")) is None
 
 
 @pytest.mark.parametrize(

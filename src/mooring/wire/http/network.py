@@ -37,10 +37,11 @@ class Network:
         self._contexts: dict[tuple[str, str, str], ssl.SSLContext] = {}
 
     def proxy(self, to: Address, options: Options) -> str | None:
-        """The URL of the proxy that leads there, if one does. Raises: ConfigError."""
-        proxy = options.proxy
-        if not proxy and not to.socket:
-            proxy = self._usual_proxy(urlsplit(to.url))
+        """The URL of the proxy that leads there, if one does; none leads to this machine. Raises: ConfigError."""
+        parts = urlsplit(to.url)
+        if to.socket or _is_loopback(parts.hostname or ""):
+            return None
+        proxy = options.proxy or self._usual_proxy(parts)
         if not proxy:
             return None
         if "://" not in proxy:
@@ -65,7 +66,7 @@ class Network:
 
     def _usual_proxy(self, to: SplitResult) -> str:
         host = to.hostname or ""
-        if _is_loopback(host) or _is_spared(host, self._variable("no_proxy")):
+        if _is_spared(host, self._variable("no_proxy")):
             return ""
         return self._variable(f"{to.scheme}_proxy") or self._variable("all_proxy")
 
