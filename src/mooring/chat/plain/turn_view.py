@@ -72,6 +72,7 @@ class PlainView:
 
     def __init__(self, terminal: ChatTerminal, session: "ChatSession") -> None:
         self._terminal = terminal
+        self._session = session
         self._calls = CallView(terminal, session.calls, lambda: session.conversation.pairs)
         self._turn = TurnView(terminal, self._calls)
         self._progress = TurnProgress(lambda: session.conversation.pairs)
@@ -102,7 +103,8 @@ class PlainView:
                 if not in_turn or self._calls.is_in_background(event):
                     self._calls.show(event, "")
             case _:
-                self._turn.show(event)
+                # What comes back of a task is the answer, which is said in full.
+                self._turn.show(event, has_output=not self._session.is_task)
 
     def _show_progress(self) -> None:
         if self._terminal.is_live:
@@ -139,7 +141,8 @@ class TurnView:
         if find_room(event).shows_reads:
             self._calls.show_quiet()
 
-    def show(self, event: ConversationEvent) -> None:
+    def show(self, event: ConversationEvent, *, has_output: bool = True) -> None:
+        """Show what happened; without `has_output`, nothing of what calls return."""
         self._sub_agents.note(event)
         thought = self._thinking.note(event)
         if thought:
@@ -156,7 +159,7 @@ class TurnView:
             case TurnStarted():
                 self._reply = MarkdownLines()
             case ToolFinished():
-                self._calls.show(event, "")
+                self._calls.show(event, "", has_output=has_output)
             case PlanChanged(steps=steps):
                 self._terminal.say(*(f"{_MARKS[step.status]} {safe(step.content)}" for step in steps))
             case NameTaken(taken=taken):
