@@ -8,10 +8,10 @@ import sys
 
 from msgspec.structs import replace
 
-from mooring.chat.plain.chat import Chat
+from mooring.chat.plain.chat import chat_in_lines
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.definitions.paths import Workspace, here
 
 if __name__ == "__main__":
     where = replace(here(os.environ), system=sys.argv[1])
-    Chat(Workspace(where, os.getcwd()), CommandPermissions()).run()
+    chat_in_lines(Workspace(where, os.getcwd()), CommandPermissions())

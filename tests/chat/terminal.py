@@ -1,5 +1,6 @@
 """A person at a pseudo-terminal: types, and waits for what is shown."""
 
+import codecs
 import fcntl
 import os
 import re
@@ -39,6 +40,7 @@ class Person:
         )
         os.close(slave)
         self.raw = ""
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._seen = 0
 
     def __enter__(self) -> Self:
@@ -114,7 +116,7 @@ class Person:
         if not select.select([self._master], [], [], max(0.0, seconds))[0]:
             return False
         data = read_terminal(self._master)
-        self.raw += data.decode(errors="replace")
+        self.raw += self._decode(data)
         return bool(data)
 
 

@@ -84,9 +84,8 @@ def test_a_task_goes_to_the_agent_whose_name_is_typed_and_the_model_reads_of_it_
     home.write(f"{FOLDER}/sailor.md", SAILOR)
     with meet(home, fake, "-m", MODEL) as person, meet(home, fake, "-m", MODEL) as other:
         person.answers((READY, "/sailor Find the island."))
-        shown = person.sees("tokens in")
-        assert "Sailor: Find the island.\n" in shown
-        assert "island.\nSailor:" not in shown  # what came back and the answer are the same
+        person.sees("Sailor: Find the island.")
+        person.sees("tokens in")
         # The agent was asked once, and the model of the chat was not.
         [asked] = fake.requests
         assert "You sail the seven seas." in asked.system

@@ -21,7 +21,7 @@ from mooring.backends.bridge import bridge
 from mooring.backends.bridge.bridge import AgentCall, McpTool
 from mooring.chat import session as chat_session
 from mooring.chat import session_servers
-from mooring.chat.plain.chat import Chat
+from mooring.chat.plain.chat import chat_in_lines
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.host.options import HostOptions
 from mooring.verbs.agent import headless
@@ -93,7 +93,7 @@ def test_a_chat_needs_nothing_of_a_host_but_values(
 
     monkeypatch.setattr(chat_session, "open_host", open_proxied)
     monkeypatch.setattr(sys, "stdin", io.StringIO(TYPED))
-    Chat(home.request(), CommandPermissions()).run()
+    chat_in_lines(home.request(), CommandPermissions())
     shown = capsys.readouterr().out
     assert '{"sum": 42}' in shown
     assert "● demo" in shown

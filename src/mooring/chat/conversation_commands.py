@@ -10,7 +10,7 @@ from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.session import ChatSession
 from mooring.core.conversation.backend_name import BACKENDS, BackendName, is_program
 from mooring.core.conversation.verdict import Mode
-from mooring.display.text import count_noun, cut_end, safe, safe_text
+from mooring.display.text import count_noun, safe, safe_text
 from mooring.display.times import format_local
 from mooring.errors import ConfigError
 from mooring.settings import MODES
@@ -49,7 +49,7 @@ async def _pick_session(chat: CommandFace) -> str | None:
     if not others:
         chat.say("No other conversation of this folder is stored.")
         return None
-    return await chat.pick([ListedChoice(each.id, _describe_session(chat, each)) for each in others], cut=True)
+    return await chat.pick([ListedChoice(each.id, _describe_session(each)) for each in others], cut=True)
 
 
 async def _sessions(chat: CommandFace, _: str) -> None:
@@ -58,21 +58,16 @@ async def _sessions(chat: CommandFace, _: str) -> None:
     for each in await chat.session.list_sessions():
         # The one that the chat is in is marked.
         mark = "*" if each.id == current else ""
-        rows.append((f"{mark}{each.id}", *_describe_session(chat, each, is_current=bool(mark))))
+        rows.append((f"{mark}{each.id}", *_describe_session(each, is_current=bool(mark))))
     say_rows(chat, rows, "No conversations of this folder are stored.")
 
 
-_OTHER_CELLS = 65
-"""How many cells a line about a conversation has beside who answers, with the beginning of the title among them."""
-
-
-def _describe_session(chat: CommandFace, session: "SessionSummary", *, is_current: bool = False) -> tuple[str, ...]:
+def _describe_session(session: "SessionSummary", *, is_current: bool = False) -> tuple[str, ...]:
     # The title is what a narrow terminal cuts off, so the others are short: 80 cells have room for a line. Without the
     # provider; and who answers in one that nobody can go on with matters to nobody.
     answerer = session.answerer.partition(":")[2] or session.answerer
     if session.open_in is not None and not is_current:
         answerer = "open elsewhere"
-    answerer = cut_end(answerer, max(len("open elsewhere"), chat.width - _OTHER_CELLS))
     return format_local(session.used), count_noun(session.turns, "turn"), safe(answerer), safe(session.title)
 
 

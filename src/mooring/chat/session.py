@@ -117,8 +117,6 @@ class ChatSession:
         """Whether it was said that the history cannot be kept."""
         self.shell = PersonShell()
         """What the person's own commands printed, until it is sent."""
-        self.is_task = False
-        """Whether the turn under way is a task that the person gave an agent."""
         self._switches = ServerSwitches(workspace)
         self._shown_idle: set[Problem] = set()
         """The problems with settings that were shown."""
@@ -312,11 +310,7 @@ class ChatSession:
     async def give_task(self, agent: str, task: str) -> None:
         """Have one of the agents that files define do a task. Raises: as `turn`."""
         if self.responder.agent is not None:
-            self.is_task = True
-            try:
-                await self.responder.agent.run_task(agent, task)
-            finally:
-                self.is_task = False
+            await self.responder.agent.run_task(agent, task)
         else:
             # A program has them as its own agents, and only its model can start one.
             await self.send(TurnInput(f"Give this task to your agent {agent}, and report its answer:\n\n{task}"))

@@ -26,9 +26,16 @@ _LEAST_DOING = 20
 class TurnProgress:
     """Follows one turn at a time, or one command."""
 
-    def __init__(self, list_known: Callable[[], Known], clock: Callable[[], float] = time.monotonic) -> None:
-        """`list_known` says which names stand for a tool of a server."""
+    def __init__(
+        self,
+        list_known: Callable[[], Known],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        ending: str = "Ctrl+C ends it",
+    ) -> None:
+        """`list_known` says which names stand for a tool of a server, `ending` what ends what is under way."""
         self._list_known = list_known
+        self._ending = ending
         self._clock = clock
         self._arguments: dict[str, Arguments] = {}
         """What the calls under way were made with."""
@@ -74,7 +81,7 @@ class TurnProgress:
         tokens = self._tokens + self._written // BYTES_PER_TOKEN
         taken = [f"{tokens:,} tokens"] if tokens else []
         seconds = describe_seconds(self._clock() - self._began)
-        facts = " · ".join(["", seconds, *taken, "Ctrl+C ends it"])
+        facts = " · ".join(["", seconds, *taken, self._ending])
         doing = f"{so_far} · {self._doing}" if so_far else self._doing
         return cut_end(doing, max(_LEAST_DOING, cells - width(facts))) + facts
 

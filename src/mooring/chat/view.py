@@ -1,9 +1,9 @@
 """What a chat needs of whatever shows it: a terminal to ask for lines and say some, and a view of what happens."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from mooring.chat.plain.dialog import DialogTerminal
 from mooring.core.conversation.event import ConversationEvent
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class ChatTerminal(DialogTerminal):
-    """A terminal that has a whole conversation. `run` belongs to the main thread."""
+    """A terminal that has a whole conversation."""
 
     on_interrupt: Callable[[], object] | None = None
     """What Ctrl+C does while no line is read; without it, the next line ends before it begins."""
     history: list[str]
     """Lines that were typed in earlier chats, before the first one is read."""
 
-    @abstractmethod
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do the work in an event loop, and read lines for it until it is done. Raises: what it raises."""
+    def hold_for_prompt(self) -> AbstractAsyncContextManager[None]:
+        """Held while the conversation's next line is read: here no question can be put meanwhile."""
+        return self.dialog
 
     @property
     @abstractmethod

@@ -29,6 +29,7 @@ def run(
     newest: bool,
     resume: str | None,
     plain: bool,
+    screen: bool,
     **given: Any,
 ) -> int:
     permissions = pop_permissions(given)
@@ -36,6 +37,8 @@ def run(
         raise UsageError("With -b manual you pick the tools;", "leave out -m, --effort, --agent and -p, or use -b api.")
     if newest and resume:
         raise UsageError("--continue and --resume each name a conversation;", "use one of them.")
+    if plain and screen:
+        raise UsageError("--plain and --screen each choose a chat;", "use one of them.")
     session = SessionStart(resume, newest)
     limits = TurnLimits(max_turns, max_cost, token_budget)
     if prompt is None and output is not None:
@@ -47,7 +50,7 @@ def run(
     wish = None if effort is None else EffortWish(effort, is_required=True)
     chosen = ConversationOptions(backend=backend, model=model, effort=wish, agent=agent, limits=limits, session=session)
     if prompt is None:
-        _open(options, permissions, chosen)
+        _open(options, permissions, chosen, on_screen=screen)
         return OK
     from mooring.cli.headless import run_prompt  # a chat with a person needs none of it
 
@@ -60,7 +63,17 @@ def show_chat(options: Globals) -> None:
     _open(options, CommandPermissions())
 
 
-def _open(options: Globals, permissions: CommandPermissions, chat_options: "ConversationOptions | None" = None) -> None:
-    from mooring.chat.plain.chat import Chat  # loaded here: without a terminal, the error comes without it
+def _open(
+    options: Globals,
+    permissions: CommandPermissions,
+    chat_options: "ConversationOptions | None" = None,
+    *,
+    on_screen: bool = False,
+) -> None:
+    # Both are loaded here: without a terminal, the error comes without them.
+    if on_screen:
+        from mooring.chat.screen.opening import chat_on_screen as chat
+    else:
+        from mooring.chat.plain.chat import chat_in_lines as chat
 
-    Chat(options.workspace(), permissions, make_guard(options), chat_options).run()
+    chat(options.workspace(), permissions, make_guard(options), chat_options)

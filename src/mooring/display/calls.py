@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.conversation.event import ToolFinished
+from mooring.core.conversation.event import ToolFinished, ToolStarted
 from mooring.display.lines import Arguments, Known, find_renderer, include_invocation, name_tool
 from mooring.display.text import Verbatim, cut_end, safe
 
@@ -53,7 +53,7 @@ _TELLING = [
 """Arguments of such tools that say what a call is about, the most telling first."""
 
 
-def find_kind(event: ToolFinished) -> CallKind:
+def find_kind(event: ToolStarted | ToolFinished) -> CallKind:
     """What a call did, as far as that decides how it is shown; a server's tool may be named like anything."""
     return "other" if event.server is not None else _KINDS.get(event.name.lower(), "other")
 

@@ -37,7 +37,7 @@ class CallView:
         elif calls:
             self._terminal.say(f"{self._terminal.style('✓', 'green')} {describe_quiet_calls(calls)}")
 
-    def show(self, event: ToolFinished, lead: str, *, has_output: bool = True) -> None:
+    def show(self, event: ToolFinished, lead: str) -> None:
         """Show how a call ended; for a sub-agent's, `lead` says whose it is."""
         self._in_background.discard(event.id)
         if event.canceled:
@@ -56,7 +56,7 @@ class CallView:
             return
         self.show_quiet()
         self._terminal.say(f"{lead}{self._describe(call)}")
-        if has_output and not lead:  # all of a sub-agent's result is for the sub-agent
+        if not lead:  # all of a sub-agent's result is for the sub-agent
             self._show_output(call)
 
     def _show_going_on(self, event: ToolFinished, lead: str) -> None:

@@ -102,11 +102,10 @@ class Chat:
         guard: Guard | None = None,
         options: ConversationOptions | None = None,
         *,
-        terminal: ChatTerminal | None = None,
-        make_view: MakeView = PlainView,
+        terminal: ChatTerminal,
+        make_view: MakeView,
     ) -> None:
-        """Without a `terminal`, the one that the program has shows the chat in plain lines."""
-        self._terminal = terminal = terminal or Terminal()
+        self._terminal = terminal
         self.say = terminal.say
         self.show_progress = terminal.show_progress
         self._questions = QuestionQueue()
@@ -126,12 +125,8 @@ class Chat:
         self._leaving = False
         self._is_opened = False
 
-    def run(self) -> None:
-        """Converse until the person leaves. Raises: ConfigError."""
-        self._terminal.run(self.converse())
-
     async def converse(self) -> None:
-        """Do so in the event loop of the terminal. Raises: ConfigError."""
+        """Converse until the person leaves. Raises: ConfigError."""
         # One connection for all of it: what is looked up before it is opened, and after it is closed.
         with hold_record(self.session.workspace.where):
             try:
@@ -261,7 +256,7 @@ class Chat:
 
     async def _read_prompt(self) -> str:
         await self.session.files.look()
-        async with self._terminal.dialog:
+        async with self._terminal.hold_for_prompt():
             lines = commands.list_completions(self.session)
             resources = list(self.session.list_known_resources())
             complete = partial(complete_line, self.session.workspace, lines, resources)
@@ -470,6 +465,18 @@ class Chat:
         # Below what was shown of it: further up nobody would see it.
         if outcome.excerpt is not None:
             self.notice(safe(outcome.excerpt.whole))
+
+
+def chat_in_lines(
+    workspace: Workspace,
+    permissions: CommandPermissions,
+    guard: Guard | None = None,
+    options: ConversationOptions | None = None,
+) -> None:
+    """Converse on a terminal without a screen until the person leaves. Raises: ConfigError."""
+    terminal = Terminal()
+    chat = Chat(workspace, permissions, guard, options, terminal=terminal, make_view=PlainView)
+    terminal.run(chat.converse())
 
 
 def _describe_error(error: MooringError) -> str:

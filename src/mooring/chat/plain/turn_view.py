@@ -72,7 +72,6 @@ class PlainView:
 
     def __init__(self, terminal: ChatTerminal, session: "ChatSession") -> None:
         self._terminal = terminal
-        self._session = session
         self._calls = CallView(terminal, session.calls, lambda: session.conversation.pairs)
         self._turn = TurnView(terminal, self._calls)
         self._progress = TurnProgress(lambda: session.conversation.pairs)
@@ -103,8 +102,7 @@ class PlainView:
                 if not in_turn or self._calls.is_in_background(event):
                     self._calls.show(event, "")
             case _:
-                # What comes back of a task is the answer, which is said in full.
-                self._turn.show(event, has_output=not self._session.is_task)
+                self._turn.show(event)
 
     def _show_progress(self) -> None:
         if self._terminal.is_live:
@@ -141,8 +139,7 @@ class TurnView:
         if find_room(event).shows_reads:
             self._calls.show_quiet()
 
-    def show(self, event: ConversationEvent, *, has_output: bool = True) -> None:
-        """Show what happened; without `has_output`, nothing of what calls return."""
+    def show(self, event: ConversationEvent) -> None:
         self._sub_agents.note(event)
         thought = self._thinking.note(event)
         if thought:
@@ -159,7 +156,7 @@ class TurnView:
             case TurnStarted():
                 self._reply = MarkdownLines()
             case ToolFinished():
-                self._calls.show(event, "", has_output=has_output)
+                self._calls.show(event, "")
             case PlanChanged(steps=steps):
                 self._terminal.say(*(f"{_MARKS[step.status]} {safe(step.content)}" for step in steps))
             case NameTaken(taken=taken):
@@ -168,7 +165,7 @@ class TurnView:
                 self._terminal.notice("The conversation filled the model's window; its beginning is now a summary.")
             case TurnFailed():
                 self._reply = MarkdownLines()
-                self._terminal.warn(_describe_failure(event))
+                self._terminal.warn(describe_failure(event))
             case TurnDone():
                 self._show_end(event)
             case _:
@@ -185,7 +182,7 @@ class TurnView:
             case ToolFinished():
                 self._calls.show(event, lead)
             case TurnFailed():
-                self._terminal.notice(f"{lead}{_describe_failure(event)}")
+                self._terminal.notice(f"{lead}{describe_failure(event)}")
             case _:
                 pass
 
@@ -289,6 +286,7 @@ def _describe_tokens(usage: TokenUsage) -> str:
     return f"{least}{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
 
 
-def _describe_failure(event: TurnFailed) -> str:
+def describe_failure(event: TurnFailed) -> str:
+    """Why a turn failed, and when it is tried again."""
     words = safe(event.error)
     return words if event.retry_in is None else f"{end_sentence(words)} Trying again in {event.retry_in:.0f} s."

@@ -1,0 +1,332 @@
+"""The screen of one chat: the transcript, the input below it, and what each key does."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+
+from mooring.chat.screen.asked_line import AskedLineView, TypedEarly
+from mooring.chat.screen.cards import LinesBlock, Said
+from mooring.chat.screen.line import Line, make_line
+from mooring.chat.screen.lines_widget import LinesWidget
+from mooring.chat.screen.prompt import Offered, Prompt, Submitted
+from mooring.chat.screen.stack import Block
+from mooring.chat.screen.status import describe_chat
+from mooring.chat.screen.terminal import AskedLine, ScreenTerminal
+from mooring.chat.screen.transcript import Transcript
+from mooring.core.conversation.verdict import Mode
+from mooring.display.text import count_noun, cut_end, safe
+
+if TYPE_CHECKING:
+    from mooring.chat.session import ChatSession
+
+MODES_BY_KEY: Sequence[Mode] = ("ask", "edits", "plan")
+LEAVE_WITHIN = 2.0
+"""Seconds within which the second Ctrl+C leaves."""
+LEAST_CELLS, LEAST_ROWS = 40, 12
+MOST_LINES_LEFT = 2_000
+MOST_OFFERED, MOST_QUEUED = 8, 3
+_TOO_SMALL = f"Mooring needs {LEAST_CELLS} columns and {LEAST_ROWS} lines; this window is smaller."
+
+
+class ChatScreen(App[None]):
+    """Draws a chat, and has its lines typed."""
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; overflow: hidden; }
+    #waiting, #queue, #offered { height: auto; display: none; }
+    #input { height: auto; padding: 0 1; border-top: solid $foreground 30%; }
+    #status { height: 1; padding: 0 1; }
+    #too-small { display: none; width: 1fr; height: 1fr; }
+    Screen.too-small > * { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", priority=True),
+        Binding("ctrl+d", "end_input", priority=True),
+        Binding("escape", "close", priority=True),
+        Binding("ctrl+z", "suspend", priority=True),
+        Binding("pageup", "scroll_pages(-1)", priority=True),
+        Binding("pagedown", "scroll_pages(1)", priority=True),
+        Binding("ctrl+home", "go_to_start", priority=True),
+        Binding("ctrl+end", "go_to_end", priority=True),
+        Binding("shift+tab", "next_mode", priority=True),
+        Binding("ctrl+g", "edit", priority=True),
+        Binding("ctrl+l", "redraw", priority=True),
+    ]
+
+    def __init__(
+        self, converse: Callable[["ChatScreen"], Awaitable[None]], driver_class: type[Driver] | None = None
+    ) -> None:
+        """`converse` has the chat, once the screen is there."""
+        super().__init__(driver_class=driver_class)
+        self._converse = converse
+        self.terminal = ScreenTerminal(self)
+        self.session: ChatSession | None = None
+        """What the status line tells about; `None` until it is known."""
+        self.failure: BaseException | None = None
+        """What ended the chat, if it was no one's wish."""
+        self.left: list[str] = []
+        """What stands on the normal screen afterwards."""
+        self._transcript = Transcript()
+        self._prompt = Prompt(id="prompt")
+        self._asked = AskedLineView()
+        self._waiting = LinesWidget(id="waiting")
+        self._queue = LinesWidget(id="queue")
+        self._offered = LinesWidget(id="offered")
+        self._status = LinesWidget(id="status")
+        self._too_small = LinesWidget(id="too-small")
+        self._lines: LinesBlock | None = None
+        """What was printed last, if nothing has followed it."""
+        self._cost: float | None = 0.0
+        self._pressed_at = 0.0
+        """When Ctrl+C was pressed with nothing to end."""
+        self._chat: asyncio.Task[None] | None = None
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield self._transcript
+        yield self._waiting
+        yield self._queue
+        yield self._asked
+        yield self._prompt
+        yield self._offered
+        yield self._status
+        yield self._too_small
+
+    def on_mount(self) -> None:
+        # Textual would begin each task at once, which changes the order in which the chat's own code runs.
+        asyncio.get_running_loop().set_task_factory(None)
+        self._prompt.focus()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._chat = asyncio.create_task(self._run_chat(), name="mooring-chat")
+
+    async def _run_chat(self) -> None:
+        try:
+            await self._converse(self)
+        except asyncio.CancelledError:
+            pass  # somebody ended it
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the terminal is no longer ours
+            self.failure = error
+        finally:
+            self.left = self._transcript.write_end(MOST_LINES_LEFT, max(LEAST_CELLS, self.size.width))
+            self.exit()
+
+    def end(self) -> None:
+        """End the chat from outside, and with it the screen."""
+        if self._chat is None:
+            self.exit()
+        else:
+            self._chat.cancel()
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual would print a traceback with the values of all variables.
+        self.failure = self.failure or error
+        self.end()
+
+    def on_resize(self, event: events.Resize) -> None:
+        is_small = event.size.width < LEAST_CELLS or event.size.height < LEAST_ROWS
+        if is_small != self.screen.has_class("too-small"):
+            self.screen.set_class(is_small, "too-small")
+            self._too_small.show([make_line(_TOO_SMALL)] if is_small else [])
+            # What is hidden loses the focus.
+            self.call_after_refresh(self._focus)
+        self.draw_status()
+
+    def _focus(self) -> None:
+        """Have what is typed go where it belongs."""
+        if self._asked.is_open:
+            self._asked.focus_answer()
+        else:
+            self._prompt.focus()
+
+    # --- what the terminal and the view draw ------------------------------------------------------------------------
+
+    def add_block(self, block: Block) -> None:
+        self._lines = None
+        self._transcript.add(block)
+
+    def note_change(self, block: Block) -> None:
+        self._transcript.note_change(block)
+
+    def add_lines(self, lines: tuple[str, ...]) -> None:
+        if self._lines is None:
+            self._lines = LinesBlock(*lines)
+            self._transcript.add(self._lines)
+        else:
+            self._lines.extend(*lines)
+            self._transcript.note_change(self._lines)
+
+    def add_said(self, text: str) -> None:
+        self.add_block(Said(text))
+        self._transcript.go_to_end()
+
+    def show_progress(self, text: str) -> None:
+        self.show_waiting(text)
+
+    def show_waiting(self, text: str) -> None:
+        self._waiting.show([make_line(text, "dim")] if text else [])
+
+    def show_queue(self, queued: tuple[str, ...]) -> None:
+        lines = [make_line(f"⧗ {cut_end(safe(text), self.line_width - 2)}", "dim") for text in queued[:MOST_QUEUED]]
+        if len(queued) > MOST_QUEUED:
+            lines.append(make_line(f"  … and {count_noun(len(queued) - MOST_QUEUED, 'more message')}", "dim"))
+        if lines:
+            lines.append(make_line("  Up takes the last one back; Esc stops and takes all back", "dim"))
+        self._queue.show(lines)
+
+    def note_session(self, session: "ChatSession", cost: float | None) -> None:
+        self.session = session
+        self._cost = cost
+        self.draw_status()
+
+    def draw_status(self) -> None:
+        position = self._transcript.describe_position()
+        line = Line(()) if self.session is None else describe_chat(self.session, self._cost)
+        self._status.show([make_line(position, "dim") if position else line])
+
+    @property
+    def line_width(self) -> int:
+        return max(LEAST_CELLS, self.size.width - 4)
+
+    def open_prompt(self, line: AskedLine) -> None:
+        self._prompt.complete = _as_function(line)
+        if self.terminal.history:
+            self._prompt.said[:0] = self.terminal.history
+            self.terminal.history = []
+
+    def open_question(self, line: AskedLine) -> None:
+        self._transcript.go_to_end()
+        self._asked.open(line)
+
+    def close_question(self, line: AskedLine) -> None:
+        self._asked.close(line)
+        self._focus()
+
+    def restore(self) -> None:
+        if self._driver is not None:
+            self._driver.stop_application_mode()
+            self._driver.close()
+
+    # --- what is typed ----------------------------------------------------------------------------------------------
+
+    def on_submitted(self, message: Submitted) -> None:
+        self.terminal.submit(message.text)
+
+    async def on_typed_early(self, message: TypedEarly) -> None:
+        """It was not meant for the question, but for the input."""
+        await self._prompt.type_key(message.key)
+
+    def on_offered(self, message: Offered) -> None:
+        shown = [make_line(cut_end(safe(each), self.line_width), "dim") for each in message.completions[:MOST_OFFERED]]
+        more = len(message.completions) - MOST_OFFERED
+        if more > 0:
+            shown.append(make_line(f"… and {more} more", "dim"))
+        self._offered.show(shown)
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copies what is selected, else stops what is under way, else empties the input, else leaves."""
+        question = self.terminal.question
+        if question is not None:
+            question.dismiss()
+        elif self.terminal.is_working:
+            self._stop_work()
+        elif self._prompt.text:
+            self._prompt.take()
+        else:
+            self._leave_at_second_press()
+
+    def _leave_at_second_press(self) -> None:
+        now = time.monotonic()
+        if now - self._pressed_at > LEAVE_WITHIN:
+            self._pressed_at = now
+            self.show_waiting("Ctrl+C again leaves; so do Ctrl+D and /quit.")
+            self.set_timer(LEAVE_WITHIN, lambda: self.show_waiting("") if not self.terminal.is_working else None)
+        elif self.terminal.on_interrupt is not None:  # nothing to go back to: it starts, or ends
+            self.terminal.on_interrupt()
+        else:
+            self.terminal.leave()
+
+    def action_close(self) -> None:
+        """Esc: closes what is on top, else stops what is under way."""
+        question = self.terminal.question
+        if question is not None:
+            question.dismiss()
+        elif self.terminal.is_working:
+            self._stop_work()
+
+    def _stop_work(self) -> None:
+        """Stop what is under way; what waits behind it goes back to the input, where it can be changed."""
+        queued = self.terminal.take_queue()
+        if queued:
+            self._prompt.set_text("\n".join([*queued, self._prompt.whole_text]).rstrip("\n"))
+        if self.terminal.on_interrupt is not None:
+            self.terminal.on_interrupt()
+
+    def action_end_input(self) -> None:
+        """Ctrl+D: leaves, if nothing was typed."""
+        question = self.terminal.question
+        if question is not None:
+            question.end()
+        elif not self._prompt.text:
+            self.terminal.leave()
+
+    def action_suspend(self) -> None:
+        self.action_suspend_process()
+
+    def action_scroll_pages(self, pages: int) -> None:
+        self._transcript.scroll_pages(pages)
+        self.call_after_refresh(self.draw_status)
+
+    def action_go_to_start(self) -> None:
+        self._transcript.go_to_start()
+        self.call_after_refresh(self.draw_status)
+
+    def action_go_to_end(self) -> None:
+        self._transcript.go_to_end()
+        self.call_after_refresh(self.draw_status)
+
+    def action_redraw(self) -> None:
+        self.refresh(layout=True)
+
+    def action_next_mode(self) -> None:
+        """The next permission mode: ask, edits, plan."""
+        if self.session is None:
+            return
+        current = self.session.mode
+        following = MODES_BY_KEY.index(current) + 1 if current in MODES_BY_KEY else 0
+        self.session.change_mode(MODES_BY_KEY[following % len(MODES_BY_KEY)])
+        self.draw_status()
+
+    async def action_edit(self) -> None:
+        """Have the person go on in their own editor."""
+        from mooring.errors import ConfigError
+        from mooring.process.editor import open_editor  # few messages are edited
+
+        text = self._prompt.whole_text
+        try:
+            with open_editor(os.environ, "message.md") as edit, self.suspend():
+                text = edit(text).rstrip("\n")
+        except ConfigError as error:
+            self.add_lines((str(error),))
+            return
+        self._prompt.take()
+        self._prompt.set_text(text)
+
+
+def _as_function(line: AskedLine) -> Callable[[str], Sequence[str]]:
+    complete = line.request.complete
+    if callable(complete):
+        return complete
+    return lambda typed: [each for each in complete if each.startswith(typed)]

@@ -1,0 +1,21 @@
+"""A widget that shows a few lines, as high as they are."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual.widgets import Static
+
+from mooring.chat.screen.line import Line
+from mooring.chat.screen.styles import find_looks
+
+
+class LinesWidget(Static):
+    """Some lines; without any, it takes no room."""
+
+    def show(self, lines: Sequence[Line]) -> None:
+        looks = find_looks("terminal")
+        text = Text("\n").join(
+            Text.assemble(*((piece.text, looks.find(piece.role)) for piece in line.whole)) for line in lines
+        )
+        self.display = bool(lines)
+        self.update(text)

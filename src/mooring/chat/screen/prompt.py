@@ -1,0 +1,209 @@
+"""Where the person types: a text of up to ten lines, with history, completion and pastes that take one line.
+
+Enter says it. Ctrl+J, Shift+Enter, or Enter behind a `\\` begins another line.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from textual import events
+from textual.message import Message
+from textual.widgets import TextArea
+
+MOST_LINES = 10
+FOLDED_LINES = 5
+"""From so many lines on, a paste is shown as one."""
+_FOLDED = "[pasted {count} lines]"
+_FOLDED_PATTERN = r"\[pasted \d+ lines(?: #\d+)?\]"
+
+
+class Submitted(Message):
+    """The person said something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class Offered(Message):
+    """What Tab can complete the text to; none if that is over."""
+
+    def __init__(self, completions: Sequence[str]) -> None:
+        super().__init__()
+        self.completions = completions
+
+
+class _HistoryPlace(Struct):
+    """Where in the history the person is, and what they had typed before."""
+
+    position: int
+    draft: str
+
+
+class Prompt(TextArea):
+    """The input of a conversation."""
+
+    DEFAULT_CSS = f"""
+    Prompt {{
+        height: auto; max-height: {MOST_LINES}; border: none; padding: 0;
+        background: transparent; scrollbar-size-vertical: 1;
+        & .text-area--cursor-line {{ background: transparent; }}
+    }}
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
+        self.cursor_blink = False  # what blinks costs power while nobody types
+        self.highlight_cursor_line = False
+        self.said: list[str] = []
+        self._place: _HistoryPlace | None = None
+        self.complete: Callable[[str], Sequence[str]] = lambda _: ()
+        self._pasted: dict[str, str] = {}
+        """What each folded paste stands for."""
+        self._is_offering = False
+
+    # --- the text ---------------------------------------------------------------------------------------------------
+
+    @property
+    def whole_text(self) -> str:
+        """What was typed, with each paste as it was."""
+        if not self._pasted:
+            return self.text
+        return re.sub(_FOLDED_PATTERN, lambda found: self._pasted.get(found[0], found[0]), self.text)
+
+    def set_text(self, text: str) -> None:
+        """Have the person go on with a text."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def add_text(self, text: str) -> None:
+        """Add to what was typed, on a line of its own."""
+        before = self.text.rstrip("\n")
+        self.set_text(f"{before}\n{text}" if before else text)
+
+    def take(self) -> str:
+        """What was typed; the input is empty then."""
+        text = self.whole_text
+        self.clear()
+        self._pasted.clear()
+        self._place = None
+        return text
+
+    def insert_paste(self, text: str) -> None:
+        """Insert what was pasted; many lines are shown as one, and said as they are."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        count = text.rstrip("\n").count("\n") + 1
+        if count >= FOLDED_LINES:
+            name = _FOLDED.format(count=count)
+            if name in self._pasted and self._pasted[name] != text:
+                name = f"{name[:-1]} #{len(self._pasted) + 1}]"
+            self._pasted[name] = text
+            text = name
+        self.insert(text)
+
+    async def type_key(self, event: events.Key) -> None:
+        """Take a key that was pressed elsewhere, but was meant for this."""
+        await self._on_key(event)
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    async def _on_key(self, event: events.Key) -> None:
+        match event.key:
+            case "enter":
+                self._say_or_break()
+            case "shift+enter" | "ctrl+j" | "alt+enter":
+                self.insert("\n")
+            case "tab":
+                self._complete()
+            case "up" if self.cursor_location[0] == 0 and self._go_back():
+                pass
+            case "down" if self.cursor_location[0] == self.document.line_count - 1 and self._go_forth():
+                pass
+            case _:
+                self._end_offer()
+                await super()._on_key(event)
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _say_or_break(self) -> None:
+        row, column = self.cursor_location
+        line = self.document.get_line(row)[:column]
+        if (len(line) - len(line.rstrip("\\"))) % 2 == 1:
+            self.action_delete_left()
+            self.insert("\n")
+            return
+        self._end_offer()
+        if self.text.strip():
+            text = self.take()
+            if not self.said or self.said[-1] != text:
+                self.said.append(text)
+            self.post_message(Submitted(text))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_paste(event.text)
+
+    # --- completion -------------------------------------------------------------------------------------------------
+
+    def _complete(self) -> None:
+        """Go on as far as all completions agree, and show them if there are several."""
+        typed = self.text
+        if "\n" in typed:
+            return
+        found = list(self.complete(typed))
+        common = _find_common_start(found)
+        if len(common) > len(typed):
+            self.set_text(common)
+        if len(found) > 1:
+            self._is_offering = True
+            self.post_message(Offered(found))
+        else:
+            self._end_offer()
+
+    def _end_offer(self) -> None:
+        if self._is_offering:
+            self._is_offering = False
+            self.post_message(Offered(()))
+
+    # --- history ----------------------------------------------------------------------------------------------------
+
+    def _go_back(self) -> bool:
+        """Show what was said before; whether there was anything."""
+        place = self._place or _HistoryPlace(len(self.said), self.text)
+        if place.position == 0:
+            return False
+        place.position -= 1
+        self._place = place
+        self.set_text(self.said[place.position])
+        return True
+
+    def _go_forth(self) -> bool:
+        """Show what was said after it, at last what was being typed; whether there was anything."""
+        place = self._place
+        if place is None:
+            return False
+        place.position += 1
+        if place.position < len(self.said):
+            self.set_text(self.said[place.position])
+        else:
+            self._place = None
+            self.set_text(place.draft)
+        return True
+
+    def find_in_history(self, words: str, before: int | None = None) -> int | None:
+        """The last place before another at which something with these words was said."""
+        end = len(self.said) if before is None else before
+        return next((number for number in reversed(range(end)) if words in self.said[number]), None)
+
+
+def _find_common_start(texts: Sequence[str]) -> str:
+    if not texts:
+        return ""
+    first, last = min(texts), max(texts)
+    size = next(
+        (number for number, character in enumerate(first) if last[number : number + 1] != character), len(first)
+    )
+    return first[:size]

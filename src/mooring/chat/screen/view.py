@@ -1,0 +1,236 @@
+"""What happens in a chat, as blocks of its transcript."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from mooring.chat.plain.turn_view import describe_failure, describe_spending
+from mooring.chat.screen.cards import LinesBlock, NoticeBlock, WarningBlock
+from mooring.chat.screen.simple_blocks import CallCard, PlanBlock, ReadsBlock, ReplyBlock, SubAgentBlock, ThinkingBlock
+from mooring.chat.screen.stack import Block
+from mooring.chat.turn_progress import TurnProgress
+from mooring.core.conversation.event import (
+    ConversationEvent,
+    HistoryCompacted,
+    NameTaken,
+    PlanChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    TextPiece,
+    ThinkingPiece,
+    TokensUsed,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+    TurnDone,
+    TurnFailed,
+    TurnStarted,
+    WatchChanged,
+)
+from mooring.display.calls import find_kind
+from mooring.display.lines import describe_end, describe_taken_name, describe_watch
+
+if TYPE_CHECKING:
+    from mooring.chat.recent_calls import RecentCall
+    from mooring.chat.session import ChatSession
+
+INTERVAL = 1.0
+"""Seconds between two drawings of what is under way."""
+
+
+class BlockScreen(Protocol):
+    """What the view needs of the screen that it is drawn on."""
+
+    def add_block(self, block: Block) -> None: ...
+
+    def note_change(self, block: Block) -> None: ...
+
+    def show_waiting(self, text: str) -> None: ...
+
+    @property
+    def line_width(self) -> int: ...
+
+    def note_session(self, session: "ChatSession", cost: float | None) -> None:
+        """What the status line tells may have changed."""
+
+
+class ScreenView:
+    """Shows one chat as blocks: its turns, calls outside of them, and what is under way."""
+
+    def __init__(self, screen: BlockScreen, session: "ChatSession") -> None:
+        self._screen = screen
+        self._session = session
+        self._progress = TurnProgress(lambda: session.conversation.pairs, ending="Esc stops it")
+        self._reply: ReplyBlock | None = None
+        """The text that the model is writing."""
+        self._thinking: ThinkingBlock | None = None
+        self._reads: ReadsBlock | None = None
+        """Reads and searches in a row."""
+        self._plan: PlanBlock | None = None
+        """The plan of this turn."""
+        self._cards: dict[str, CallCard] = {}
+        """The calls under way."""
+        self._sub_agents: dict[str, SubAgentBlock] = {}
+        """By the call that each works for."""
+        self._cost: float | None = 0.0
+        """What the chat took before this turn."""
+
+    # --- what is under way ------------------------------------------------------------------------------------------
+
+    def begin(self, doing: str) -> None:
+        self._progress.begin(doing)
+
+    @contextmanager
+    def drawn(self) -> Iterator[None]:
+        drawing = asyncio.create_task(self._redraw())
+        try:
+            yield
+        finally:
+            drawing.cancel()
+            self._screen.show_waiting("")
+            self._note_session()
+
+    async def _redraw(self) -> None:
+        while True:
+            self.draw()
+            await asyncio.sleep(INTERVAL)
+
+    def draw(self) -> None:
+        self._screen.show_waiting(self._progress.describe("", self._screen.line_width))
+
+    def _note_session(self) -> None:
+        if hasattr(self._session, "host") and hasattr(self._session, "conversations"):
+            self._screen.note_session(self._session, self._cost)
+
+    # --- what happened ----------------------------------------------------------------------------------------------
+
+    def show(self, event: ConversationEvent, *, in_turn: bool) -> None:
+        self._progress.note(event)
+        if not isinstance(event, ThinkingPiece):
+            self._thinking = None
+        if event.parent is not None:
+            self._show_sub_agent(event, event.parent)
+            return
+        match event:
+            case TurnStarted():
+                self._reply = self._reads = self._plan = None
+                self._sub_agents.clear()
+            case TextPiece(text=text):
+                self._add_text(text)
+            case ThinkingPiece(text=text):
+                self._add_thought(text)
+            case ToolStarted():
+                self._begin_call(event)
+            case ToolProgress():
+                self._note_progress(event)
+            case ToolFinished():
+                # What a command calls while it makes a turn is for that turn.
+                if event.turn or not in_turn or event.id in self._cards:
+                    self._end_call(event)
+            case PlanChanged():
+                self._show_plan(event)
+            case WatchChanged():
+                self._add(LinesBlock(describe_watch(event)))
+            case NameTaken(taken=taken):
+                self._add(WarningBlock(describe_taken_name(taken)))
+            case HistoryCompacted():
+                text = "The conversation filled the model's window; its beginning is now a summary."
+                self._add(NoticeBlock(text))
+            case TurnFailed():
+                self._reply = None
+                self._add(WarningBlock(describe_failure(event)))
+            case TokensUsed() | QuestionAnswered():
+                self._note_session()
+            case QuestionAsked():
+                self._reply = None
+            case TurnDone():
+                self._end_turn(event)
+
+    def _add(self, block: Block) -> None:
+        self._reply = self._reads = None
+        self._screen.add_block(block)
+
+    def _add_text(self, text: str) -> None:
+        reply = self._reply
+        if reply is None:
+            if not text.strip():
+                return
+            reply = ReplyBlock()
+            self._add(reply)
+            self._reply = reply
+        reply.feed(text)
+        self._screen.note_change(reply)
+
+    def _add_thought(self, text: str) -> None:
+        thinking = self._thinking
+        if thinking is None:
+            thinking = ThinkingBlock()
+            self._add(thinking)
+            self._thinking = thinking
+        thinking.feed(text)
+        self._screen.note_change(thinking)
+
+    def _begin_call(self, event: ToolStarted) -> None:
+        if find_kind(event) != "other":
+            return  # those are shown once they have ended, as counts or as a plan
+        self._cards[event.id] = card = CallCard(event, self._session.conversation.pairs)
+        self._add(card)
+
+    def _note_progress(self, event: ToolProgress) -> None:
+        card = self._cards.get(event.id)
+        if card is not None:
+            card.note_progress(event)
+            self._screen.note_change(card)
+
+    def _end_call(self, event: ToolFinished) -> None:
+        card = self._cards.get(event.id)
+        call = self._session.calls.find_ended(event)
+        kind = find_kind(event)
+        if card is None and kind == "plan" and event.success:
+            return  # its steps were shown
+        if card is None and kind in ("read", "search") and call is not None and not event.outcome.is_error:
+            self._count_read(call)
+            return
+        if card is None:
+            card = CallCard(event, self._session.conversation.pairs)
+            self._add(card)
+        card.finish(event, call)
+        if event.outcome.continues is None:
+            self._cards.pop(event.id, None)
+        self._screen.note_change(card)
+
+    def _count_read(self, call: "RecentCall") -> None:
+        if self._reads is None:
+            reads = ReadsBlock()
+            self._add(reads)
+            self._reads = reads
+        self._reads.add(call)
+        self._screen.note_change(self._reads)
+
+    def _show_plan(self, event: PlanChanged) -> None:
+        if self._plan is None:
+            self._plan = PlanBlock(event.steps)
+            self._add(self._plan)
+        else:
+            self._plan.change(event.steps)
+            self._screen.note_change(self._plan)
+
+    def _end_turn(self, event: TurnDone) -> None:
+        words = describe_end(event)
+        if words and event.reason != "interrupted":
+            self._add(WarningBlock(words))
+        if event.replies or event.usage.total:
+            self._add(NoticeBlock(describe_spending(event), gap=0))
+        self._cost = None if self._cost is None or event.cost is None else self._cost + event.cost
+        self._note_session()
+
+    # --- sub-agents -------------------------------------------------------------------------------------------------
+
+    def _show_sub_agent(self, event: ConversationEvent, call: str) -> None:
+        block = self._sub_agents.get(call)
+        if block is None:
+            block = self._sub_agents[call] = SubAgentBlock()
+            self._add(block)
+        block.note(event)
+        self._screen.note_change(block)

@@ -1,0 +1,164 @@
+"""The chat on a whole screen: a person at a terminal, a scripted model and real servers."""
+
+import signal
+import sys
+import time
+
+import pytest
+from tests.models import Call, FakeModel, Hold, Say
+
+from backends.asking import KEY, MODELS, variables
+from chat.screen.screen_person import CTRL_C, CTRL_D, CTRL_J, ENTER, ESCAPE, ScreenPerson
+from support import DEMO, Home
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
+]
+READY = "ask · mcp"
+
+
+def meet(home: Home, fake: FakeModel, *words: str, cells: int = 100, rows: int = 30) -> ScreenPerson:
+    model = MODELS["anthropic"]
+    return ScreenPerson(home, "chat", "--screen", "-m", model, *words, cells=cells, rows=rows, **variables(fake))
+
+
+def says(*words: str) -> list[Say]:
+    return [Say(each) for each in words]
+
+
+def test_a_turn_with_a_call_is_asked_about_answered_and_stays_on_the_normal_screen(home: Home) -> None:
+    home.configure(demo=DEMO)
+    script = [[Say("Let me add.\n"), Call("mcp__demo__add", {"a": 2, "b": 40})], Say("It is 42.")]
+    with FakeModel(script) as fake, meet(home, fake) as person:
+        person.looks_for(READY)
+        person.presses(f"Add these{ENTER}")
+        person.looks_for("Call it?")
+        assert "🔌 demo / add" in person.screen
+        person.presses(f"y{ENTER}")
+        screen = person.looks_for("It is 42.")
+        assert "❯ Add these" in screen
+        assert "Let me add." in screen
+        assert '"sum": 42' in screen
+        person.presses(f"/quit{ENTER}")
+        assert person.ended() == 0, person.raw[-2000:]
+        assert "It is" in person.left_behind
+        assert "To continue this conversation: mooring chat --resume" in person.left_behind
+        assert "Traceback" not in person.raw
+        assert KEY not in person.raw
+        assert person.left() == []
+
+
+def test_what_is_typed_while_it_works_waits_and_comes_back_when_it_is_stopped(home: Home) -> None:
+    with FakeModel([Hold("first"), Say("Second.")]) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"First{ENTER}")
+        person.looks_for("waiting for the model")
+        person.presses(f"And this{ENTER}")
+        person.looks_for("⧗ And this")
+        person.presses(ESCAPE)
+        person.looks_for("Stopped.")
+        assert "⧗" not in person.screen
+        person.presses(ENTER)
+        person.looks_for("Second.")
+        assert [each.last_user_text for each in fake.requests][-1].endswith("And this")
+
+
+def test_a_paste_of_many_lines_is_shown_as_one_and_said_as_it_is(home: Home) -> None:
+    pasted = "\r".join(f"line {number}" for number in range(43))
+    with FakeModel(says("Read.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"\x1b[200~{pasted}\x1b[201~")
+        person.looks_for("[pasted 43 lines]")
+        assert fake.requests == []
+        person.presses(ENTER)
+        person.looks_for("Read.")
+        assert "line 0\nline 1\n" in fake.requests[-1].last_user_text
+        assert "line 42" in fake.requests[-1].last_user_text
+
+
+def test_ctrl_j_and_a_backslash_begin_another_line(home: Home) -> None:
+    with FakeModel(says("Two.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"one{CTRL_J}two\\{ENTER}three")
+        person.looks_for("three")
+        person.presses(ENTER)
+        person.looks_for("Two.")
+        assert "one\ntwo\nthree" in fake.requests[-1].last_user_text
+
+
+def test_ctrl_c_empties_the_input_and_only_the_second_one_in_time_leaves(home: Home) -> None:
+    with FakeModel(says("Yes.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses("not this")
+        person.looks_for("not this")
+        person.presses(CTRL_C)
+        person.looks_until_gone("not this")
+        person.presses(CTRL_C)
+        person.looks_for("Ctrl+C again leaves")
+        time.sleep(2.2)  # as a person who goes on after all
+        person.presses(CTRL_C)
+        person.looks_for("Ctrl+C again leaves")
+        person.presses(CTRL_C)
+        assert person.ended() == 0, person.raw[-3000:]
+        assert person.left() == []
+
+
+def test_ctrl_d_leaves_an_empty_input(home: Home) -> None:
+    with FakeModel(says("Yes.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(CTRL_D)
+        assert person.ended() == 0, person.raw[-3000:]
+
+
+def test_keys_typed_before_a_question_appears_never_answer_it(home: Home) -> None:
+    home.configure(demo=DEMO)
+    script = [Call("mcp__demo__add", {"a": 2, "b": 40}), Say("Done.")]
+    with FakeModel(script) as fake, meet(home, fake) as person:
+        person.looks_for(READY)
+        person.presses(f"Add{ENTER}y{ENTER}")
+        person.looks_for("Call it?")
+        time.sleep(0.5)  # an answer would have been taken by now
+        assert "Call it?" in person.screen
+        assert len(fake.requests) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_order_to_end_gives_the_terminal_back(home: Home, number: int) -> None:
+    with FakeModel(says("Yes.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        before = person.read_settings()
+        person.presses(f"Hi{ENTER}")
+        person.looks_for("Yes.")
+        person.is_sent(number)
+        assert person.ended() == -number
+        assert "Yes." in person.left_behind
+        assert "mooring chat --resume" in person.left_behind
+        assert person.read_settings()[3] != before[3], "keys are echoed again"
+        assert person.left() == []
+
+
+def test_a_window_that_is_closed_leaves_no_process(home: Home) -> None:
+    home.configure(demo=DEMO)
+    with FakeModel(says("Yes.")) as fake, meet(home, fake) as person:
+        person.looks_for(READY)
+        person.closes_the_window()
+        until = time.monotonic() + 20
+        while person.left() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert person.left() == []
+
+
+def test_a_window_of_any_size_never_ends_it(home: Home) -> None:
+    with FakeModel(says("Still here.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        for cells, rows in [(20, 5), (250, 80), (40, 12), (1, 1), (80, 24)] * 5:
+            person.resizes(cells, rows)
+            time.sleep(0.01)
+        person.presses(f"Hi{ENTER}")
+        person.looks_for("Still here.")
+        person.resizes(30, 10)
+        person.looks_for("Mooring needs 40 columns")
+        person.resizes(100, 30)
+        person.looks_for("Still here.")
+        assert "Traceback" not in person.raw
