@@ -62,6 +62,15 @@ $ claude mcp add --transport http claude-one \\
 codex mcp add codex-two --url https://codex.example/mcp --bearer-token-env-var HARBOR_TOKEN
 ```
 
+or, with an indent instead of fences:
+
+    $ claude mcp add indented -- npx indented
+
+1. or this
+
+    {"mcpServers": {
+      "indented-too": {"command": "npx"}}}
+
 A call looks like this:
 
 ```json
@@ -80,6 +89,8 @@ SERVERS = {
     "code-two": {"command": "npx", "args": ["-y", "two"]},
     "continue-one": {"command": "uvx"},
     "claude-one": {"type": "http", "url": "https://claude.example/mcp"},
+    "indented": {"command": "npx", "args": ["indented"]},
+    "indented-too": {"command": "npx"},
     "codex-two": {"url": "https://codex.example/mcp", "headers": {"Authorization": "Bearer ${HARBOR_TOKEN}"}},
 }
 
@@ -284,6 +295,27 @@ def test_several_servers_that_are_pasted_into_the_wizard_are_shown_and_written(h
         person.types("")
         assert person.ended() == 0
     assert set(servers(home)) == {"one", "two"}
+
+
+@terminal
+def test_what_is_pasted_behind_the_first_block_is_read_as_well(home: Home) -> None:
+    page = ["```json", json.dumps({"mcpServers": {"one": DEMO}}), "```", "", "or, for Codex:", "", "~~~toml"]
+    page += ["[mcp_servers.two]", 'command = "two"', "~~~", "", "or", "", "    claude mcp add three -- three"]
+    with Person(home, "mcp", "add", "--no-test") as person:
+        person.sees("Name: ")
+        # The last line has no end: it is there once Enter is pressed.
+        person.presses("\r".join(page))
+        for _ in range(2):
+            person.sees("An empty line ends what you paste.")
+            person.types("")
+        shown = person.sees("[Y/n]: ")
+        assert all(f'"{name}"' in shown for name in ("one", "two", "three"))
+        person.types("/quit")
+        person.sees("Press Enter, or type n.")
+        assert not (home.folder / OWN).exists()
+        person.types("y")
+        assert person.ended() == 0
+    assert set(servers(home)) == {"one", "two", "three"}
 
 
 @terminal

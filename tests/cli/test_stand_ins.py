@@ -101,7 +101,7 @@ def test_an_import_takes_the_server_once_its_secret_is_stored(home: Home, cli: C
     servers_of_page = {"gh": {"command": "npx", "env": {"PAT": "YOUR_PAT"}}, "other": {"command": "npx"}}
     path = home.write("home/page.json", {"mcpServers": servers_of_page})
     first = cli("mcp", "import", "-y", "--from", str(path))
-    assert "Store it, then import it again: mooring secret set gh.PAT" in first.err
+    assert "Store it, then try again: mooring secret set gh.PAT" in first.err
     assert set(servers(home)) == {"other"}
     asyncio.run(SecretStore(home.where).set("secret", "gh.PAT", TOKEN, "preferred"))
     second = cli("mcp", "import", "-y", "--from", str(path))

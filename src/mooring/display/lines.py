@@ -411,7 +411,8 @@ def _describe_changed_tools(question: ChangedTools) -> Iterator[str]:
 
 
 def _describe_missing_value(question: MissingValue) -> tuple[str, ...]:
-    lines = [f"{safe(question.server)} needs a value for {safe(question.id)}", *_split_exactly(question.description)]
+    description = exact_text(question.description).split("\n")
+    lines = [f"{safe(question.server)} needs a value for {safe(question.id)}", *description]
     if question.options:
         lines.append(f"one of: {safe(', '.join(question.options))}")
     return tuple(lines)

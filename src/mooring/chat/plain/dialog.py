@@ -23,6 +23,10 @@ _MOST = 65536
 """Bytes of an answer that are read; a terminal gives whole lines."""
 
 
+_PASTE_PAUSE = 0.1
+"""Seconds within which the next line of a paste arrives; nobody types one so soon."""
+
+
 class Interrupted(Exception):
     """Ctrl+C instead of a line."""
 
@@ -81,6 +85,10 @@ class DialogTerminal:
         *above, last = self._wrap(prompt).split("\n")
         self.say(*above)
         return await self._read(LineRequest(last, secret, complete, keep, fresh, keys))
+
+    async def read_waiting(self) -> list[str]:
+        """The lines of a paste that come behind the one that was read; an editor of lines gives a paste as one."""
+        return []
 
     def _begin_line(self) -> None:
         """Make room for a prompt. Raises: Interrupted if there is to be none."""
@@ -147,6 +155,13 @@ class CommandTerminal(DialogTerminal):
             self._write("\n")
             raise Ended
         return typed.rstrip("\r\n")
+
+    async def read_waiting(self) -> list[str]:
+        lines: list[str] = []
+        with suppress(TimeoutError):
+            while line := await asyncio.wait_for(wait_for_line(), _PASTE_PAUSE):
+                lines.append(line.rstrip("\r\n"))
+        return lines
 
     @contextmanager
     def _hide_typing(self) -> Iterator[None]:

@@ -329,7 +329,18 @@ class Questions:
         return Yes(_pick_beginning(question.options, text) or question.default or "")
 
     async def _read_block(self, text: str) -> str:
-        """The text with the lines that follow it, until every brace and every fence is closed."""
+        """The text with the lines that follow it, until every brace and fence is closed; all of a longer paste."""
+        text = await self._close_block(text)
+        rest = await self._terminal.read_waiting()
+        while rest:
+            text = await self._close_block("\n".join((text, *rest)))
+            self._terminal.notice("An empty line ends what you paste.")
+            # The last line of a paste waits for Enter: only then can it be read.
+            last = await self._terminal.read_line("")
+            rest = [last, *await self._terminal.read_waiting()] if last else []
+        return text
+
+    async def _close_block(self, text: str) -> str:
         while _is_open(text):
             text = f"{text}\n{await self._terminal.read_line('')}"
         return text
@@ -337,7 +348,10 @@ class Questions:
     # --- the terminal ---------------------------------------------------------------------------------------------
 
     async def _confirm(self, prompt: str) -> bool:
-        return (await self._read(prompt)).casefold() not in _DECLINES
+        """Whether Enter or a yes was typed, and not a no; anything else was meant for another question."""
+        while (typed := (await self._read(prompt)).casefold()) not in ("", *_AGREES, *_DECLINES):
+            self._terminal.say("Press Enter, or type n.")
+        return typed not in _DECLINES
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         return (await self._terminal.read_line(prompt, secret=secret, fresh=True)).strip()

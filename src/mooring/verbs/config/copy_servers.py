@@ -372,7 +372,7 @@ def _skip_for_inputs(name: str, lacking: Sequence[SecretForInput]) -> SkippedSer
     asked = ", ".join(each.input.id for each in lacking)
     commands = "; ".join(f"mooring secret set {quote_argument(each.secret)}" for each in lacking)
     return SkippedServer(
-        name, f"it asks for {asked}, which nobody gave", "refused", f"Store it, then import it again: {commands}"
+        name, f"it asks for {asked}, which nobody gave", "refused", f"Store it, then try again: {commands}"
     )
 
 

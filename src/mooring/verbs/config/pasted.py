@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
+from textwrap import dedent
 from typing import Any
 
 from msgspec import Struct, json
@@ -37,6 +38,9 @@ _ADDER = r"[a-z][a-z-]* mcp add(?:-json)?"
 _COMMAND = re.compile(rf"(?:{_ADDER}\s|\S+\s(?:.*\s)?--add-mcp[\s=])")
 _ENDS_COMMAND = ("&&", "||", ";", "|")
 _FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*([\w+-]*)[^`]*")
+_INDENTS = ("    ", "\t")
+"""What the lines of a block begin with that has no fences."""
+_BEGINS_SERVER = re.compile(rf"\s*(?:[{{\"]|[$>%]? ?{_COMMAND.pattern})")
 _INLINE = re.compile(r"`([^`\n]+)`")
 _SHELLS = ("sh", "bash", "zsh", "fish", "shell", "console", "terminal", "shell-session", "powershell", "cmd", "bat")
 _DATA = ("json", "jsonc", "json5", "toml", "yaml", "yml")
@@ -218,7 +222,12 @@ def _split_blocks(text: str) -> Iterator[_Piece]:
         number, line = left.popleft()
         opening = _FENCE.fullmatch(line)
         if opening is None:
-            yield from (_Piece(number, code, "sh") for code in _INLINE.findall(line))
+            outside = [line, *_take_indented(line, left)]
+            for at, each in enumerate(outside):
+                yield from (_Piece(number + at, code, "sh") for code in _INLINE.findall(each))
+            # Where there are fences, most of what is indented is the text of a list.
+            if line.startswith(_INDENTS) and any(map(_BEGINS_SERVER.match, outside)):
+                yield _Piece(number, dedent("\n".join(outside)))
             continue
         before, fence, language = opening.groups()
         body: list[str] = []
@@ -227,6 +236,13 @@ def _split_blocks(text: str) -> Iterator[_Piece]:
         if left:
             left.popleft()
         yield _Piece(number + 1, "\n".join(body), language.lower())
+
+
+def _take_indented(line: str, left: deque[tuple[int, str]]) -> Iterator[str]:
+    """The lines behind this one that are indented as it is, without a fence; they are taken from what is left."""
+    if line.startswith(_INDENTS):
+        while left and left[0][1].startswith(_INDENTS) and not _FENCE.fullmatch(left[0][1]):
+            yield left.popleft()[1]
 
 
 def _closes(line: str, fence: str) -> bool:
