@@ -14,6 +14,7 @@ from cli.test_doctor_fixes import find_command
 from support import DEMO, MOORING, Cli, Home
 
 OWN = "home/.config/mooring/mcp.json"
+COMMAND = (DEMO["command"], *DEMO["args"])
 TOKEN = "ghp_canaryCanaryCanary0123456789abcdefAB"
 
 terminal = pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
@@ -50,7 +51,7 @@ def add_program(home: Home, name: str, script: str) -> None:
 
 PROBLEMS = {
     "a command with its arguments in it": (
-        {"command": " ".join((DEMO["command"], *DEMO["args"]))},
+        {"command": " ".join(COMMAND)},
         "in the same text",
         "",
     ),
@@ -179,7 +180,7 @@ def test_the_token_itself_is_never_shown(home: Home) -> None:
 # --- what failed when it was last used --------------------------------------------------------------------------------
 
 CHOOSY = f"""test "$API_KEY_OF_X" = {TOKEN} || {{ echo "Error: API_KEY_OF_X is required" >&2; exit 2; }}
-exec {shlex.join((DEMO["command"], *DEMO["args"]))}"""
+exec {shlex.join(COMMAND)}"""
 LACK = "API_KEY_OF_X is required"
 
 
@@ -221,6 +222,26 @@ def test_a_variable_that_a_program_in_another_tools_file_asks_for_is_exported(
     assert fix.startswith("export API_KEY_OF_X=… && mooring mcp edit --in cursor -e ")
     done = run(home, f"{find_command(fix).replace('…', TOKEN)} && mooring mcp doctor --check")
     assert done.returncode == 0, done.stderr
+
+
+NO_DOCKER = [
+    "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+    "failed to connect to the docker API at unix:///x.sock; check if the path is correct and if the daemon is running",
+]
+
+
+@pytest.mark.parametrize("words", NO_DOCKER)
+def test_docker_is_started_for_a_server_that_runs_in_it(words: str, home: Home) -> None:
+    sign = home.folder / "started"
+    add_program(home, "docker", f'[ -e {sign} ] || {{ echo "{words}" >&2; exit 125; }}; exec {shlex.join(COMMAND)}')
+    own(home, it={"command": str(home.folder / "bin/docker"), "args": ["run", "-i", "--rm", "x"]})
+    run(home, "mooring tools")
+    assert find_fix(home, "125") == "mooring mcp doctor it  (once you have started Docker)"
+    add_program(home, "systemctl", f'[ "$*" = "start docker" ] && echo >{sign}')
+    add_program(home, "sudo", 'exec "$@"')
+    done = run(home, find_command(find_fix(home, "125")))
+    assert done.returncode == 0, done.stderr
+    assert find_fix(home, "125") == ""
 
 
 @terminal

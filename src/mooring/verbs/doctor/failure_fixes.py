@@ -34,7 +34,7 @@ from mooring.verbs.doctor.fixes import (
     suggest_url,
     takes_references,
 )
-from mooring.verbs.doctor.programs import suggest_program
+from mooring.verbs.doctor.programs import suggest_docker_start, suggest_program
 from mooring.verbs.use.advice import advise_on_failure, can_edit_timeout, lacks_token
 from mooring.verbs.use.evidence import is_model_key
 from mooring.wire.http.address import parse_address
@@ -47,6 +47,8 @@ _LACK = re.compile(
     r"(?i)\b(requires?|required|missing|unset|undefined|(not|please|must) (be )?(set|defined|provided?))\b"
 )
 """What programs write about a variable that they were not given."""
+_NO_DOCKER = re.compile(r"(?i)connect to the docker (daemon|api) at .*daemon (is )?running")
+_START_DOCKER = "once you have started Docker"
 _TRUST = "trust the server with it"
 
 
@@ -85,12 +87,24 @@ def _suggest_otherwise(config: ServerConfig, error: ServerError, where: Paths) -
             command = f"mooring mcp doctor --timeout 120 {quote_argument(config.name)}"
             return make_fix(command, "it may need longer")
         case _:
-            return _suggest_variable(config, error, where.env) or make_fix(suggest_edit(config), _name_doubt(config))
+            return (
+                _suggest_docker(config, error, where.env)
+                or _suggest_variable(config, error, where.env)
+                or make_fix(suggest_edit(config), _name_doubt(config))
+            )
 
 
 def _name_doubt(config: ServerConfig) -> str:
     what = "how it is started" if isinstance(config.connection, Stdio) else "its address"
     return f"opens its entry, to correct {what}, and tries it again"
+
+
+def _suggest_docker(config: ServerConfig, error: ServerError, env: Mapping[str, str]) -> str:
+    """How to start Docker, if a server runs in it and that is what its program misses."""
+    if not any(_NO_DOCKER.search(line) for line in (*error.stderr, *str(error).splitlines())):
+        return ""
+    start = suggest_docker_start(env.get("PATH", ""))
+    return f"{start} && {suggest_retry(config.name)}" if start else make_fix(suggest_retry(config.name), _START_DOCKER)
 
 
 # --- a variable that its program asks for -----------------------------------------------------------------------------

@@ -67,6 +67,13 @@ def suggest_program(config: ServerConfig, command: str, search_path: str) -> str
     return make_fix(suggest_edit(config), words)
 
 
+def suggest_docker_start(search_path: str) -> str:
+    """The command that starts Docker here; empty if only the person knows how they do."""
+    if shutil.which("systemctl", path=search_path) is None:
+        return ""
+    return "systemctl start docker" if _is_root() else "sudo systemctl start docker"
+
+
 def _is_for_the_system_alone(pip: str) -> bool:
     """Whether a pip refuses to install anything: distributions keep their Python for their own packages (PEP 668)."""
     root = Path(pip).parent.parent
