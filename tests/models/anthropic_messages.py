@@ -158,6 +158,8 @@ def _write_block(part: Content) -> Json:
     match part:
         case Say(text):
             return {"type": "text", "text": text}
+        case Think(signature=signature, is_sealed=True):
+            return {"type": "redacted_thinking", "data": signature}
         case Think(text, signature):
             return {"type": "thinking", "thinking": text, "signature": signature}
         case Call(tool, arguments, id) | Malformed(tool, arguments, id):
@@ -175,6 +177,8 @@ def _empty_block(part: Content) -> Json:
     match part:
         case Say():
             return {**block, "text": ""}
+        case Think(is_sealed=True):
+            return block
         case Think():
             return {**block, "thinking": "", "signature": ""}
         case Call() | Malformed():
@@ -185,6 +189,8 @@ def _write_deltas(part: Content) -> list[Json]:
     match part:
         case Say(text):
             return [{"type": "text_delta", "text": piece} for piece in cut_into_pieces(text)]
+        case Think(is_sealed=True):
+            return []
         case Think(text, signature):
             thoughts = [{"type": "thinking_delta", "thinking": piece} for piece in cut_into_pieces(text)]
             return [*thoughts, {"type": "signature_delta", "signature": signature}]

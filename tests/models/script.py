@@ -21,6 +21,8 @@ class Think(Struct, frozen=True, tag="think"):
 
     text: str
     signature: str = "c2lnbmVk"
+    is_sealed: bool = False
+    """Only the provider can read it; of Anthropic's alone."""
 
 
 class Call(Struct, frozen=True, tag="call"):

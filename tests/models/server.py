@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 from tests.models import anthropic_messages, gemini_content, openai_chat, openai_responses
 from tests.models.answer import Answer, Content, Interruption, make_answer
+from tests.models.anthropic_rules import AnthropicRules
 from tests.models.asides import is_aside
 from tests.models.listening import listen
 from tests.models.openai_rules import ResponsesRules, list_broken_in_chat
@@ -46,7 +47,7 @@ class FakeModel:
     ) -> None:
         """A `key` is the only one accepted; a request of more tokens than `window` overflows, whatever the script says.
 
-        A request that OpenAI would refuse is a problem, as one that the script has no reply for; not without `has_rules`.
+        A request that Anthropic or OpenAI would refuse is a problem, as one that the script has no reply for; not without `has_rules`.
 
         `skip_asides` is for programs of others: what they ask for beside the conversation, such as a title for it, is
         answered and kept apart.
@@ -61,6 +62,7 @@ class FakeModel:
         """Requests to addresses that are not there."""
         self._player = Player(script)
         self._rules = ResponsesRules()
+        self._anthropic_rules = AnthropicRules()
         self._models, self._key, self._window, self._port = models, key, window, port
         self._skip_asides, self._has_rules, self._on_request = skip_asides, has_rules, on_request
         self._number = 0
@@ -189,6 +191,8 @@ class FakeModel:
         answer = make_answer(number, asked, parts)
         if wire is openai_responses.WIRE:
             self._rules.remember(wire.write(answer)["output"])
+        if wire is anthropic_messages.WIRE:
+            self._anthropic_rules.remember(wire.write(answer)["content"])
         if asked.stream:
             return await self._send_stream(request, wire, answer)
         return await self._send_whole(request, wire, answer)
@@ -212,6 +216,8 @@ class FakeModel:
     def _list_broken_rules(self, asked: ModelRequest) -> list[str]:
         """Why the real API would refuse a request."""
         match asked.api:
+            case "anthropic" if self._has_rules:
+                return list(self._anthropic_rules.list_broken(asked.body))
             case "openai-responses" if self._has_rules:
                 return list(self._rules.list_broken(asked.body))
             case "openai-chat" if self._has_rules:

@@ -70,7 +70,7 @@ class Client:
 def make_body(*texts: str, **fields: Any) -> dict[str, Any]:
     roles = ["user", "assistant"] * len(texts)
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
-    return {"model": "m", "messages": messages, **fields}
+    return {"model": "m", "max_tokens": 100, "messages": messages, **fields}
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ async def test_a_function_that_fails_fails_the_test() -> None:
 
     with pytest.raises(ScriptError, match=r"0 tools end with 'add' among \['subtract'\]"):
         async with FakeModel(respond) as model, connect(model) as client:
-            await client.ask("a", tools=[{"name": "subtract", "input_schema": {}}])
+            await client.ask("a", tools=[{"name": "subtract", "input_schema": {"type": "object"}}])
 
 
 async def test_a_request_that_cannot_be_read_fails_the_test() -> None:

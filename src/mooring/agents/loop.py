@@ -99,6 +99,8 @@ async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
             if calls:
                 thread.add(ResultsMessage(tuple(make_refused(call, CUT_OFF) for call in calls)))
             return "length"
+        if finished.stop == "paused":
+            continue
         if not calls:
             return "finished"
         await make_calls(thread, calls)

@@ -10,7 +10,7 @@ from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.core.conversation.event import TokenUsage
 
-StopReason: TypeAlias = Literal["finished", "calls", "length", "refused"]
+StopReason: TypeAlias = Literal["finished", "calls", "length", "refused", "paused"]
 
 
 class ModelRequest(Struct, frozen=True):
@@ -30,7 +30,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 ORDINARY_STOPS = frozenset({
-    "", "end_turn", "stop_sequence", "pause_turn", "tool_use", "completed", "stop", "tool_calls", "function_call",
+    "", "end_turn", "stop_sequence", "tool_use", "completed", "stop", "tool_calls", "function_call",
     "eos", "STOP",
 })  # fmt: skip
 """The words of providers for a reply that is complete."""
@@ -59,7 +59,8 @@ class ReplyFinished(Struct, frozen=True):
     cost: float | None = None
     """In US dollars; `None` if the price is unknown."""
     stop: StopReason = "finished"
-    """`length`: the reply was cut off at its longest; `refused`: the provider withheld it."""
+    """`length`: the reply was cut off at its longest; `refused`: the provider withheld it; `paused`: it sends the rest
+    when it is asked once more."""
     thinking_tokens: int | None = None
     """How many of the output were thought; `None` if the provider doesn't say."""
     stop_word: str = ""

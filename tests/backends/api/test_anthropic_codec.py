@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+import mooring
 from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, ask, hear, hear_end, opened, serving
 from mooring.agents.history import (
     CallBlock,
@@ -212,8 +213,9 @@ def test_neither_thoughts_nor_empty_texts_nor_blocks_of_the_provider_are_marked(
     assert "cache_control" not in str(paused)
 
 
-def test_a_request_without_a_system_prompt_and_tools_marks_its_messages() -> None:
-    body = write(ask("Hi", system=""))
+@pytest.mark.parametrize("system", ["", " \n"])
+def test_a_request_without_a_system_prompt_and_tools_marks_its_messages(system: str) -> None:
+    body = write(ask("Hi", system=system))
     assert "system" not in body
     assert "tools" not in body
     assert body["messages"][0]["content"][0]["cache_control"] == MARK
@@ -230,14 +232,20 @@ def test_results_come_first_and_in_one_message_however_the_turn_was_told() -> No
     [_, written, turn] = write_history("Go", calls, "Wait!", *results, "And now?")
     assert [(block["name"], block["input"]) for block in written["content"]] == [("add", {"a": 1}), ("subtract", {})]
     source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+    told = [{"type": "text", "text": "No."}, {"type": "text", "text": "[image/png: it is shown below]"}]
     assert turn["content"] == [
-        {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "1"}], "is_error": False},
         {
-            "type": "tool_result", "tool_use_id": "toolu_2", "is_error": True,
-            "content": [{"type": "text", "text": "No."}, {"type": "image", "source": source}],
+            "type": "tool_result",
+            "tool_use_id": "toolu_1",
+            "content": [{"type": "text", "text": "1"}],
+            "is_error": False,
         },
+        # The API refuses a conversation in which the result of an error holds anything but text.
+        {"type": "tool_result", "tool_use_id": "toolu_2", "content": told, "is_error": True},
+        {"type": "text", "text": "[From the result of subtract:]"},
+        {"type": "image", "source": source},
         {"type": "text", "text": "Wait!\nAnd now?"},
-    ]  # fmt: skip
+    ]
 
 
 def test_ids_and_names_of_others_are_written_in_the_letters_that_the_api_takes() -> None:
@@ -522,7 +530,6 @@ def test_a_reply_that_ends_within_a_block_has_what_came_of_it() -> None:
     [
         ("end_turn", "finished"),
         ("stop_sequence", "finished"),
-        ("pause_turn", "finished"),
         ("compaction", "finished"),
         ("of_the_future", "finished"),
         ("max_tokens", "length"),
@@ -539,6 +546,41 @@ def test_a_reply_with_calls_wants_their_results_also_where_its_word_is_another()
     call = start({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}})
     for word in ("tool_use", "end_turn", "of_the_future"):
         assert read(BEGIN, call, stop(), *end(word))[1].stop == "calls"
+
+
+def test_a_reply_that_is_paused_is_to_be_asked_for_again_if_there_is_any_of_it() -> None:
+    search = [start(SEARCH), stop()]
+    assert read(BEGIN, *search, *end("pause_turn"))[1].stop == "paused"
+    assert read(BEGIN, *end("pause_turn"))[1].stop == "finished"
+
+
+async def test_the_rest_of_a_reply_that_is_paused_is_asked_for_and_goes_back_with_it_as_one(home: Home) -> None:
+    asked: list[list[Json]] = []
+
+    async def respond(request: web.Request) -> web.Response:
+        asked.append((await request.json())["messages"])
+        replies = [
+            [BEGIN, start({**SEARCH, "input": {"query": "boats"}}), stop(), *end("pause_turn")],
+            [BEGIN, start(FOUND), stop(), start({"type": "text", "text": "Boats."}, 1), stop(1), *end()],
+            say("You are welcome."),
+        ]
+        return stream(*replies[len(asked) - 1])
+
+    async with (
+        serving(respond) as url,
+        opened(home, NAME, leading_to(url)) as model,
+        mooring.open(request=home.request(), servers={}) as host,
+        mooring.agent(host, model) as agent,
+    ):
+        assert (await agent.run("Look for boats.")).text == "Boats."
+        assert (await agent.run("Thanks.")).text == "You are welcome."
+    assert [[message["role"] for message in messages] for messages in asked] == [
+        ["user"],
+        ["user", "assistant"],
+        ["user", "assistant", "user"],
+    ]
+    assert asked[1][1]["content"] == [SEARCH]
+    assert asked[2][1]["content"] == [SEARCH, FOUND, {"type": "text", "text": "Boats."}]
 
 
 def test_a_refusal_says_what_it_is_about() -> None:

@@ -19,7 +19,7 @@ from mooring.agents.model import ModelRequest
 from mooring.backends.api.codecs.anthropic_reply import REDACTED, AnthropicReader, JsonObject, get_object, get_text
 from mooring.backends.api.codecs.anthropic_schema import fit_output_schema
 from mooring.backends.api.codecs.codec import ApiRequest, Recipient
-from mooring.backends.api.codecs.content import NOTHING, Turn, UserTurn, find_opaque, list_turns
+from mooring.backends.api.codecs.content import NOTHING, Turn, UserTurn, find_opaque, list_attached, list_turns
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.effort import Effort
@@ -61,7 +61,7 @@ class AnthropicCodec:
 
     def write(self, request: ModelRequest, effort: Effort | None) -> ApiRequest:
         longest = _choose_longest_reply(request, self._recipient)
-        system = [_make_text(request.system)] if request.system else []
+        system = [_make_text(request.system)] if not _is_blank(request.system) else []
         tools = [_write_tool(definition) for definition in request.tools]
         messages = _write_messages(request, self._recipient)
         _mark_prefixes(system, tools, messages)
@@ -190,17 +190,23 @@ def _write_messages(request: ModelRequest, recipient: Recipient) -> list[JsonObj
 
 
 def _write_user_turn(turn: UserTurn) -> list[JsonObject]:
-    # The API wants results before everything else in the message.
-    return [*map(_write_result, turn.results), *map(_write_part, turn.parts)]
+    # The API wants results before everything else in the message, and nothing but text in those of errors.
+    attached = list_attached(result for result in turn.results if result.is_error)
+    return [*map(_write_result, turn.results), *map(_write_part, attached), *map(_write_part, turn.parts)]
 
 
 def _write_result(result: CallResult) -> JsonObject:
+    parts = map(_describe_part, result.parts) if result.is_error else result.parts
     return {
         "type": "tool_result",
         "tool_use_id": _make_valid(result.id),
-        "content": list(map(_write_part, result.parts)),
+        "content": list(map(_write_part, parts)),
         "is_error": result.is_error,
     }
+
+
+def _describe_part(part: Part) -> Text:
+    return part if isinstance(part, Text) else Text(text=f"[{part.mime_type}: it is shown below]")
 
 
 def _write_part(part: Part) -> JsonObject:

@@ -1,6 +1,6 @@
 """A reply of Anthropic's Messages API, as its events arrive."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 from uuid import uuid4
 
@@ -160,12 +160,14 @@ class AnthropicReader:
         return TokenUsage(fresh + from_cache + into_cache, output, from_cache, into_cache)
 
 
-def _find_stop(word: str, blocks: Iterable[ReplyBlock]) -> StopReason:
+def _find_stop(word: str, blocks: Sequence[ReplyBlock]) -> StopReason:
     if word in _LENGTH_WORDS:
         return "length"
     if word == "refusal":
         return "refused"
-    return "calls" if any(isinstance(block, CallBlock) for block in blocks) else "finished"
+    if any(isinstance(block, CallBlock) for block in blocks):
+        return "calls"
+    return "paused" if word == "pause_turn" and blocks else "finished"
 
 
 def _describe_stop(details: JsonObject) -> str:

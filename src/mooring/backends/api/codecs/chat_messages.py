@@ -1,7 +1,7 @@
 """A conversation as the messages of Chat Completions, with what the model thought for the endpoint that it is from."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from mooring.backends.api.codecs.content import (
     UserTurn,
     find_maker,
     find_opaque,
+    list_attached,
     list_turns,
     write_arguments,
     write_name,
@@ -84,7 +85,7 @@ def _write_user_turn(turn: UserTurn, adapt_id: Callable[[str], str]) -> Iterator
     for result in turn.results:
         yield {"role": "tool", "tool_call_id": adapt_id(result.id), "content": _write_result(result)}
     # Results can hold text alone. One message for everything else: templates of models want the roles to alternate.
-    parts = [*_list_attached(turn.results), *turn.parts]
+    parts = [*list_attached(turn.results), *turn.parts]
     if parts:
         yield {"role": "user", "content": _write_parts(parts)}
 
@@ -96,15 +97,6 @@ def _write_result(result: CallResult) -> str:
 
 def _describe_in_result(part: Part) -> str:
     return part.text if isinstance(part, Text) else f"[{part.mime_type}: {_SHOWN_BELOW}]"
-
-
-def _list_attached(results: Iterable[CallResult]) -> Iterator[Part]:
-    """The images and sounds of results, each behind where it comes from."""
-    for result in results:
-        media = [part for part in result.parts if not isinstance(part, Text)]
-        if media:
-            yield Text(text=f"[From the result of {result.name}:]")
-            yield from media
 
 
 def _write_parts(parts: list[Part]) -> str | list[Json]:

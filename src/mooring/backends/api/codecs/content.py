@@ -72,7 +72,7 @@ def list_turns(messages: Sequence[Message], takes: frozenset[Media], images: fro
     results: list[CallResult] = []
     parts: list[Part] = []
     is_open = False
-    for message in messages:
+    for message in _join_paused(messages):
         if isinstance(message, ModelMessage):
             if is_open:
                 yield _make_turn(results, parts)
@@ -89,6 +89,18 @@ def list_turns(messages: Sequence[Message], takes: frozenset[Media], images: fro
                 parts.append(Text(text=SUMMARY + text))
     if is_open:
         yield _make_turn(results, parts)
+
+
+def _join_paused(messages: Iterable[Message]) -> list[Message]:
+    """The same messages. A reply that its provider paused is one with the rest of it, which came when it was asked."""
+    joined: list[Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if isinstance(message, ModelMessage) and isinstance(last, ModelMessage) and message.model == last.model:
+            joined[-1] = replace(last, blocks=(*last.blocks, *message.blocks))
+        else:
+            joined.append(message)
+    return joined
 
 
 class _CallIds:
@@ -182,6 +194,15 @@ def _is_base64(data: str) -> bool:
     except NotBase64:
         return False
     return True
+
+
+def list_attached(results: Iterable[CallResult]) -> Iterator[Part]:
+    """The images and sounds of results that cannot stand within them, each behind where it comes from."""
+    for result in results:
+        media = [part for part in result.parts if not isinstance(part, Text)]
+        if media:
+            yield Text(text=f"[From the result of {result.name}:]")
+            yield from media
 
 
 def find_opaque(block: ReplyBlock, message: ModelMessage, recipient: Recipient) -> Mapping[str, Any]:
