@@ -4,7 +4,8 @@ import re
 
 from mooring.display.text import Verbatim, safe_text
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+"""How a block of code begins or ends: its fence, and what stands behind it."""
 _CODE_OR_TABLE = re.compile(r" {4}|\t|\s*[|{}\[\]\"]")
 """How code without a fence begins, and a row of a table or a line of JSON."""
 
@@ -19,7 +20,7 @@ class MarkdownLines:
     def read(self, line: str) -> str:
         """The next line, safe to show; a `Verbatim` if it is code."""
         shown = safe_text(line)
-        fence = _FENCE.match(line)
+        fence = FENCE.match(line)
         if fence is not None:
             self._note_fence(fence[1], fence[2])
             return Verbatim(shown)
