@@ -224,6 +224,21 @@ def test_a_variable_that_a_program_in_another_tools_file_asks_for_is_exported(
     assert done.returncode == 0, done.stderr
 
 
+def test_what_another_tools_file_asks_for_is_stored_and_the_copy_is_no_other_definition(home: Home) -> None:
+    entry = {**DEMO, "env": {"A": "${input:one}", "B": "${input:two}", "C": "${userHome}/c"}}
+    inputs = [{"type": "promptString", "id": name} for name in ("one", "two")]
+    home.write("home/.config/Code/User/mcp.json", {"inputs": inputs, "servers": {"it": entry}})
+    first, second, copy = find_command(find_fix(home, "needs the input one")).split(" && ")
+    for command in (first, second):
+        assert run(home, command, typed=TOKEN).returncode == 0
+    assert run(home, copy).returncode == 0
+    done = run(home, "mooring mcp doctor --check")
+    assert (done.returncode, done.stdout) == (0, "Read 2 files; 1 server configured. Nothing to fix.\n")
+    own(home, it={**DEMO, "env": {"A": "${keyring:it.one}", "B": "${keyring:it.two}", "C": "${HOME}/d"}})
+    assert "env.C" in run(home, "mooring mcp why it").stdout
+    assert find_fix(home, "It is defined differently in ~/.config/Code/User/mcp.json")
+
+
 NO_DOCKER = [
     "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
     "failed to connect to the docker API at unix:///x.sock; check if the path is correct and if the daemon is running",

@@ -264,8 +264,8 @@ def test_doctor_names_the_inputs_that_servers_wait_for_and_how_to_give_them(cli:
     ask_for_token(cli.home)
     report = cli("mcp", "doctor")
     assert "? vault: It needs the input tok" in report.out
-    fix = "mooring tools vault  (asks for it in a terminal, and -e TOKEN=VALUE gives it without one)"
-    assert f"fix: {fix}" in report.out
+    fix = "mooring secret set vault.tok && mooring mcp import -y --from vscode vault  (keeps it for a copy of yours; "
+    assert f"fix: {fix}mooring tools vault asks for it in a terminal, and -e TOKEN=VALUE gives it " in report.out
     ask_for_token(cli.home, default="eu")
     assert "Nothing to fix" in cli("mcp", "doctor").out
 

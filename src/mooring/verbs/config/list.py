@@ -18,11 +18,21 @@ from mooring.core.definitions.config import (
     Stdio,
     Transport,
     list_inputs,
+    map_templates,
 )
 from mooring.core.definitions.problem import Problem
-from mooring.core.definitions.template import Template
+from mooring.core.definitions.template import (
+    OWN_KEEPER,
+    InputPart,
+    KnownPart,
+    Part,
+    SecretPart,
+    Template,
+    VariablePart,
+)
 from mooring.core.text.secret import hide_in_arguments, hide_in_url
 from mooring.discovery.choose import Choice
+from mooring.discovery.formats.mooring import FORMAT as OWN
 from mooring.discovery.scan import RankedDefinition
 from mooring.inventory.load import Inventory, RowSource, describe_source
 
@@ -125,19 +135,48 @@ def _describe_others(inventory: Inventory, choice: Choice) -> Iterator[Row]:
 
 def describe_winner(inventory: Inventory, choice: Choice) -> Row:
     """The row of the definition that wins, with every alias."""
-    connection = _find_connection(choice.definition)
     return _make_row(
         choice.definition,
         choice.standing,
         adopted_from=inventory.adopted_from(choice.definition) or UNSET,
         applied_rules=inventory.applied_rules(choice.definition) or UNSET,
         shadows=tuple(
-            Shadow(other.origin.tool, other.origin.path, _find_connection(other) != connection or UNSET)
+            Shadow(other.origin.tool, other.origin.path, _differs(other, choice.definition) or UNSET)
             for other in choice.shadowed
         ),
         proposed=_describe_proposal(choice.proposed) if choice.proposed else None,
         aliases=choice.aliases,
     )
+
+
+def _differs(other: RankedDefinition, winner: RankedDefinition) -> bool:
+    """Whether a definition starts or reaches something else than the one that wins, which may be a copy of it."""
+    wins, has = _find_connection(winner), _find_connection(other)
+    if wins == has or wins is None or has is None:
+        return wins != has
+    is_copy = winner.origin.tool == OWN.tool != other.origin.tool
+    return not is_copy or _read_as_copy(winner.name, wins) != _read_as_copy(winner.name, has)
+
+
+def _read_as_copy(server: str, connection: Connection) -> Connection:
+    """What an import makes of a definition, as far as that is something else than what it was."""
+    from mooring.verbs.config.secrets import name_secret  # most lists show no copies
+
+    def change(part: Part) -> Part:
+        match part:
+            case KnownPart("home"):
+                return VariablePart("HOME")
+            case VariablePart("HOME" | "USERPROFILE", None):
+                return VariablePart("HOME")
+            case InputPart(id):
+                return SecretPart(name_secret(server, id), OWN_KEEPER)
+            case _:
+                return part
+
+    def read(_: str, template: Template) -> Template:
+        return Template(template.text, tuple(map(change, template.parts)))
+
+    return map_templates(connection, read)
 
 
 def _find_connection(definition: RankedDefinition) -> Connection | None:

@@ -1,6 +1,6 @@
 """What can be said of definitions without starting anything: their files, approvals, variables and programs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mooring.core.definitions.config import Broken, Http, ServerConfig, Stdio, find_input_variables, suggest_args
 from mooring.core.definitions.paths import Paths
@@ -19,6 +19,7 @@ from mooring.servers.launch.target import UNRESOLVED, resolve_target
 from mooring.verbs.config.get import MissingVariable, find_missing_variables
 from mooring.verbs.config.known import STOPS
 from mooring.verbs.config.list import list_needed_inputs
+from mooring.verbs.config.secrets import name_secret
 from mooring.verbs.doctor.fixes import lead_with_command, make_fix, suggest_edit, suggest_editor, suggest_retry
 from mooring.verbs.doctor.programs import suggest_program
 from mooring.verbs.doctor.report import Finding
@@ -115,14 +116,25 @@ def _check_variables(config: ServerConfig, env: Mapping[str, str]) -> Iterator[F
 
 def _check_inputs(config: ServerConfig) -> Iterator[Finding]:
     """Name the values that only the person can give; a server that waits for one is not broken."""
-    for input in list_needed_inputs(config):
+    needed = list_needed_inputs(config)
+    for input in needed:
         words = "asks for it in a terminal"
         options = " ".join(f"-e {name}=VALUE" for name in find_input_variables(config.connection, input))
         if options:
             words += f", and {options} gives it without one"
-        fix = make_fix(f"mooring tools {quote_argument(config.name)}", words)
+        retry = f"mooring tools {quote_argument(config.name)}"
+        fix = make_fix(retry, words)
+        if config.origin.tool != OWN.tool and config.origin.scope == "user":
+            fix = make_fix(_suggest_copy(config, needed), f"keeps it for a copy of yours; {retry} {words}")
         what = f"It needs the input {safe(input)}"
         yield Finding(config.name, what, config.origin.path, None, fix, False, "variables")
+
+
+def _suggest_copy(config: ServerConfig, inputs: Sequence[str]) -> str:
+    """How to store what a definition of another tool asks for, which only an entry of ours can name."""
+    secrets = (f"mooring secret set {quote_argument(name_secret(config.name, each))}" for each in inputs)
+    copy = f"mooring mcp import -y --from {config.origin.tool} {quote_argument(config.name)}"
+    return " && ".join((*secrets, copy))
 
 
 def cannot_start(config: ServerConfig, env: Mapping[str, str]) -> bool:
