@@ -23,7 +23,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "Loaded", "LogMessage", "Logged", "Login", "LoginFailed", "LoginResult", "LoginTimedOut", "LogoutResult",
         "Media", "Message", "MissingValue", "Model", "ModelError", "ModelMessage", "ModelOverloaded", "ModelRequest",
         "ModelTool", "MooringError", "NameTaken", "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted",
-        "NotApproved", "Origin", "Other", "Outcome", "ParseError", "Part", "Paths", "Permission", "PersonMessage",
+        "NotApproved", "OpaqueBlock", "Origin", "Other", "Outcome", "ParseError", "Part", "Paths", "Permission", "PersonMessage",
         "PlanChanged", "Policy", "Problem", "Progress", "Prompt", "ProtocolError", "Provider", "Question",
         "QuestionAnswered", "QuestionAsked", "Reading", "RejectedServer", "Reloaded", "RepeatedCall", "ReplyEvent",
         "ReplyFinished", "ReplyText", "ReplyThinking", "Resource", "ResourceContents", "ResourceLink",

@@ -39,7 +39,8 @@ _NAMES = {
     "verbs.agent.turn": "Agent agent",
     "agents.definition": "AgentDefinition AgentOrigin ToolSelection",
     "agents.history": (
-        "CallBlock CallResult ModelMessage PersonMessage ResultsMessage SummaryMessage TextBlock ThinkingBlock"
+        "CallBlock CallResult ModelMessage OpaqueBlock PersonMessage ResultsMessage SummaryMessage TextBlock "
+        "ThinkingBlock"
     ),
     "agents.model": "BlockFinished Model ModelRequest ReplyEvent ReplyFinished ReplyText ReplyThinking",
     "core.conversation.event": (
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from mooring.agents.history import CallBlock as CallBlock
     from mooring.agents.history import CallResult as CallResult
     from mooring.agents.history import ModelMessage as ModelMessage
+    from mooring.agents.history import OpaqueBlock as OpaqueBlock
     from mooring.agents.history import PersonMessage as PersonMessage
     from mooring.agents.history import ResultsMessage as ResultsMessage
     from mooring.agents.history import SummaryMessage as SummaryMessage

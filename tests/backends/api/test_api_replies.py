@@ -2,12 +2,15 @@
 
 import asyncio
 import zlib
+from typing import Any
 
 import msgspec
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 from tests.models import Call, FakeModel, Hold, Malformed, Picture, Say, Stop, Think, Usage
 
+import mooring
 from backends.asking import (
     ADD,
     KEY,
@@ -36,7 +39,7 @@ from mooring.agents.history import (
 from mooring.agents.model import BlockFinished, ReplyFinished, ReplyText, ReplyThinking
 from mooring.core.conversation.event import TokenUsage
 from mooring.core.protocol.content import Audio, Image, Text
-from support import Home
+from support import DEMO, Home
 
 every_provider = pytest.mark.parametrize("word", MODELS)
 
@@ -333,6 +336,33 @@ async def test_two_conversations_with_one_model_at_once_are_not_mixed(home: Home
         await until(lambda: len(fake.requests) == 2)
         fake.release("both")
         assert ((await first).message.text, (await second).message.text) == ("reddish", "greenish")
+
+
+async def test_conversations_with_two_providers_and_two_keys_at_once_are_not_mixed(home: Home) -> None:
+    async def talk(agent: mooring.Agent, fruit: str) -> list[str]:
+        return [(await agent.run(f"{fruit} {number}")).text for number in range(5)]
+
+    def answer(request: Any) -> Any:
+        said = f"{request.last_user_text} for {request.key}"
+        return [Think("Hm.", request.key), Say(said)] if request.results else Call("mcp__demo__add", {"a": 1, "b": 2})
+
+    async with FakeModel(answer, key="key-1") as first, FakeModel(answer, key="key-2") as second:
+        fakes = {"apples": first, "pears": second}
+        env = {"ANTHROPIC_BASE_URL": first.url, "ANTHROPIC_API_KEY": "key-1", "OPENAI_API_KEY": "key-2"}
+        env["OPENAI_BASE_URL"] = second.openai_url
+        request = home.request(where=replace(home.where, env={**home.env, **env}))
+        async with (
+            mooring.open(request=request, servers={"demo": DEMO}, policy="allow") as host,
+            mooring.agent(host, MODELS["anthropic"]) as anthropic,
+            mooring.agent(host, MODELS["openai"]) as openai,
+        ):
+            await host.ready()
+            said = await asyncio.gather(talk(anthropic, "apples"), talk(openai, "pears"))
+    for (fruit, fake), key, texts in zip(fakes.items(), ("key-1", "key-2"), said, strict=True):
+        assert texts == [f"{fruit} {number} for {key}" for number in range(5)]
+        other = {"key-1": "key-2", "key-2": "key-1"}[key]
+        assert {request.key for request in fake.requests} == {key}
+        assert all(other not in f"{request.headers} {request.body}" for request in fake.requests)
 
 
 async def test_what_the_process_inherits_for_a_library_is_sent_to_no_endpoint(
