@@ -52,7 +52,7 @@ MARK = {"type": "ephemeral", "ttl": "5m"}
 PICTURE = Image(data=PIXEL, mime_type="image/png")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(100))
 async def test_the_same_conversation_is_sent(seed: int) -> None:
     request, effort = _invent_request(Random(seed))
     async with FakeModel([Say("Fine.")]) as fake, _opened_as_before(fake, effort) as model:

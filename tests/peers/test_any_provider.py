@@ -1,5 +1,9 @@
 """Models of other providers, through Pydantic AI: `pydantic-ai:PROVIDER:MODEL`."""
 
+import re
+from pathlib import Path
+
+import pydantic_ai.providers
 import pytest
 from tests.models import Call, Fail, FakeModel, Overflow, Say, Think, Usage
 
@@ -92,3 +96,32 @@ async def test_a_name_that_pydantic_ai_does_not_know_is_one_sentence(home: Home)
             raise AssertionError
     assert str(caught.value).startswith("pydantic-ai:grok-like:llama cannot be used: ")
     assert "\n" not in str(caught.value)
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs/guides/models.md").read_text()
+PROVIDERS = Path(pydantic_ai.providers.__file__).parent
+NO_CHAT = {"elevenlabs": "it talks aloud", "voyageai": "its models make vectors"}
+"""Providers of which no model can answer."""
+VOICE = "AZURE_VOICELIVE_"
+READ = re.compile(r"""(?:getenv\(|environ\.get\(|environ\[)\s*['"](\w+)['"]""")
+
+
+@pytest.mark.parametrize("file", sorted(PROVIDERS.glob("[!_]*.py")), ids=lambda file: file.stem)
+def test_every_variable_that_a_provider_reads_is_on_the_page(file: Path) -> None:
+    names = {name for name in READ.findall(file.read_text()) if not name.startswith(VOICE)}
+    if file.stem in NO_CHAT or not names:
+        return
+    word = file.stem.replace("_", "-")
+    rows = [row for row in PAGE.splitlines() if row.startswith("|") and f"`{word}`" in row.split("|")[1]]
+    told = set(re.findall(r"`([A-Z]\w+)`", " ".join(rows)))
+    told |= {file.stem.upper() + ending for row in rows for ending in re.findall(r"`(_[A-Z_]+)`", row)}
+    assert names <= told
+
+
+def test_the_sources_of_the_providers_name_their_variables_where_they_are_looked_for() -> None:
+    """Else the test above would show nothing."""
+    found = {name for file in PROVIDERS.glob("*.py") for name in READ.findall(file.read_text())}
+    assert len(found) > 50
+    assert {"GROQ_BASE_URL", "CO_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"} <= found

@@ -38,7 +38,7 @@ from mooring.core.protocol.content import Image, Text
 from mooring.wire.http.network import Network, Options
 
 WORDS = ("openai-chat", "openrouter", "ollama", "vllm")
-SEEDS = range(30)
+SEEDS = range(100)
 PICTURE = Image(data=PIXEL, mime_type="image/png")
 RECORDED = {
     "openai-chat": {"id": "reasoning_content"},

@@ -134,7 +134,7 @@ class RequestMaker:
 
 @pytest.mark.parametrize("model", [NEW, OLD])
 async def test_requests_are_those_of_the_library(model: str) -> None:
-    requests = [RequestMaker(seed, model).make_request() for seed in range(40)]
+    requests = [RequestMaker(seed, model).make_request() for seed in range(100)]
     sent: list[tuple[str, Any]] = []
 
     async def answer(asked: web.Request) -> web.Response:

@@ -45,7 +45,7 @@ PICTURE = Image(data=PIXEL, mime_type="image/png")
 Json = dict[str, Any]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(100))
 async def test_the_same_conversation_is_sent(seed: int) -> None:
     request, effort = _invent_request(Random(seed))
     # Some of what the library sends, OpenAI refuses.
