@@ -391,3 +391,27 @@ print(sorted(set(sys.modules) - before), [name for name in sys.modules if name i
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout.strip(), done.stderr) == ("[] []", "")
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "read"),
+    [
+        ("anthropic", "claude-sonnet-5-5", ["models.json", "prices/anthropic.json"]),
+        ("openai-chat", "gpt-4o", ["models.json", "prices/openai.json"]),
+        ("google", "gemini-3.8-flash", ["models.json", "prices/google.json"]),
+        ("openrouter", "anthropic/claude-sonnet-5.5", ["models.json", "prices/openrouter.json"]),
+        ("ollama", "qwen3:4b", ["models.json"]),
+    ],
+)
+def test_of_the_price_lists_only_that_of_the_provider_is_read(word: str, name: str, read: list[str]) -> None:
+    program = """
+import sys
+from mooring.backends.api import facts, providers
+opened = []
+sys.addaudithook(lambda event, words: opened.append(str(words[0])) if event == "open" else None)
+provider = providers.list_providers({})[sys.argv[1]]
+facts.find_facts(provider, provider.url, sys.argv[2])
+print([path.partition("/tables/")[2] for path in opened if "/tables/" in path])
+"""
+    done = subprocess.run([sys.executable, "-c", program, word, name], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.stderr) == (str(read), "")

@@ -12,12 +12,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
 
 from tests.models import (
     Call,
+    FakeModel,
     Malformed,
     Say,
     Stop,
@@ -33,14 +35,17 @@ from tests.models.record import ModelRequest as AskedRequest
 from tests.models.script import Part
 from tests.models.wire import Wire
 
+from backends.asking import MODELS, ask, hear_end, opened, serving, variables
 from mooring.agents.history import CallResult, ModelMessage, PersonMessage, ResultsMessage
-from mooring.agents.model import BlockFinished, ModelRequest, ReplyText, ReplyThinking
+from mooring.agents.model import BlockFinished, Model, ModelRequest, ReplyText, ReplyThinking
 from mooring.backends.api.codecs.codec import BrokenReply, Codec, NoReply, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.model import load_codec
 from mooring.backends.api.providers import ModelKind
 from mooring.core.protocol.content import Text
+from mooring.errors import ModelError
 from mooring.wire.http.events import TOO_LARGE, Events
+from support import Home
 
 KINDS: dict[ModelKind, Wire] = {
     "anthropic": anthropic_messages.WIRE,
@@ -118,7 +123,12 @@ def try_reply(codec: Codec, kind: ModelKind, stream: bytes, chance: random.Rando
 
 
 def break_frames(frames: Sequence[bytes], chance: random.Random) -> Iterator[bytes]:
-    for frame in frames:
+    order = list(frames)
+    if chance.random() < 0.15:
+        order.insert(chance.randrange(len(order)), order.pop(chance.randrange(len(order))))
+    if chance.random() < 0.03:
+        chance.shuffle(order)
+    for frame in order:
         match chance.random():
             case luck if luck < 0.05:
                 continue
@@ -185,6 +195,40 @@ def test_replies_that_are_only_cut_into_pieces_are_whole(kind: ModelKind) -> Non
         for _ in range(20):
             is_refused = kind == "google" and any(isinstance(part, Malformed) for part in parts)
             assert try_reply(load_codec(kind, make_recipient(kind)), kind, stream, chance) or is_refused
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_over_http_each_of_them_is_a_reply_or_one_sentence(kind: ModelKind, home: Home) -> None:
+    chance = random.Random(kind)
+    frames = [write_frames(KINDS[kind], parts) for parts in SCRIPTS]
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        content = chance.choice([*["text/event-stream"] * 8, "application/json", "text/html"])
+        response = web.StreamResponse(headers={"Content-Type": content})
+        await response.prepare(request)
+        for piece in cut(b"".join(break_frames(chance.choice(frames), chance)), chance):
+            await response.write(piece)
+        if chance.random() < 0.1 and request.transport is not None:
+            request.transport.close()
+        return response
+
+    async with serving(answer) as url:
+        env = {name: url if name.endswith("_URL") else value for name, value in variables(FakeModel([])).items()}
+        async with opened(home, MODELS[kind], env) as model:
+            outcomes = [await describe_outcome(model) for _ in range(500)]
+    failures = set(filter(None, outcomes))
+    assert outcomes.count("") > 10
+    assert len(failures) > 3
+    assert not any("\n" in failure for failure in failures)
+
+
+async def describe_outcome(model: Model) -> str:
+    """How a request failed; empty if it didn't."""
+    try:
+        await hear_end(model, ask("Hi"))
+    except ModelError as error:
+        return str(error)
+    return ""
 
 
 if __name__ == "__main__":
