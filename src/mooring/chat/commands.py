@@ -44,6 +44,7 @@ async def run(chat: CommandFace, line: str) -> None:
     word, _, rest = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(ALIASES.get(word, word))
     if command is not None:
+        _refuse_unexpected(command, rest.strip())
         await command.run(chat, rest.strip())
     elif (used := await find_used_command(chat.session.files.words.commands, line)) is not None:
         await model_texts.use_file_command(chat, used)
@@ -57,10 +58,17 @@ async def run(chat: CommandFace, line: str) -> None:
         _refuse_unknown(chat, word)
 
 
+def _refuse_unexpected(command: SlashCommand, words: str) -> None:
+    """Words that mean nothing, such as the 2 of `/undo 2`, are no part of what is done then."""
+    if words and " " not in command.usage and command.usage not in _HARMLESS:
+        raise ConfigError(f"Unexpected argument {words!r}. Usage: {command.usage}")
+
+
 def _refuse_unknown(chat: CommandFace, word: str) -> NoReturn:
     if not prompts.looks_like_prompt(word):
         known = [*COMMANDS, *chat.session.files.commands.by_name, *chat.session.files.agents.by_name]
-        near = [name for name in known if word and name.startswith(word)] or nearest(word, known, 1)
+        begun = [name for name in known if word and name.casefold().startswith(word.casefold())]
+        near = begun or nearest(word.casefold(), known, 1)
         guess = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
         raise ConfigError(f"There is no command /{word}. {guess}")
     server = word.partition(".")[0]
@@ -249,6 +257,8 @@ COMMANDS: Mapping[str, SlashCommand] = {
     "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),
 }
+_HARMLESS = ("/help", "/quit")
+"""What is meant is clear, whatever stands behind it."""
 LEAVING = ("exit", "quit")
 """What leaves without a slash, too: people type it as in a shell."""
 ALIASES = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "resource": "read", "servers": "mcp"}

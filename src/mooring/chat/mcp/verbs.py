@@ -125,10 +125,12 @@ def _spell_option(option: Option | Flag) -> str:
 
 
 def spell_for_chat(text: str) -> str:
-    """The same text, with each command of `mooring mcp` that is a verb here as it is typed here; so with `-m`."""
+    """The same text, with each command of `mooring mcp` that is a verb here as it is typed here; so with what lists
+    agents and tools, and with `-m`."""
     # Not behind `env -u HTTPS_PROXY`: the chat keeps the environment that it was started with.
     behind = r"(?<!_PROXY )(?<!_proxy )"
     text = re.sub(rf"{behind}\bmooring mcp (?=(?:{'|'.join(VERBS)})(?![\w-])(?! --json))", "/mcp ", text)
+    text = re.sub(r"`mooring (agents|tools)`", r"/\1", text)
     return re.sub(r"(?<![\w-])-m (?=[\w-]+:\w)", "/model ", text)
 
 
