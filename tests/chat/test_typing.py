@@ -8,6 +8,7 @@ import pytest
 from tests.models import Call, FakeModel, Say
 
 from backends.asking import MODELS, variables
+from chat import late_lines
 from chat.libedit import build_libedit
 from chat.terminal import Person
 from support import DEMO, Home
@@ -207,3 +208,14 @@ def test_a_word_that_leaves_a_shell_leaves_the_chat_and_is_no_request(home: Home
         person.types(word)
         assert person.ended() == 0
         assert fake.requests == []
+
+
+def test_a_prompt_stands_there_once_whatever_is_said_before_it_is_drawn(
+    home: Home, environment: dict[str, str]
+) -> None:
+    with Person(home, program=late_lines.__file__, real=True, **environment) as person:
+        person.sees("late\n")
+        person.types("this")
+        person.sees("got this")
+        assert person.ended() == 0
+    assert "> >" not in person.shown

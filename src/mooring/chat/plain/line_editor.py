@@ -6,8 +6,9 @@ All of them take a paste as one text, marked by the terminal where it begins and
 import codecs
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import ModuleType
 from typing import Literal, Protocol, TypeAlias
 
@@ -178,8 +179,12 @@ class Keyboard:
 class LineEditor(Protocol):
     """Reads one line in the thread that calls it; a signal's handler may end that with an exception."""
 
-    def read(self, prompt: str, typed: str, complete: Completions) -> str:
-        """A line, which may have line breaks in it and begins with what is `typed` already. Raises: EOFError."""
+    def read(self, prompt: str, typed: str, complete: Completions, begin: Callable[[], None]) -> str:
+        """A line, which may have line breaks in it and begins with what is `typed` already. Raises: EOFError.
+
+        `begin` is called when the prompt stands there, or is drawn before a signal could be handled. No handler may run
+        within it.
+        """
 
     def add_history(self, line: str) -> None: ...
 
@@ -204,12 +209,13 @@ class BareEditor:
     def add_history(self, line: str) -> None:
         self._history.append(line)
 
-    def read(self, prompt: str, typed: str, complete: Completions) -> str:
+    def read(self, prompt: str, typed: str, complete: Completions, begin: Callable[[], None]) -> str:
         line = TypedText(typed)
         lines = [*self._history, typed]
         position = len(lines) - 1
         self._write(prompt)
         self._draw("", typed)
+        begin()
         for key in _read_keys():
             before = line.text
             end = line.press("\r" if self._hidden and key == "\n" else key)
@@ -265,11 +271,13 @@ class PlainInput:
     def add_history(self, line: str) -> None:
         """There is none."""
 
-    def read(self, prompt: str, typed: str, complete: Completions) -> str:
+    def read(self, prompt: str, typed: str, complete: Completions, begin: Callable[[], None]) -> str:
         if self._hidden:
             from getpass import getpass  # few chats ask for a secret
 
+            begin()
             return getpass(prompt)
+        begin()
         return typed + input(prompt + typed)
 
 
@@ -291,15 +299,18 @@ class GnuReadline:
         ):
             readline.parse_and_bind(binding)
 
-    def read(self, prompt: str, typed: str, complete: Completions) -> str:
+    def read(self, prompt: str, typed: str, complete: Completions, begin: Callable[[], None]) -> str:
         self._readline.set_completer(_Completer(complete))
+        # No functions of Python's: readline drops what a signal's handler raises within these.
         if typed:
-            self._readline.set_startup_hook(lambda: self._readline.insert_text(typed))
+            self._readline.set_startup_hook(partial(self._readline.insert_text, typed))
+        self._readline.set_pre_input_hook(begin)
         try:
             with self._keyboard.echo():
                 return input(prompt)
         finally:
             self._readline.set_startup_hook(None)
+            self._readline.set_pre_input_hook(None)
 
     def add_history(self, line: str) -> None:
         self._readline.add_history(line)
@@ -333,12 +344,13 @@ class Libedit:
         ):
             readline.parse_and_bind(binding)
 
-    def read(self, prompt: str, typed: str, complete: Completions) -> str:
+    def read(self, prompt: str, typed: str, complete: Completions, begin: Callable[[], None]) -> str:
         self._is_bare = bool(typed)
         if typed:
-            return self._bare.read(prompt, typed, complete)
+            return self._bare.read(prompt, typed, complete, begin)
         self._readline.set_completer(_Completer(complete))
         with self._keyboard.echo():
+            begin()
             return _read_marks(self._read_pasted(input(prompt)))
 
     def _read_pasted(self, line: str) -> str:

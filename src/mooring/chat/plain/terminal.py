@@ -14,8 +14,9 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import TextIOWrapper
 from queue import SimpleQueue
 from types import FrameType
@@ -53,6 +54,10 @@ class _OpenLine:
     def __init__(self, request: LineRequest) -> None:
         self.request = request
         self.withdrawn = False
+        self.is_drawn = False
+        """Whether its prompt stands there: what is said before that is not said above it."""
+        # No function of Python's, in which a signal's handler could run.
+        self.begin: Callable[[], None] = partial(setattr, self, "is_drawn", True)
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[str] = self.loop.create_future()
 
@@ -186,7 +191,7 @@ class Terminal(ChatTerminal):
         try:
             # In this order: whoever withdraws it later sees that it is being read, and wakes this thread.
             self._reading = line
-            typed = "" if line.withdrawn else self._type_line(line.request)
+            typed = "" if line.withdrawn else self._type_line(line)
             self._reading = None  # inside the `try`, since a signal may come until this is done
             return typed
         except _EditorAsked as asked:
@@ -199,24 +204,26 @@ class Terminal(ChatTerminal):
         finally:
             self._reading = None
 
-    def _type_line(self, request: LineRequest) -> str:
+    def _type_line(self, line: _OpenLine) -> str:
+        request = line.request
         self._keyboard.take()  # a shell that stopped the chat for a while leaves the terminal in its own way
         if request.fresh:
             # It was not meant for the question that comes now, but is not lost either.
             self._to_type += self._keyboard.read_waiting()
         typed = ""
         if request.keep and self._early_lines:
-            line = self._early_lines.popleft()
-            self._write_at_once(f"{request.prompt}{line}\n")
-            return line
+            early = self._early_lines.popleft()
+            self._write_at_once(f"{request.prompt}{early}\n")
+            return early
         if request.keep:
             typed, self._to_type = self._to_type.strip("\n"), ""
             while self.history:
                 self._editor.add_history(self.history.pop(0))
         if request.keys and self._keyboard.is_kept:
+            line.begin()
             return type_key(request.prompt, request.keys)
         editor = self._secret_editor if request.secret else self._editor
-        return editor.read(request.prompt, typed, request.complete)
+        return editor.read(request.prompt, typed, request.complete, line.begin)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         # Ctrl+C only takes a note, and `_WAKE` ends the line: if both are pending, Python runs their handlers one after
@@ -250,6 +257,8 @@ class Terminal(ChatTerminal):
 
     def _show_late_output(self, line: _OpenLine) -> None:
         """Show what came while a line was being typed, above it."""
+        if not line.is_drawn:
+            return  # its prompt would be drawn twice; this thread is woken again soon
         typed = "" if line.request.secret else self._editor.buffer
         start = _CLEAR_LINE if self.is_live else "\n"
         while self._late_output:
