@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.models import Call, FakeModel, Say
+from tests.models import Call, FakeModel, Hold, Say
 
 from backends.asking import MODELS, variables
 from chat import late_lines
@@ -189,6 +189,24 @@ def test_a_line_that_was_typed_while_the_model_answered_is_the_next_message(
         person.presses("first\rsecond\r")
         person.sees("Two.")
         assert [said.splitlines()[-1] for said in list_requests(fake)] == ["first", "second"]
+
+
+def test_what_is_typed_while_a_model_is_awaited_is_not_in_the_line_about_that(
+    home: Home, environment: dict[str, str]
+) -> None:
+    script = [[Hold("reply"), Say("One.")], Say("Two.")]
+    with FakeModel(script) as fake, chatting(home, fake, environment) as person:
+        person.types("first")
+        person.sees("waiting for the model · 0 s")
+        person.presses("ahead")
+        person.sees("waiting for the model · 2 s")
+        assert "ahead" not in person.shown
+        fake.release("reply")
+        person.sees("One.")
+        person.sees("> ahead")
+        person.types("")
+        person.sees("Two.")
+        assert list_requests(fake)[-1].endswith("ahead")
 
 
 def test_two_backslashes_and_a_pasted_one_are_part_of_the_message(home: Home, environment: dict[str, str]) -> None:

@@ -233,7 +233,8 @@ def test_at_a_terminal_a_question_names_the_sub_agent_and_its_calls_stand_indent
         person.types("o")
         person.sees(f"\n  {AGENT} · ✓ 🔌 demo / add a=2 b=40 · ")
         person.sees("\n    debugger · started: task of debugger")
-        person.sees("All done.")
+        # Its own words are for whoever started it, and so is what it said at last.
+        assert "bottom" not in person.sees("All done.")
         person.sees(READY)
         person.types("/quit")
         assert person.ended() == 0
