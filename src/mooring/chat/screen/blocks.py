@@ -182,12 +182,10 @@ class BlockReader:
         if made is None and isinstance(leaf, Prose) and not opened and (is_inside or not leaf.is_empty):
             # The next line of a paragraph may forget the signs of its list or quotation.
             return LineEffect("add", self._layers, rest)
-        return self._start_with(made or Prose(position, rest), (*layers, *opened))
-
-    def _start_with(self, leaf: Leaf, layers: Layers) -> LineEffect:
-        if leaf.is_loud and leaf.position.gap is None and not layers and self.leaves:
-            leaf.position = Position((), leaf.position.first, leaf.position.rest)
-        return LineEffect("start", layers, leaf=leaf)
+        made = made or Prose(position, rest)
+        if self.leaves:
+            _set_off(made, (*layers, *opened))
+        return LineEffect("start", (*layers, *opened), leaf=made)
 
     def _take_line(self, rest: str, layers: Layers) -> LineEffect | None:
         """What makes a heading or a table of the last line of the open paragraph."""
@@ -205,8 +203,9 @@ class BlockReader:
             made = Title(position, leaf.last_line, 1 if "=" in rest else 2)
         if made is None:
             return None
-        effect = self._start_with(made, layers)
-        return LineEffect("start", layers, leaf=effect.leaf, takes_line=True)
+        if len(self.leaves) > 1 or not leaf.has_one_line:
+            _set_off(made, layers)
+        return LineEffect("start", layers, leaf=made, takes_line=True)
 
     def _place(self, layers: Layers, opened: Layers) -> Position:
         """Where a leaf stands that begins now."""
@@ -243,6 +242,12 @@ class BlockReader:
     def _open_leaf(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)
         self.open = None if isinstance(leaf, Title | Divider) else leaf
+
+
+def _set_off(leaf: Leaf, layers: Layers) -> None:
+    """Give a heading, a table or code an empty line before it, outside of lists and quotations."""
+    if leaf.is_loud and leaf.position.gap is None and not layers:
+        leaf.position = Position((), leaf.position.first, leaf.position.rest)
 
 
 def _open_layers(rest: str, layers: Layers, *, interrupts: bool) -> tuple[Layers, str]:

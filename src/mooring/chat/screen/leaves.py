@@ -1,18 +1,22 @@
 """What Markdown consists of in the end: paragraphs, headings, rules, code and tables, each in its list or quotation."""
 
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from mooring.chat.screen.flow import wrap_pieces
 from mooring.chat.screen.highlight import Highlighter
 from mooring.chat.screen.inline import measure_pieces, read_inline
 from mooring.chat.screen.line import Line, Piece, Role
 from mooring.chat.screen.table import Alignment, GrowingTable
+from mooring.chat.screen.wrap import wrap_pieces
 from mooring.display.text import width
 
 Margin: TypeAlias = tuple[Piece, ...]
+
+_HALF_DELIMITERS = re.compile(r"[ |:-]*$")
+"""The row below the header of a table, still being written."""
 
 MOST_CHARACTERS = 4_096
 """A paragraph or a line of one that is longer is read as several: what is still open is laid out again and again."""
@@ -32,7 +36,6 @@ class LayoutRoom(Struct, frozen=True):
     """What a leaf is laid out in."""
 
     cells: int
-    wraps_code: bool = False
     is_open: bool = False
     """Whether it is still being written."""
 
@@ -125,6 +128,8 @@ class Prose(Leaf):
         self._lines.pop()
 
     def _lay_body(self, cells: int, room: LayoutRoom, tail: str | None) -> list[Line]:
+        if tail is not None and self.last_line.startswith("|") and _HALF_DELIMITERS.match(tail):
+            tail = None
         lines = self._lines if tail is None else [*self._lines, tail.strip()]
         table: list[Line] = []
         if room.is_open and lines and lines[-1].startswith("|"):
@@ -223,8 +228,7 @@ class CodeText(Leaf):
         self._lines: list[tuple[Piece, ...]] = []
         self._blank_lines = 0
         self._laid: list[Line] = []
-        self._laid_count = 0
-        self._laid_for: tuple[Margin, Margin, int] | None = None
+        self._laid_for: tuple[Margin, Margin] | None = None
 
     def add(self, line: str) -> None:
         for _ in range(self._blank_lines):
@@ -243,24 +247,16 @@ class CodeText(Leaf):
             self._laid_for = None
 
     def layout(self, room: LayoutRoom, tail: str | None = None) -> list[Line]:
-        first, rest, cells = self._find_margins(room)
-        wrapped_at = cells if room.wraps_code else 0
-        if self._laid_for != (first, rest, wrapped_at):
-            self._laid_for = (first, rest, wrapped_at)
-            self._laid, self._laid_count = [], 0
-        for pieces in self._lines[self._laid_count :]:
-            self._laid.extend(_lay_code(pieces, first if not self._laid else rest, rest, wrapped_at))
-        self._laid_count = len(self._lines)
-        last: list[Line] = []
+        first, rest, _ = self._find_margins(room)
+        if self._laid_for != (first, rest):
+            self._laid_for = (first, rest)
+            self._laid = []
+        for pieces in self._lines[len(self._laid) :]:
+            self._laid.append(Line(pieces, rest if self._laid else first))
+        lines = [*self._lay_gap(room), *self._laid]
         if tail is not None:
-            last = _lay_code(self._highlighter.peek(tail), first if not self._laid else rest, rest, wrapped_at)
-        return [*self._lay_gap(room), *self._laid, *last]
-
-
-def _lay_code(pieces: tuple[Piece, ...], first: Margin, rest: Margin, wrapped_at: int) -> list[Line]:
-    if not wrapped_at:
-        return [Line(pieces, first)]
-    return _add_margins(wrap_pieces(pieces, wrapped_at), first, rest)
+            lines.append(Line(self._highlighter.peek(tail), rest if self._laid else first))
+        return lines
 
 
 def _indent_position(position: Position) -> Position:

@@ -69,15 +69,15 @@ class MarkdownText:
         self._tail = []
         self._reader.close()
 
-    def layout(self, cells: int, *, wraps_code: bool = False) -> Sequence[Line]:
+    def layout(self, cells: int) -> Sequence[Line]:
         """Its lines, at most so many cells wide except for code; the same object as long as nothing changed."""
-        room = LayoutRoom(max(cells, _LEAST_CELLS), wraps_code)
+        room = LayoutRoom(max(cells, _LEAST_CELLS))
         if self._room != room:
             self._room = room
             self._laid, self._laid_leaves, self._shown = [], 0, None
         if self._shown is None:
             self._lay_finished(room)
-            self._shown = [*self._laid, *self._lay_open(LayoutRoom(room.cells, wraps_code, is_open=not self._is_ended))]
+            self._shown = [*self._laid, *self._lay_open(LayoutRoom(room.cells, is_open=not self._is_ended))]
         return self._shown
 
     def _read_line(self, line: str) -> None:
@@ -126,7 +126,7 @@ class MarkdownText:
             if text is not None and isinstance(leaf, CodeText) and _may_end(text, leaf):
                 text = None
             is_open = effect.kind != "start" or effect.takes_line
-            lines = leaf.layout(room if is_open else LayoutRoom(room.cells, room.wraps_code), text)
+            lines = leaf.layout(room if is_open else LayoutRoom(room.cells), text)
         elif effect.kind == "add":
             return []
         if effect.leaf is not None and not effect.takes_line:

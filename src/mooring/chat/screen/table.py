@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from mooring.chat.screen.flow import wrap_pieces
 from mooring.chat.screen.inline import measure_pieces, read_inline
 from mooring.chat.screen.line import Line, Piece, Role
+from mooring.chat.screen.wrap import wrap_pieces
 from mooring.display.text import width
 
 Alignment: TypeAlias = Literal["left", "center", "right"]

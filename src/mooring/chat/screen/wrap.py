@@ -18,6 +18,12 @@ class TextSpan(NamedTuple):
 FindSpans: TypeAlias = Callable[[str, int], Iterator[TextSpan]]
 """Says where a text is broken that has so many cells: `break_words` or `break_cells`."""
 
+_JOINER = "\u200d"
+# What belongs to the character before it, or to the one after it: no line begins or ends with it.
+_SKIN_COLORS = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_FOLLOWERS = frozenset(f"、。，．！？；：）」』】》〉…{_SKIN_COLORS}")
+_LEADERS = frozenset("（「『【《〈")
+
 
 def wrap_text(text: str, cells: int, role: Role = "") -> list[Line]:
     """Some safe text in lines that fit."""
@@ -25,6 +31,13 @@ def wrap_text(text: str, cells: int, role: Role = "") -> list[Line]:
     for each in text.expandtabs(4).split("\n"):
         lines += wrap_line(make_line(each, role), cells)
     return lines
+
+
+def wrap_pieces(pieces: Sequence[Piece], cells: int) -> list[Line]:
+    """The pieces in lines that fit; a newline in them ends a line of its own."""
+    if not any("\n" in piece.text for piece in pieces):
+        return wrap_line(Line(tuple(pieces)), cells)
+    return [line for row in _split_rows(pieces) for line in wrap_line(Line(tuple(row)), cells)]
 
 
 def wrap_line(line: Line, cells: int) -> list[Line]:
@@ -37,6 +50,17 @@ def fold_line(line: Line, cells: int) -> list[Line]:
     return _break_line(line, cells, break_cells)
 
 
+def _split_rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    rows: list[list[Piece]] = [[]]
+    for piece in pieces:
+        for number, part in enumerate(piece.text.split("\n")):
+            if number:
+                rows.append([])
+            if part:
+                rows[-1].append(piece._replace(text=part))
+    return rows
+
+
 def _break_line(line: Line, cells: int, find_spans: FindSpans) -> list[Line]:
     if line.cells <= cells:
         return [line]
@@ -45,39 +69,69 @@ def _break_line(line: Line, cells: int, find_spans: FindSpans) -> list[Line]:
     spans = list(find_spans(text, room))
     glues = [text[span.end : after.start] for span, after in itertools.pairwise(spans)]
     return [
-        Line(tuple(cut_pieces(line.pieces, span)), line.margin, glue)
-        for span, glue in zip(spans, [*glues, line.glue], strict=True)
+        Line(pieces, line.margin, glue)
+        for pieces, glue in zip(_cut_pieces(line.pieces, spans), [*glues, line.glue], strict=True)
     ]
 
 
-def cut_pieces(pieces: Sequence[Piece], span: TextSpan) -> Iterator[Piece]:
-    """The pieces of some characters of a line."""
-    position = 0
-    for piece in pieces:
-        start, end = max(span.start - position, 0), min(span.end - position, len(piece.text))
-        if start < end:
-            yield piece if end - start == len(piece.text) else piece._replace(text=piece.text[start:end])
-        position += len(piece.text)
-        if position >= span.end:
-            return
+def _cut_pieces(pieces: Sequence[Piece], spans: Sequence[TextSpan]) -> Iterator[tuple[Piece, ...]]:
+    """The pieces of the characters of each line."""
+    index = 0
+    begin = 0  # where that piece begins in the text of all of them
+    for start, end in spans:
+        taken: list[Piece] = []
+        while index < len(pieces):
+            piece = pieces[index]
+            part = piece.text[max(0, start - begin) : end - begin]
+            if part:
+                taken.append(piece if part == piece.text else piece._replace(text=part))
+            if begin + len(piece.text) > end:
+                break
+            begin += len(piece.text)
+            index += 1
+        yield tuple(taken)
 
 
 def break_words(text: str, cells: int) -> Iterator[TextSpan]:
     """Where a text is broken between words; a word that is too long is broken where the line is full."""
+    widths = None if text.isascii() else _measure_characters(text)
     start = 0
     while True:
-        end = find_fitting(text, start, cells)
-        if not text[end:].strip(" "):  # blanks at the end need no line of their own
-            yield TextSpan(start, len(text))
+        fit = min(start + cells, len(text)) if widths is None else _find_fit(widths, start, cells)
+        if fit == len(text):
+            yield TextSpan(start, fit)
             return
-        blank = end if text[end] == " " else text.rfind(" ", start, end)
-        words = text[start : max(blank, start)].rstrip(" ")
-        if not words.strip(" "):
-            yield TextSpan(start, end)
-            start = end
-            continue
-        yield TextSpan(start, start + len(words))
-        start = len(text) - len(text[blank:].lstrip(" "))
+        end, after = _find_break(text, start, fit, widths)
+        yield TextSpan(start, end)
+        if after == len(text):  # blanks at the end need no line of their own
+            return
+        start = after
+
+
+def _find_break(text: str, start: int, fit: int, widths: Sequence[int] | None) -> tuple[int, int]:
+    """Where a line ends, and where the next one begins; `fit` is the first character that has no room."""
+    blank = text.rfind(" ", start, fit + 1)
+    if widths is not None:
+        for place in range(fit, max(blank, start), -1):
+            if _may_break(text, place, widths):
+                return place, place
+    end = start + len(text[start : blank + 1].rstrip(" "))
+    if end == start:
+        # One word that is longer than the line, or nothing but blanks.
+        return fit, fit
+    after = blank + 1
+    while after < len(text) and text[after] == " ":
+        after += 1
+    return end, after
+
+
+def _may_break(text: str, place: int, widths: Sequence[int]) -> bool:
+    """Whether a line may end before this character without a blank, as it may around those of Chinese."""
+    before, here = text[place - 1], text[place]
+    if " " in (before, here) or before == _JOINER or not widths[place]:
+        return False
+    is_wide = widths[place] == 2 or widths[place - 1] == 2
+    return is_wide and here not in _FOLLOWERS and before not in _LEADERS
 
 
 def break_cells(text: str, cells: int) -> Iterator[TextSpan]:
@@ -97,9 +151,24 @@ def find_fitting(text: str, start: int, cells: int) -> int:
     if text[start : end + 1].isascii():
         return min(end, len(text))
     taken = 0
-    for position in range(start, len(text)):
-        size = width(text[position])
-        if taken + size > cells and position > start:
-            return position
-        taken += size
+    for place in range(start, len(text)):
+        taken += width(text[place])
+        if taken > cells and place > start:
+            return place
     return len(text)
+
+
+def _measure_characters(text: str) -> list[int]:
+    # Most texts have few kinds of characters, and to measure one takes long.
+    sizes = {character: width(character) for character in set(text)}
+    return [sizes[character] for character in text]
+
+
+def _find_fit(widths: Sequence[int], start: int, cells: int) -> int:
+    """The first character that has no room."""
+    taken = 0
+    for place in range(start, len(widths)):
+        taken += widths[place]
+        if taken > cells and place > start:
+            return place
+    return len(widths)
