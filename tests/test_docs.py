@@ -142,6 +142,13 @@ def test_a_link_to_a_heading_leads_to_one(page: Path) -> None:
         assert anchor in list_anchors((page.parent / target) if target else page), (target, anchor)
 
 
+def test_nothing_is_installed_under_a_name_that_belongs_to_another_program() -> None:
+    published = re.compile(r"(?:pipx? install|uv tool install|uvx(?: --from)?) '?mooring\b(?!-host)|\bmooring\[")
+    schemas = (ROOT / "docs").rglob("*.json")
+    pages = [*PAGES, ROOT / "CHANGELOG.md", *schemas, *(ROOT / "src").rglob("*.py")]
+    assert [str(page) for page in pages if published.search(page.read_text())] == []
+
+
 def test_the_readme_leads_to_every_page() -> None:
     """Directly, or by the page of a group that it names."""
     readme = (ROOT / "README.md").read_text() + (ROOT / "docs/guides/library.md").read_text()
