@@ -173,6 +173,9 @@ DISGUISES = (
     "(ulimit -x 1; exec -a '' bash -c \"{}; true\")",
     'prlimit --locks=unlimited bash -c "{}; true"',
     'script -qec "{}" /dev/null',
+    "unshare -Urpf --mount-proc {}",
+    'ulimit -x 1; unshare -Urpf --mount-proc sh -c "{}"',
+    'unshare -Urm sh -c "mount -t tmpfs none /proc; {}"',
 )
 """Ways to run a command that do not look like it, or that shed what its parent gave it."""
 

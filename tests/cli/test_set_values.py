@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,15 @@ PROJECT = ".mooring/settings.json"
 
 def read(path: Path) -> Any:
     return json.loads(path.read_text())
+
+
+UNSHARE = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+
+
+def may_unshare() -> bool:
+    """Whether a program may make namespaces of its own here."""
+    words = [*UNSHARE, "--mount-proc", "true"]
+    return bool(shutil.which("unshare")) and subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 def own(home: Home) -> Path:
@@ -162,3 +173,30 @@ def test_what_mooring_started_can_set_nothing(home: Home, portable: bool, how: s
     assert not own(home).exists()
     code, said = asyncio.run(run("model"))
     assert code == 0
+
+
+HIDINGS = {
+    "with numbers of its own for processes": UNSHARE,
+    "as the first process there is": (*UNSHARE, "--mount-proc"),
+    "with a lower limit": ("sh", "-c", 'ulimit -x 1; exec "$@"', "sh", *UNSHARE, "--mount-proc"),
+    "without /proc": (*UNSHARE, "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"),
+}
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(not may_unshare(), reason="this system lets nobody make namespaces")
+@pytest.mark.parametrize("hiding", HIDINGS)
+def test_what_mooring_started_can_set_nothing_from_a_namespace_of_its_own(home: Home, hiding: str) -> None:
+    printed = home.folder / "printed"
+
+    async def run() -> int:
+        async with Guard() as guard:
+            to_file = ["sh", "-c", '"$@" >"$0" 2>&1', str(printed)]
+            mooring = [sys.executable, "-m", "mooring", "settings", "permissionMode", "bypass"]
+            child = await guard.spawn([*to_file, *HIDINGS[hiding], *mooring], env=home.env, cwd=str(home.cwd))
+            child.close_stdin()
+            return await child.exited
+
+    assert asyncio.run(run()) == 4, printed.read_text()
+    assert "must not change its own rights. Run it in another terminal." in printed.read_text()
+    assert not own(home).exists()

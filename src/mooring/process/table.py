@@ -38,10 +38,10 @@ def list_processes(folder: str = "/proc") -> tuple[RunningProcess, ...] | None:
 def is_below_guard() -> bool:
     """Whether a host of Mooring started this process, or one above it: for a server, an agent or a command of one.
 
-    On Linux a program cannot hide that: what the guard starts has a limit that only root can take off, and the guard
-    stays above all that it started.
+    On Linux a program cannot hide that, in a namespace of its own either: what the guard starts has a limit that only
+    root can take off, and the guard stays above all that it started.
     """
-    if os.path.exists("/proc/self/limits"):
+    if "linux" in sys.platform:
         return is_branded() or has_guard_above()
     running = {process.pid: process for process in list_processes() or ()}
     above = running.get(os.getppid())

@@ -71,12 +71,14 @@ def is_stray(pid: int, since: int) -> bool:
 
 
 def is_branded() -> bool:
-    """Whether this very process is below a guard, or was.
+    """Whether this very process is below a guard, or was; it may have lowered its brand, so any limit counts.
 
-    It may have lowered its brand, so any limit counts, unless the whole machine has it.
+    The kernel is asked, and not /proc: in a namespace of its own, a program has another one, or none, where it is the
+    first process.
     """
-    limit = _read_limit(os.getpid())
-    return limit is not None and limit != _read_limit(1)
+    import resource  # as above
+
+    return resource.getrlimit(_RLIMIT_LOCKS)[1] != resource.RLIM_INFINITY
 
 
 def has_guard_above() -> bool:
