@@ -1,9 +1,12 @@
 """What becomes of a request that fails: worth another try, too long, or to be fixed by the person. No key is repeated."""
 
+import asyncio
 import logging
 import socket
 import struct
 import traceback
+import zlib
+from collections.abc import Callable, Mapping
 
 import pytest
 from aiohttp import web
@@ -135,6 +138,47 @@ async def test_a_reply_that_ends_in_order_but_too_early_is_worth_another_try(wor
 
     async with serving(begin) as url, opened(home, MODELS[word], leading_to(url)) as model:
         assert isinstance(await fail(model), ModelOverloaded)
+
+
+DELTA = b'data: {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0, "delta": "So"}\n\n'
+
+
+def zip_half(begun: bytes) -> bytes:
+    squeeze = zlib.compressobj(wbits=31)
+    return squeeze.compress(begun) + squeeze.flush(zlib.Z_SYNC_FLUSH)
+
+
+GARBLED: Mapping[str, Callable[[bytes], bytes]] = {
+    "no JSON": lambda begun: begun + b"data: {\n\n",
+    "no object": lambda begun: begun + b"data: []\n\n",
+    "a page": lambda begun: begun + b'data: {"\n\n<html>502 Bad Gateway</html>\n\n',
+    "half a compressed stream": zip_half,
+}
+"""What can come after the beginning of a reply where a proxy or a connection breaks it."""
+
+
+@pytest.mark.parametrize("what", GARBLED)
+@pytest.mark.parametrize("word", ENDINGS)
+async def test_a_reply_that_is_garbled_after_its_beginning_is_worth_another_try(
+    word: str, what: str, home: Home
+) -> None:
+    begun = ENDINGS[word] + (DELTA if word == "openai" else b"")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+    if "compressed" in what:
+        head += b"Content-Encoding: gzip\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head + b"\r\n" + GARBLED[what](begun))
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with opened(home, MODELS[word], leading_to(url)) as model:
+            error = await fail(model)
+    assert isinstance(error, ModelOverloaded)
+    assert error.reason.startswith("the reply broke off before its end")
 
 
 @every_provider

@@ -7,7 +7,7 @@ from msgspec import convert, to_builtins
 
 from mooring.agents.history import ModelMessage
 from mooring.agents.model import ModelRequest, ReplyEvent, ReplyFinished
-from mooring.backends.api.codecs.codec import ApiRequest, Codec, FinishedReply, Media, Recipient
+from mooring.backends.api.codecs.codec import ApiRequest, BrokenReply, Codec, FinishedReply, Media, NoReply, Recipient
 from mooring.backends.api.codecs.refusal import ApiRefusal
 from mooring.backends.api.connection import ModelConnection, connect
 from mooring.backends.api.endpoint import ModelEndpoint
@@ -91,6 +91,10 @@ class ApiModel:
                     has_begun = True
                     yield event
             return
+        except NoReply:
+            if has_begun:
+                raise BrokenReply("what followed cannot be read") from None
+            raise
         except ApiRefusal as refusal:
             # The pieces of a reply that began cannot be taken back.
             if has_begun or not self._codec.adjust(refusal):
