@@ -93,6 +93,9 @@ def name_a_model_oddly(folder: Path, tally: Tally) -> None:
                     assert "Traceback" not in done.stderr, done.stderr
                     hosts = set(re.findall(r"(?im)^\s*host: *(\S*)", peer.heard))
                     counted += holder.key in peer.heard
+                addresses = [line for line in peer.heard.splitlines() if line.endswith("HTTP/1.1")]
+                in_address = any(holder.key in address for address in addresses)
+                tally.count(f"{word}:{name} brought the key into the address", in_address)
                 tally.count(f"{word}:{name} reached another place", bool(elsewhere.heard))
                 tally.count(f"{word}:{name} was sent as a header", not hosts <= {peer.at})
             assert counted, "nobody was asked"
