@@ -99,6 +99,7 @@ def test_a_link_that_no_browser_opens_is_only_shown() -> None:
 
 def test_a_picture_is_its_description_and_its_address() -> None:
     assert draw("![a chart](https://x.org/c.png)") == "a chart (https://x.org/c.png)"
+    assert draw("[![state](https://x.org/i.png)](https://x.org)") == "state (https://x.org)"
 
 
 def test_a_table_has_columns_as_wide_as_their_cells() -> None:
@@ -198,6 +199,13 @@ def test_open_code_keeps_the_lines_that_it_has() -> None:
     after = markdown.layout(80)
     assert len(after) == len(before) + 1
     assert all(new is old for new, old in zip(after, before, strict=False))
+
+
+def test_what_was_released_is_laid_out_again() -> None:
+    markdown = MarkdownText("Words\n```py\nx = 1\n```\n| a |\n|---|\n| 1 |\n")
+    lines = list(markdown.layout(30))
+    markdown.release()
+    assert list(markdown.layout(30)) == lines
 
 
 def test_a_table_is_laid_out_again_only_when_a_column_grows() -> None:

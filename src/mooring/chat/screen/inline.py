@@ -163,7 +163,11 @@ class _InlineReader:
         return end
 
     def _read_link(self, special: str, start: int) -> int:
-        found = _LINK.match(self._text, start) if self._links else None
+        found = _LINK.match(self._text, start)
+        if found is not None and not self._links:
+            # A picture that leads somewhere: its address is not the one to open.
+            self._add(found["text"])
+            return found.end()
         if found is not None:
             address = found["address"] if found["quoted"] is None else found["quoted"]
             self._add_link(found["text"], address)

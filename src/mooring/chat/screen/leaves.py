@@ -55,6 +55,9 @@ class Leaf:
         body = self._lay_body(cells, room, tail)
         return [*self._lay_gap(room), *(_add_margins(body, first, rest) if first or rest else body)]
 
+    def release(self) -> None:
+        """Forget the lines that were kept: they can be laid out again."""
+
     def _find_margins(self, room: LayoutRoom) -> tuple[Margin, Margin, int]:
         """What stands before its lines, and the cells that are left for them."""
         first = _cut_margin(self.position.first, room.cells // 2)
@@ -206,6 +209,9 @@ class TableText(Leaf):
     def add(self, line: str) -> None:
         self._table.add(line)
 
+    def release(self) -> None:
+        self._table.release()
+
     def _lay_body(self, cells: int, room: LayoutRoom, tail: str | None) -> list[Line]:
         return self._table.layout(cells, tail)
 
@@ -239,6 +245,9 @@ class CodeText(Leaf):
     def add_blank(self) -> None:
         """An empty line that belongs to it if there is more code below."""
         self._blank_lines += 1
+
+    def release(self) -> None:
+        self._laid = []
 
     def extend_last(self, text: str) -> None:
         """More of a line that is too long to be read as one."""

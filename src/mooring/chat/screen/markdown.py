@@ -80,6 +80,13 @@ class MarkdownText:
             self._shown = [*self._laid, *self._lay_open(LayoutRoom(room.cells, is_open=not self._is_ended))]
         return self._shown
 
+    def release(self) -> None:
+        """Forget the lines: they can be laid out again."""
+        self._room = self._shown = None
+        self._laid, self._laid_leaves = [], 0
+        for leaf in self._reader.leaves:
+            leaf.release()
+
     def _read_line(self, line: str) -> None:
         rest = self._read_beginnings(line)
         self._read_part(rest.removesuffix("\r"))
@@ -119,7 +126,12 @@ class MarkdownText:
             return [] if leaf is None else leaf.layout(room)
         if self._cuts:
             return self._lay_cut(room, shown)
-        effect = self._reader.peek(shown)
+        return self._lay_tail(room, shown)
+
+    def _lay_tail(self, room: LayoutRoom, tail: str) -> list[Line]:
+        """The open leaf with what the tail adds to it, or behind it what the tail begins."""
+        leaf = self._reader.open
+        effect = self._reader.peek(tail)
         lines: list[Line] = []
         if leaf is not None:
             text = effect.text if effect.kind == "add" else None
@@ -127,8 +139,6 @@ class MarkdownText:
                 text = None
             is_open = effect.kind != "start" or effect.takes_line
             lines = leaf.layout(room if is_open else LayoutRoom(room.cells), text)
-        elif effect.kind == "add":
-            return []
         if effect.leaf is not None and not effect.takes_line:
             lines = [*lines, *effect.leaf.layout(room)]
         return lines
@@ -152,5 +162,4 @@ def _make_safe(line: str) -> str:
 
 def _may_end(text: str, code: CodeText) -> bool:
     """Whether a half-written line of code may become the fence that ends it."""
-    mark = text.strip()
-    return bool(code.fence and mark) and code.fence.startswith(mark)
+    return bool(code.fence) and code.fence.startswith(text.strip())

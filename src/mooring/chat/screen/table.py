@@ -93,6 +93,11 @@ class GrowingTable:
             return self._lines
         return [*self._lines, *self._lay_row(partial, plan, is_first=not self._rows)]
 
+    def release(self) -> None:
+        """Forget the lines that were kept."""
+        self._plan = None
+        self._lines = []
+
     def _read_row(self, line: str, role: Role = "", *, is_open: bool = False) -> list[Cell]:
         written = split_row(line)
         count = len(self._alignments)

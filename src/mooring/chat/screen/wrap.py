@@ -62,7 +62,9 @@ def _split_rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _break_line(line: Line, cells: int, find_spans: FindSpans) -> list[Line]:
-    if line.cells <= cells:
+    # To measure a long text that is no ASCII takes long, and breaking it measures it anyway.
+    is_long = sum(len(piece.text) for piece in line.whole) > 2 * cells
+    if not is_long and line.cells <= cells:
         return [line]
     room = max(1, cells - sum(width(piece.text) for piece in line.margin))
     text = line.text
