@@ -140,7 +140,7 @@ def test_conversations_are_listed_and_one_that_another_chat_has_open_is_refused(
         shown = run(person, "/sessions")
         answerer = MODEL.partition(":")[2]
         assert re.search(rf"\*{ids['His.']} .* 1 turn +{answerer} +His\.", shown)
-        assert re.search(rf"  {ids['Hers.']} .* 1 turn +{answerer} +open elsewhere · Hers\.", shown)
+        assert re.search(rf"  {ids['Hers.']} .* 1 turn +open elsewhere +Hers\.", shown)
         person.answers((READY, f"/resume {ids['Hers.']}"))
         person.sees(f"The session {ids['Hers.']} is open in another process")
         # Both go on where they were.
