@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,8 +19,9 @@ from tests.models import Call, Fail, FakeModel, Hold, Say, Script
 
 from agent.doors import PROVIDERS, ask_command, wait_until
 from backends.asking import KEY, MODELS, variables
+from chat.terminal import Person
 from mooring.testing import Issuer, Site
-from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_at_terminal, running
+from support import DEMO, MOORING, WATCHED, Cli, Home, Result, run_at_terminal, run_beside, running
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schema"
 OVERLOADED = Fail(503, message="Too many people ask.", retry_after=0)
@@ -270,6 +273,41 @@ def test_without_a_model_that_can_be_used_it_is_exit_2(words: tuple[str, ...], r
     done = cli("chat", *words, "-p", "Go", "--output-format", "json")
     assert (done.code, done.out) == (2, "")
     assert reason in done.err
+
+
+@contextmanager
+def show_a_page() -> Iterator[str]:
+    """The address of something that answers whatever it is asked with a page to log in to."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            page = b"<html><body>Log in to the network of this hotel</body></html>"
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_a_page_in_place_of_a_reply_is_one_sentence_without_a_terminal_and_at_one(home: Home) -> None:
+    with show_a_page() as url:
+        env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url}
+        words = f"what {url} answers is not the reply of a model; it may be a page to log in to."
+        done = run_beside(home, "chat", "-m", MODELS["anthropic"], "-p", "Go", **env)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == f"mooring: {MODELS['anthropic']}: {words} Check the address in ANTHROPIC_BASE_URL.\n"
+        with Person(home, "chat", "-m", MODELS["anthropic"], **env) as person:
+            for said in ("Go", "Once more"):
+                person.answers(("\n> ", said))
+                person.sees(words)
+            person.answers(("\n> ", "/quit"))
+            assert person.ended() == 0
+            assert "Traceback" not in person.raw
 
 
 async def test_a_required_server_that_needs_a_login_is_exit_3(
