@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring.core.conversation.event import ConversationEvent, ToolFinished, ToolProgress, ToolStarted
 from mooring.core.conversation.outcome import Outcome, Part
 from mooring.core.protocol.content import Text
-from mooring.display.calls import find_kind
+from mooring.display.calls import OutputStart, find_kind
 from mooring.display.lines import describe_outcome
 from mooring.display.results import as_text
 from mooring.display.text import Verbatim, count_noun, exact_text, safe_text
@@ -45,6 +45,14 @@ class RecentCall(Struct, frozen=True):
     @property
     def size(self) -> int:
         return sum(map(len, self.input)) + sum(map(len, self.output))
+
+    def describe_rest(self, start: OutputStart) -> str:
+        """How much of what came back follows its beginning; empty if nothing does."""
+        if not start.is_cut:
+            return ""
+        # Of a result with only its two ends kept, the lines between them are missing in the count.
+        counts = start.left_out and not self.file
+        return f"{start.left_out:,} more line{'s' * (start.left_out != 1)}" if counts else "more"
 
 
 class RecentCalls:

@@ -29,4 +29,9 @@ class FoldedThinking:
         self._pieces.clear()
         if not words:
             return ""
-        return f"thought for {describe_seconds(self._clock() - self._began)} · {count_noun(words, 'word')}"
+        return describe_thinking(self._clock() - self._began, words)
+
+
+def describe_thinking(seconds: float, words: int) -> str:
+    """What was thought, in a line."""
+    return f"thought for {describe_seconds(seconds)} · {count_noun(words, 'word')}"

@@ -64,12 +64,22 @@ def describe_finished(event: ToolFinished, seconds: float | None, known: Known) 
     return f"{'✗' if event.outcome.is_error else '✓'} {name_call(event, known)}{duration}"
 
 
-def name_call(event: ToolFinished, known: Known) -> str:
+def name_call(event: ToolStarted | ToolFinished, known: Known) -> str:
     """What was called, and with what, as far as it is short."""
     known = include_invocation(known, event)
     renderer = find_renderer(event.name, known)
     about = _describe_arguments(event.arguments) if event.server is not None else _find_telling(event.arguments)
     return f"{renderer.icon} {name_tool(event.name, known)} {cut_end(about, _TITLE_CELLS)}".rstrip()
+
+
+def title_call(event: ToolStarted | ToolFinished, known: Known) -> str:
+    """What was called, and a title for it: `🔌 kit / echo · hi`, the words that tell of its progress."""
+    known = include_invocation(known, event)
+    renderer = find_renderer(event.name, known)
+    title = renderer.title(event.arguments)
+    if event.server is None or title == renderer.fallback_title:
+        return name_call(event, known)
+    return f"{renderer.icon} {name_tool(event.name, known)} · {title}"
 
 
 def _describe_arguments(arguments: Arguments) -> str:

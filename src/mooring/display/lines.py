@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from mooring.core.conversation.event import ToolFinished, ToolProgress, TurnDone, WatchChanged
+from mooring.core.conversation.event import Todo, ToolFinished, ToolProgress, ToolStarted, TurnDone, WatchChanged
 from mooring.core.conversation.host_event import (
     HostEvent,
     ListChanged,
@@ -159,7 +159,7 @@ def name_tool(name: str, known: Known) -> str:
     return safe(" / ".join(pair) if pair else name)
 
 
-def include_invocation(known: Known, invocation: ToolProgress | ToolFinished) -> Known:
+def include_invocation(known: Known, invocation: ToolStarted | ToolProgress | ToolFinished) -> Known:
     """The known names with that of an invocation, which holds its server and raw name itself."""
     if invocation.server is None:
         return known
@@ -185,6 +185,14 @@ def _describe_progress(progress: Progress) -> str:
     total = "" if progress.total is None else f"/{progress.total:g}"
     message = f" {safe(progress.message)}" if progress.message else ""
     return f" {progress.progress:g}{total}{message}"
+
+
+_STEP_MARKS = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
+
+
+def describe_step(step: Todo) -> str:
+    """One step of a plan, with a mark that says how far it is."""
+    return f"{_STEP_MARKS[step.status]} {safe(step.content)}"
 
 
 def describe_watch(event: WatchChanged) -> str:

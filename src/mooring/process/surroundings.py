@@ -55,18 +55,18 @@ def drop_relative_folders(folders: str) -> str:
 
 
 def start_unguarded(
-    argv: Sequence[str], surroundings: ProgramSurroundings, *, detached: bool = False
+    argv: Sequence[str], surroundings: ProgramSurroundings, *, detached: bool = False, is_fed: bool = False
 ) -> "Popen[bytes]":
     """Start a program that may outlive us: an editor, which has our terminal, or if `detached`, a browser without one.
 
-    Raises: OSError, ValueError.
+    If `is_fed`, it reads what the caller writes: the one that keeps the clipboard. Raises: OSError, ValueError.
     """
     import subprocess  # nothing that starts a server needs it
 
     pipe = subprocess.DEVNULL if detached else None
     return subprocess.Popen(
         argv,
-        stdin=pipe,
+        stdin=subprocess.PIPE if is_fed else pipe,
         stdout=pipe,
         stderr=pipe,
         start_new_session=detached,

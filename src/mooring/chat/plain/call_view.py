@@ -74,10 +74,8 @@ class CallView:
     def _show_output(self, call: RecentCall) -> None:
         start = cut_output(call.output)
         self._terminal.say(*start.lines)
-        if start.is_cut:
-            # Of a result with only its two ends kept, the lines between them are missing in the count.
-            counts = start.left_out and not call.file
-            more = f"{start.left_out:,} more line{'s' * (start.left_out != 1)}" if counts else "more"
-            self._terminal.notice(f"… {more}: /show {call.number}")
+        rest = call.describe_rest(start)
+        if rest:
+            self._terminal.notice(f"… {rest}: /show {call.number}")
         for note in call.event.outcome.notes:
             self._terminal.notice(safe(note))

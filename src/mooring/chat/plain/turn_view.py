@@ -29,7 +29,7 @@ from mooring.core.conversation.event import (
     TurnStarted,
     WatchChanged,
 )
-from mooring.display.lines import describe_end, describe_taken_name, describe_watch
+from mooring.display.lines import describe_end, describe_step, describe_taken_name, describe_watch
 from mooring.display.markdown import MarkdownLines
 from mooring.display.text import count_noun, end_sentence, safe, safe_text
 
@@ -41,7 +41,6 @@ MARGIN = "  "
 """How much further in lines about a sub-agent stand than those about the agent that started it."""
 MOST_SAID, MOST_REPLY, LONGEST_LINE = 3, 10, 400
 """How many lines of a request, and of the reply to it, are shown again when a conversation goes on, and how long."""
-_MARKS = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
 
 
 class EventRoom(Struct, frozen=True):
@@ -158,7 +157,7 @@ class TurnView:
             case ToolFinished():
                 self._calls.show(event, "")
             case PlanChanged(steps=steps):
-                self._terminal.say(*(f"{_MARKS[step.status]} {safe(step.content)}" for step in steps))
+                self._terminal.say(*map(describe_step, steps))
             case NameTaken(taken=taken):
                 self._terminal.warn(describe_taken_name(taken))
             case HistoryCompacted():

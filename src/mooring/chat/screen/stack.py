@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from mooring.chat.screen.line import Line, join_lines
 from mooring.chat.screen.wrap import fold_line
+from mooring.chat.screen.line import Line, join_lines
 
 MOST_LAID = 400
 """How many blocks stay laid out: what is far from the view is laid out again when it is needed."""
@@ -26,6 +26,8 @@ class Block:
     """How many blank rows there are before it."""
     can_open = False
     is_open = False
+    head_lines = 0
+    """How many of its first lines say what it is about: they stay in view as long as any of it does."""
 
     def __init__(self) -> None:
         self._laid: tuple[int, int, Sequence[Line]] | None = None
@@ -47,6 +49,10 @@ class Block:
     def release(self) -> None:
         """Forget what can be made anew: it is far from the view."""
         self._laid = None
+
+    def may_hold(self, words: str) -> bool:
+        """Whether its text may have these words in it; no layout is made for one that can't."""
+        return True
 
     def write_source(self) -> str:
         """What copying it gives: Markdown, a command, data."""
@@ -112,7 +118,7 @@ class Stack:
     def add(self, block: Block) -> None:
         """Add a block at the end."""
         self.blocks.append(block)
-        height = self._find_gap(len(self.blocks) - 1) + block.estimate(self.cells)
+        height = self.find_gap(len(self.blocks) - 1) + block.estimate(self.cells)
         self._heights.append(height)
         self.total += height
 
@@ -127,7 +133,7 @@ class Stack:
 
     def measure(self, index: int) -> int:
         """How many rows a block has."""
-        return self._find_gap(index) + len(self.find_lines(index))
+        return self.find_gap(index) + len(self.find_lines(index))
 
     def find_lines(self, index: int) -> Sequence[Line]:
         """The lines of a block, without the blank rows before it."""
@@ -139,7 +145,7 @@ class Stack:
         laid = self._laid.pop(index, None)
         if laid is None or laid.key != key:
             laid = _Laid(key, self._fold(block.layout(self.cells)))
-            self._note_height(index, self._find_gap(index) + len(laid.lines))
+            self._note_height(index, self.find_gap(index) + len(laid.lines))
         self._laid[index] = laid
         return laid
 
@@ -152,7 +158,8 @@ class Stack:
         self.total += height - self._heights[index]
         self._heights[index] = height
 
-    def _find_gap(self, index: int) -> int:
+    def find_gap(self, index: int) -> int:
+        """How many blank rows there are before a block."""
         return self.blocks[index].gap if index else 0
 
     def release(self) -> None:
@@ -166,7 +173,7 @@ class Stack:
         """At most so many rows from a place on."""
         rows: list[Row] = []
         for index in range(top.block, len(self.blocks)):
-            gap, lines = self._find_gap(index), self.find_lines(index)
+            gap, lines = self.find_gap(index), self.find_lines(index)
             first = top.row if index == top.block else 0
             for row in range(first, gap + len(lines)):
                 if len(rows) == most:
@@ -223,13 +230,13 @@ class Stack:
 
     def find_spot(self, place: Place) -> Spot:
         """The first character of a row."""
-        number = place.row - self._find_gap(place.block)
+        number = place.row - self.find_gap(place.block)
         # A blank row before a block comes before its first character.
         return Spot(place.block, number if number < 0 else self.find_starts(place.block)[number])
 
     def find_row(self, spot: Spot) -> Place:
         """The row of a character."""
-        gap, starts = self._find_gap(spot.block), self.find_starts(spot.block)
+        gap, starts = self.find_gap(spot.block), self.find_starts(spot.block)
         if spot.offset < 0:
             return Place(spot.block, max(0, gap + spot.offset))
         number = min(bisect_right(starts, spot.offset) - 1, len(starts) - 2)
@@ -247,5 +254,5 @@ class Stack:
             text = self.find_text(index)
             start = max(0, first.offset) if index == first.block else 0
             end = max(0, last.offset) if index == last.block else len(text)
-            texts.append(("\n" * (self._find_gap(index) + 1) if index > first.block else "") + text[start:end])
+            texts.append(("\n" * (self.find_gap(index) + 1) if index > first.block else "") + text[start:end])
         return "".join(texts)

@@ -1,60 +1,93 @@
 """The widget that shows a conversation: one widget, however long it is, which draws the rows that are in view.
 
 It scrolls by itself. Textual would be told the height of everything, and lay out the screen anew whenever it changes.
+It never has the focus: keys are bound by the app to its actions, and the input stays ready.
 """
 
 import time
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from msgspec import Struct
 from rich.console import COLOR_SYSTEMS
-from rich.segment import Segment
-from rich.style import Style
+from textual import events
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
-from mooring.chat.screen.line import Line, Piece
+from mooring.chat.screen.clipboard import Clipboard
+from mooring.chat.screen.wrap import TextSpan
+from mooring.chat.screen.line import Line
+from mooring.chat.screen.search import Search
+from mooring.chat.screen.selection import Pointed, Selection
 from mooring.chat.screen.stack import Block, Place, Row, Spot, Stack
+from mooring.chat.screen.strips import BAR, GUTTER, BarPart, Highlight, RowLook, StripMaker, find_column, width_of
 from mooring.chat.screen.styles import Looks, find_looks
-from mooring.chat.screen.wrap import find_fitting
 from mooring.display.text import width
 
 FRAME = 1 / 30
 """Seconds between two drawings at least: what changes in between is drawn once."""
-GUTTER, BAR = 2, 1
-"""Cells at the left, where the block is marked that keys act on, and of the scroll bar at the right."""
-_MOST_STRIPS = 2_000
-
-
-class _RowLook(Struct, frozen=True):
-    """What decides how a row is drawn, besides its line."""
-
-    bar: Literal[" ", "┃", "│"] = " "
-    """The scroll bar's part in this row."""
-    is_current: bool = False
+WHEEL_ROWS = 3
+_SIDE_CELLS = 8
+"""How far long lines of code are scrolled sideways at once."""
+_EDGE_SECONDS = 1 / 15
+"""How fast it scrolls while a selection is dragged out of the view."""
+_BEGINNING = Spot(0, -1)
+_NO_ROW = Row(Place(-1, 0), Line(()), -1)
 
 
 class Transcript(Widget):
-    """The blocks of a conversation. It takes no border and no padding, and never the focus."""
+    """The blocks of a conversation. It takes no border and no padding."""
 
     ALLOW_SELECT = False
     """It selects by itself: Textual doesn't know where a line was wrapped."""
     DEFAULT_CSS = "Transcript { width: 1fr; height: 1fr; }"
 
-    def __init__(self, looks: Looks | None = None, *, id: str | None = None) -> None:
+    class Moved(Message):
+        """What is in view, or how much there is, has changed: see `describe_position`."""
+
+    class Copied(Message):
+        """Something was copied; `how` says where to, in words."""
+
+        def __init__(self, text: str, how: str) -> None:
+            super().__init__()
+            self.text = text
+            self.how = how
+
+    def __init__(
+        self,
+        looks: Looks | None = None,
+        clipboard: Clipboard | None = None,
+        *,
+        wheel_rows: int = WHEEL_ROWS,
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
-        self._looks = looks or find_looks("dark")
         self._stack = Stack()
+        self._strip_maker = StripMaker(looks or find_looks("dark"))
+        self._clipboard = clipboard or Clipboard({}, self._write_sequence)
+        self._wheel_rows = wheel_rows
         self._top = Place(0, 0)
         self._anchor: Spot | None = None
         """The character that stays at the top while the size changes; `None` after scrolling."""
         self._is_following = True
+        self._left = 0
+        self._current: int | None = None
+        """The block that keys act on."""
+        self._opens_all = False
+        self._selection = Selection(self._stack)
+        self._drag: Literal["", "bar", "press", "select"] = ""
+        """What the button of the mouse does that is held."""
+        self._pointer = (0, 0)
+        self._scrolling: Timer | None = None
+        self._search: Search | None = None
         self._rows: list[Row] = []
+        self._shown: list[Row] = []
+        """The rows as they are drawn: with the head of a block whose head is out of view."""
         self._strips: list[Strip] = []
-        self._known_strips: dict[tuple[int, _RowLook], tuple[Line, Strip]] = {}
         self._laid_size = (0, 0)
+        self._position = ""
         self._is_marked = False
         """Whether a drawing is due."""
         self._drawn_at = 0.0
@@ -68,6 +101,8 @@ class Transcript(Widget):
 
     def add(self, block: Block) -> None:
         """Add a block at the end; it is drawn with the next frame."""
+        if self._opens_all and block.can_open and not block.is_open:
+            block.toggle()
         self._stack.add(block)
         self._mark()
 
@@ -78,12 +113,18 @@ class Transcript(Widget):
     def clear(self) -> None:
         """Leave everything out."""
         self._stack.clear()
+        self._current = self._search = None
+        self._selection.clear()
         self.go_to_end()
+
+    def _write_sequence(self, sequence: str) -> None:
+        driver = self.app._driver
+        if driver is not None:
+            driver.write(sequence)
 
     def use_looks(self, looks: Looks) -> None:
         """Draw everything in another theme."""
-        self._looks = looks
-        self._known_strips.clear()
+        self._strip_maker.use(looks, self.size.width)
         self._mark()
 
     # --- where it is ------------------------------------------------------------------------------------------------
@@ -108,8 +149,15 @@ class Transcript(Widget):
         self._go_to(self._stack.move(self._find_top(), rows))
 
     def scroll_pages(self, pages: int) -> None:
-        """Scroll down so many pages; one row of the last one stays in view."""
-        self.scroll_rows(pages * max(1, self.size.height - 1))
+        """Scroll down so many pages; a row of the last one stays in view."""
+        self.scroll_rows(pages * max(1, self.size.height - 1 - len(self._list_heads(self._find_top()))))
+
+    def scroll_sideways(self, steps: int) -> None:
+        """Show more of the lines of code that are too long, to the right, or to the left for a negative number."""
+        room = self._stack.cells
+        longest = max((row.line.cells for row in self._rows), default=0)
+        self._left = max(0, min(self._left + steps * _SIDE_CELLS, longest - room + 1))
+        self._mark()
 
     def describe_position(self) -> str:
         """Where the view is, in a few words; empty at the end."""
@@ -129,6 +177,16 @@ class Transcript(Widget):
     def _find_top(self) -> Place:
         """The topmost row of the view."""
         return self._stack.find_end(self.size.height) if self._is_following else self._top
+
+    def _show(self, place: Place) -> None:
+        """See to it that a row is in view."""
+        top = self._find_top()
+        heads = len(self._list_heads(place))
+        last = self._stack.move(top, self.size.height - 1)
+        if place < self._stack.move(top, heads):
+            self._go_to(self._stack.move(place, -heads))
+        elif place > last:
+            self._go_to(self._stack.move(place, -(self.size.height // 2)))
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
@@ -155,8 +213,15 @@ class Transcript(Widget):
         ]
         if changed:
             self.refresh(*changed)
+        position = self.describe_position()
+        if position != self._position:
+            self._position = position
+            self.post_message(self.Moved())
 
     def on_mount(self) -> None:
+        self._mark()
+
+    def on_resize(self) -> None:
         self._mark()
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -179,33 +244,58 @@ class Transcript(Widget):
         """Find what is in view."""
         cells, height = self.size
         self._fit(cells)
-        top = self._top = self._find_top()
-        rows = self._stack.find_rows(top, height)
-        if len(rows) < height and top > (0, 0):
+        rows = self._find_rows(height)
+        if len(rows) < height and self._top > (0, 0):
             # What stood below became shorter.
             self._is_following = True
-            top = self._top = self._find_top()
-            rows = self._stack.find_rows(top, height)
+            rows = self._find_rows(height)
         self._rows = rows
         self._laid_size = (cells, height)
-        thumb = self._find_thumb(top, height)
-        shown = [*rows, *[_NO_ROW] * (height - len(rows))]
-        self._strips = [self._find_strip(row, self._find_look(row, y, thumb)) for y, row in enumerate(shown)]
+        self._strip_maker.use(self._strip_maker.looks, cells)
+        thumb = self._find_thumb(self._top, height)
+        self._shown = [*self._pin_heads(rows), *[_NO_ROW] * (height - len(rows))]
+        self._strips = [
+            self._strip_maker.find(row.line, self._find_look(row, y, thumb)) for y, row in enumerate(self._shown)
+        ]
         self._stack.release()
-        if len(self._known_strips) > _MOST_STRIPS:
-            self._known_strips.clear()
+
+    def _find_rows(self, height: int) -> list[Row]:
+        self._top = self._find_top()
+        return self._stack.find_rows(self._top, height)
 
     def _fit(self, cells: int) -> None:
         """Take another width; what stands at the top stays there."""
         room = max(1, cells - GUTTER - BAR)
-        if room == self._stack.cells:
-            return
-        if not self._is_following and self._stack.blocks:
-            self._anchor = self._anchor or self._stack.find_spot(self._stack.move(self._top, 0))
-        self._stack.cells = room
-        self._known_strips.clear()
+        if room != self._stack.cells:
+            self._keep_top()
+            self._stack.cells = room
+            self._restore_top()
+
+    def _keep_top(self) -> None:
+        if not self._is_following and self._stack.blocks and self._anchor is None:
+            self._anchor = self._stack.find_spot(self._stack.move(self._top, 0))
+
+    def _restore_top(self) -> None:
         if self._anchor is not None:
             self._top = self._stack.find_row(self._anchor)
+
+    def _list_heads(self, place: Place) -> Sequence[Line]:
+        """The head of the block at a place, if it is out of view there."""
+        if place.block >= len(self.blocks) or place.row <= self._stack.find_gap(place.block):
+            return ()
+        heads = self._stack.find_lines(place.block)[: self.blocks[place.block].head_lines]
+        return heads if len(heads) <= self.size.height // 3 else ()
+
+    def _pin_heads(self, rows: list[Row]) -> list[Row]:
+        """The rows with the head of the topmost block in place of its first ones, if it is out of view."""
+        if not rows:
+            return rows
+        heads = self._list_heads(self._top)
+        of_block = sum(row.place.block == self._top.block for row in rows[: len(heads)])
+        if of_block < len(heads):
+            return rows
+        pinned = [rows[y]._replace(line=head, number=-1) for y, head in enumerate(heads)]
+        return [*pinned, *rows[len(pinned) :]]
 
     def _find_thumb(self, top: Place, height: int) -> range:
         """Which rows of the scroll bar are its thumb; none if everything is in view."""
@@ -217,33 +307,281 @@ class Transcript(Widget):
         start = (height - size) * above // max(1, total - height)
         return range(start, start + size)
 
-    def _find_look(self, row: Row, y: int, thumb: range) -> _RowLook:
-        if not thumb:
-            return _RowLook()
-        return _RowLook("┃" if y in thumb else "│")
+    def _find_look(self, row: Row, y: int, thumb: range) -> RowLook:
+        bar: BarPart = " " if not thumb else "┃" if y in thumb else "│"
+        is_current = row.place.block == self._current and row.place.row >= self._stack.find_gap(row.place.block)
+        left = self._left if row.line.cells > self._stack.cells else 0
+        return RowLook(bar, is_current, left, tuple(self._list_highlights(row)))
 
-    def _find_strip(self, row: Row, look: _RowLook) -> Strip:
-        key = (id(row.line), look)
-        known = self._known_strips.get(key)
-        if known is None:
-            # The line is kept with it: another one must not get its id.
-            known = self._known_strips[key] = (row.line, self._make_strip(row.line, look))
-        return known[1]
+    def _list_highlights(self, row: Row) -> Iterator[tuple[TextSpan, Highlight]]:
+        selected = self._selection.find_in(row)
+        if selected is not None:
+            yield selected, "selected"
+        if self._search is None or row.number < 0:
+            return
+        index, size = row.place.block, len(row.line.text)
+        start = self._stack.find_starts(index)[row.number]
+        for match in self._search.list_matches(index):
+            if match.start < start + size and match.end > start:
+                kind: Highlight = "selected" if Spot(index, match.start) == self._search.found else "found"
+                yield TextSpan(max(0, match.start - start), min(size, match.end - start)), kind
 
-    def _make_strip(self, line: Line, look: _RowLook) -> Strip:
-        cells = self._laid_size[0]
-        looks = self._looks
-        segments = [Segment("▌ " if look.is_current else "  ", looks.base + looks.find("running"))]
-        room = max(0, cells - GUTTER - BAR)
-        for piece in fit_pieces(line.whole, room):
-            segments.append(Segment(piece.text, looks.base + self._find_style(piece)))
-        bar = looks.scroll_thumb if look.bar == "┃" else looks.scroll_bar
-        segments.append(Segment(look.bar, looks.base + bar))
-        return Strip(segments, cells)
+    # --- moving by block --------------------------------------------------------------------------------------------
 
-    def _find_style(self, piece: Piece) -> Style:
-        style = self._looks.find(piece.role)
-        return style + Style(link=piece.link) if piece.link else style
+    @property
+    def current(self) -> Block | None:
+        """The block that keys act on."""
+        return None if self._current is None else self.blocks[self._current]
+
+    def action_previous_block(self) -> None:
+        """Go to the block above; at first to the last one in view."""
+        if not self.blocks:
+            return
+        if self._current is not None:
+            self._go_to_block(max(0, self._current - 1))
+        else:
+            self._go_to_block(self._rows[-1].place.block if self._rows else len(self.blocks) - 1)
+
+    def action_next_block(self) -> None:
+        """Go to the block below; from the last one to the end, where no block is marked."""
+        if self._current is None:
+            return
+        if self._current + 1 < len(self.blocks):
+            self._go_to_block(self._current + 1)
+        else:
+            self.leave_blocks()
+            self.go_to_end()
+
+    def leave_blocks(self) -> None:
+        """No block is marked any more."""
+        self._current = None
+        self._mark()
+
+    def _go_to_block(self, index: int) -> None:
+        self._current = index
+        self._show(Place(index, self._stack.find_gap(index)))
+        self._mark()
+
+    def action_toggle_block(self) -> None:
+        """Open the marked block, or close it again."""
+        if self._current is not None:
+            self._toggle(self._current)
+
+    def _toggle(self, index: int) -> None:
+        block = self.blocks[index]
+        if not block.can_open:
+            return
+        top = self._find_top()
+        block.toggle()
+        # What is above stays where it is; of a block that is closed from within, the head is shown.
+        head = Place(index, self._stack.find_gap(index))
+        self._go_to(head if top.block == index and top.row > head.row and not block.is_open else top)
+
+    def action_open_all(self) -> None:
+        """Open every block that can be, and those still to come; or close them all again."""
+        self._opens_all = not self._opens_all
+        self._keep_top()
+        for block in self.blocks:
+            if block.can_open and block.is_open != self._opens_all:
+                block.toggle()
+        self._restore_top()
+        self._anchor = None
+        self._mark()
+
+    def action_fold_code(self) -> None:
+        """Break lines of code that are too long, or let them be scrolled sideways again."""
+        self._keep_top()
+        self._stack.folds = not self._stack.folds
+        self._left = 0
+        self._restore_top()
+        self._mark()
+
+    # --- search -----------------------------------------------------------------------------------------------------
+
+    def find(self, words: str) -> bool:
+        """Go to the last match above the end of the view, else to the first one below; whether there is any."""
+        self._search = Search(self._stack, words) if words else None
+        self._mark()
+        if self._search is None or not self._rows:
+            return False
+        bottom = self._stack.find_spot(self._stack.move(self._rows[-1].place, 1))
+        is_found = self._search.find_previous(bottom) or self._search.find_next(bottom)
+        return self._show_found(is_found)
+
+    def find_next(self) -> bool:
+        """Go to the next match; whether there is one."""
+        search = self._search
+        return search is not None and self._show_found(search.find_next(search.found or _BEGINNING))
+
+    def find_previous(self) -> bool:
+        """Go to the match before; whether there is one."""
+        search = self._search
+        return search is not None and self._show_found(search.find_previous(search.found or _BEGINNING))
+
+    def leave_search(self) -> None:
+        """Nothing is marked as found any more."""
+        self._search = None
+        self._mark()
+
+    def _show_found(self, is_found: bool) -> bool:
+        if is_found and self._search is not None and self._search.found is not None:
+            self._show(self._stack.find_row(self._search.found))
+            self._mark()
+        return is_found
+
+    # --- copying ----------------------------------------------------------------------------------------------------
+
+    @property
+    def selected_text(self) -> str:
+        """What is selected, without what wraps and decorates it; empty if nothing is."""
+        return self._selection.text
+
+    def leave_selection(self) -> None:
+        """Nothing is selected any more."""
+        self._selection.clear()
+        self._mark()
+
+    def action_copy_selection(self) -> None:
+        """Copy what is selected."""
+        if self.selected_text:
+            self.copy(self.selected_text)
+
+    def action_copy_block(self) -> None:
+        """Copy the source of the marked block, or of the last one."""
+        block = self.current or (self.blocks[-1] if self.blocks else None)
+        if block is not None:
+            self.copy(block.write_source())
+
+    def copy(self, text: str) -> None:
+        """Copy a text, and tell how."""
+        self.run_worker(self._copy(text), exclusive=True, group="copy")
+
+    async def _copy(self, text: str) -> None:
+        self.post_message(self.Copied(text, await self._clipboard.copy(text)))
+
+    # --- the mouse --------------------------------------------------------------------------------------------------
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, -1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, 1)
+
+    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
+        event.stop()
+        if event.shift:
+            self.scroll_sideways(direction)
+        else:
+            self.scroll_rows(direction * self._wheel_rows)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.button != 1 or not self._rows:
+            return
+        event.stop()
+        self.capture_mouse()
+        if event.x >= self.size.width - BAR and self._stack.total > self.size.height:
+            self._drag = "bar"
+            self._drag_bar(event.y)
+        else:
+            self._drag = "press"
+            self._selection.begin(self._find_pointed(event.x, event.y))
+            self._mark()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if not self._drag:
+            return
+        event.stop()
+        if self._drag == "bar":
+            self._drag_bar(event.y)
+        else:
+            self._drag = "select"
+            self._pointer = (event.x, event.y)
+            self._select()
+            self._scroll_at_edge()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if not self._drag:
+            return
+        event.stop()
+        self.release_mouse()
+        self._stop_scrolling()
+
+    def on_click(self, event: events.Click) -> None:
+        was_press, self._drag = self._drag == "press", ""
+        row = self._find_pointed_row(event.y)
+        if not was_press or row is None:
+            return
+        event.stop()
+        pointed = self._find_pointed(event.x, event.y)
+        match event.chain:
+            case 1:
+                self._click(row)
+            case 2:
+                self._selection.take_word(pointed)
+            case _:
+                self._selection.take_paragraph(pointed)
+        self._mark()
+
+    def _click(self, row: Row) -> None:
+        """Mark the block; a click on the head of one that can be opened, or on any row of it, opens it."""
+        index = row.place.block
+        block = self.blocks[index]
+        self._current = index if block.can_open else None
+        line = row.place.row - self._stack.find_gap(index)
+        is_head = row.number < 0 < line or 0 <= line < block.head_lines
+        if line >= 0 and (is_head or not block.is_open):
+            self._toggle(index)
+
+    def _select(self) -> None:
+        self._selection.extend(self._find_pointed(*self._pointer))
+        self._mark()
+
+    def _scroll_at_edge(self) -> None:
+        """Scroll on while the pointer is dragged above or below the view."""
+        is_outside = not 0 <= self._pointer[1] < self.size.height
+        if is_outside and self._scrolling is None:
+            self._scrolling = self.set_interval(_EDGE_SECONDS, self._scroll_on)
+        elif not is_outside:
+            self._stop_scrolling()
+
+    def _scroll_on(self) -> None:
+        self.scroll_rows(-1 if self._pointer[1] < 0 else 1)
+        self._lay_out()
+        self._select()
+
+    def _stop_scrolling(self) -> None:
+        if self._scrolling is not None:
+            self._scrolling.stop()
+            self._scrolling = None
+
+    def _drag_bar(self, y: int) -> None:
+        height = max(1, self.size.height - 1)
+        rest = max(0, self._stack.total - self.size.height)
+        self._go_to(self._stack.find_place(rest * max(0, min(y, height)) // height))
+
+    def _find_pointed_row(self, y: int) -> Row | None:
+        return self._shown[y] if 0 <= y < len(self._rows) else None
+
+    def _find_pointed(self, x: int, y: int) -> Pointed:
+        """The character below the pointer, or the nearest one."""
+        if y >= len(self._rows) or not self._rows:
+            index = max(0, self._rows[-1].place.block if self._rows else 0)
+            end = Spot(index, len(self._stack.find_text(index)))
+            return Pointed(end, end)
+        row = self._rows[max(0, y)]
+        if row.number < 0:
+            start = Spot(row.place.block, 0)
+            return Pointed(start, start)
+        return self._find_character(row, x if y >= 0 else 0)
+
+    def _find_character(self, row: Row, x: int) -> Pointed:
+        text, margin = row.line.text, width_of(row.line.margin)
+        column = x - GUTTER - margin
+        if margin + width(text) > self._stack.cells:
+            column += width(text[: find_column(text, self._left)])
+        offset = self._stack.find_starts(row.place.block)[row.number] + find_column(text, column)
+        has_character = 0 <= column < width(text)
+        return Pointed(Spot(row.place.block, offset), Spot(row.place.block, offset + has_character))
 
     # --- what is left -----------------------------------------------------------------------------------------------
 
@@ -260,24 +598,6 @@ class Transcript(Widget):
 
     def _write_line(self, line: Line) -> str:
         colors = COLOR_SYSTEMS.get(self.app.console.color_system or "")
-        # Not in the colors of the theme's background: the normal screen has its own.
-        return "".join(self._find_style(piece).render(piece.text, color_system=colors) for piece in line.whole)
-
-
-def fit_pieces(pieces: Sequence[Piece], room: int) -> Iterator[Piece]:
-    """As much of the pieces as fits in so many cells, and blanks for the rest."""
-    for piece in pieces:
-        size = width(piece.text)
-        if size > room:
-            start = piece.text[: find_fitting(piece.text, 0, room)]
-            if width(start) <= room:  # even its first character may be too wide
-                yield piece._replace(text=start)
-                room -= width(start)
-            break
-        yield piece
-        room -= size
-    if room:
-        yield Piece(" " * room)
-
-
-_NO_ROW = Row(Place(-1, 0), Line(()), -1)
+        find_style = self._strip_maker.find_style
+        # Without the theme's background: the normal screen has its own.
+        return "".join(find_style(piece).render(piece.text, color_system=colors) for piece in line.whole)
