@@ -60,8 +60,8 @@ class CallCard(Block):
         """`known` says which names stand for a tool of a server."""
         super().__init__()
         self.stage: CallStage = "asked"
-        self._event: ToolStarted | ToolFinished = _shorten_names(_drop_outcome(started))
-        self._known = include_invocation(_pick(known, self._event.name), self._event)
+        self.event: ToolStarted | ToolFinished = _shorten_names(_drop_outcome(started))
+        self._known = include_invocation(_pick(known, self.event.name), self.event)
         self._find_call = find_call
         self._clock = clock
         self._began = clock()
@@ -117,11 +117,11 @@ class CallCard(Block):
 
     def _name(self) -> str:
         if self._change is not None:
-            icon = find_renderer(self._event.name, self._known).icon
-            return f"{icon} {name_tool(self._event.name, self._known)} {safe(self._change.path)}"
+            icon = find_renderer(self.event.name, self._known).icon
+            return f"{icon} {name_tool(self.event.name, self._known)} {safe(self._change.path)}"
         if self._progress is not None and self.stage in ("running", "background"):
-            return describe_tool_progress(self._progress, self._event.arguments, self._known)
-        return title_call(self._event, self._known)
+            return describe_tool_progress(self._progress, self.event.arguments, self._known)
+        return title_call(self.event, self._known)
 
     def _describe_time(self) -> str:
         match self.stage:
@@ -169,12 +169,12 @@ class CallCard(Block):
         yield from self._list_notes(cells, self._stderr)
 
     def _list_panel(self) -> Iterator[Line]:
-        yield make_line(find_renderer(self._event.name, self._known).heading, "strong")
+        yield make_line(find_renderer(self.event.name, self._known).heading, "strong")
         if self._change is not None:
             yield from self._change.list_lines()
         else:
             yield make_line("Input:", "dim")
-            yield from map(_make_plain, _write_input(self._event.arguments))
+            yield from map(_make_plain, _write_input(self.event.arguments))
         if self._result is not None:
             yield make_line("Output:", "dim")
             yield from map(_make_plain, self._find_output())

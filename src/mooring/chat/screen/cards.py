@@ -184,15 +184,17 @@ class SubAgentBlock(Block):
     """What a sub-agent does, folded into one line with its own counts."""
 
     can_open = True
+    gap = 0
     head_lines = 1
 
     def __init__(
         self,
-        started: ToolStarted | None = None,
+        started: ToolStarted | ToolFinished | None = None,
         known: Known | None = None,
+        owner: "SubAgentBlock | None" = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`started` is the call that it works for, which says what it is to do."""
+        """`started` is the call that it works for, which says what it is to do; `owner` the sub-agent that made it."""
         super().__init__()
         description = None if started is None else started.arguments.get("description")
         self._task = safe(description[:LONGEST_NAME]) if isinstance(description, str) else ""
@@ -202,27 +204,31 @@ class SubAgentBlock(Block):
         self._seconds = 0.0
         self._agent = "sub-agent"
         self._blocks: list[Block] = []
-        self._cards: dict[str, CallCard] = {}
+        self.cards: dict[str, CallCard] = {}
+        """Its calls."""
+        self._owner = owner
+        if owner is not None:
+            owner._blocks.append(self)
         self._calls = self._failures = 0
         self._end: Literal["", "done", "failed"] = ""
 
     def note(self, event: ConversationEvent, call: RecentCall | None = None) -> None:
         """Something that it does. Its own words are for the agent that started it."""
         self._seconds = self._clock() - self._began
-        self.version += 1
+        self.note_change()
         match event:
             case TurnStarted(agent=str(agent)):
                 self._agent = safe(agent[:LONGEST_NAME])
             case ToolStarted(id=id):
-                self._cards[id] = card = CallCard(event, self._known, clock=self._clock)
+                self.cards[id] = card = CallCard(event, self._known, clock=self._clock)
                 self._blocks.append(card)
-            case ToolProgress(id=id) if id in self._cards:
-                self._cards[id].note_progress(event)
+            case ToolProgress(id=id) if id in self.cards:
+                self.cards[id].note_progress(event)
             case ToolFinished(id=id):
                 self._calls += 1
                 self._failures += event.outcome.is_error
-                if id in self._cards:
-                    self._cards[id].finish(event, call)
+                if id in self.cards:
+                    self.cards[id].finish(event, call)
             case TurnFailed(error=error):
                 self._blocks.append(WarningBlock(safe(error)))
                 self._end = "failed" if event.retry_in is None else ""
@@ -231,14 +237,11 @@ class SubAgentBlock(Block):
             case _:
                 pass
 
-    def add(self, block: "SubAgentBlock") -> None:
-        """A sub-agent of its own."""
-        self._blocks.append(block)
-        self.note_change()
-
     def note_change(self) -> None:
-        """Something in it changed."""
+        """Something in it changed, or in a sub-agent of its own."""
         self.version += 1
+        if self._owner is not None:
+            self._owner.note_change()
 
     def make_lines(self, cells: int) -> Sequence[Line]:
         sign = _END_SIGNS[self._end]

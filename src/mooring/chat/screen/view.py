@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from mooring.chat.plain.turn_view import describe_failure, describe_spending
-from mooring.chat.screen.cards import LinesBlock, NoticeBlock, WarningBlock
-from mooring.chat.screen.simple_blocks import CallCard, PlanBlock, ReadsBlock, ReplyBlock, SubAgentBlock, ThinkingBlock
+from mooring.chat.screen.call_card import CallCard
+from mooring.chat.screen.cards import LinesBlock, NoticeBlock, PlanBlock, ReadsBlock, SubAgentBlock, WarningBlock
+from mooring.chat.screen.reply import ReplyBlock, ThinkingBlock
 from mooring.chat.screen.stack import Block
 from mooring.chat.turn_progress import TurnProgress
 from mooring.core.conversation.event import (
@@ -107,14 +108,15 @@ class ScreenView:
 
     def show(self, event: ConversationEvent, *, in_turn: bool) -> None:
         self._progress.note(event)
-        if not isinstance(event, ThinkingPiece):
-            self._thinking = None
+        if not isinstance(event, ThinkingPiece) and event.parent is None:
+            self._end_thought()
         if event.parent is not None:
             self._show_sub_agent(event, event.parent)
             return
         match event:
             case TurnStarted():
-                self._reply = self._reads = self._plan = None
+                self._end_reply()
+                self._reads = self._plan = None
                 self._sub_agents.clear()
             case TextPiece(text=text):
                 self._add_text(text)
@@ -138,18 +140,31 @@ class ScreenView:
                 text = "The conversation filled the model's window; its beginning is now a summary."
                 self._add(NoticeBlock(text))
             case TurnFailed():
-                self._reply = None
                 self._add(WarningBlock(describe_failure(event)))
             case TokensUsed() | QuestionAnswered():
                 self._note_session()
             case QuestionAsked():
-                self._reply = None
+                self._end_reply()
             case TurnDone():
                 self._end_turn(event)
 
     def _add(self, block: Block) -> None:
-        self._reply = self._reads = None
+        self._end_reply()
+        self._reads = None
         self._screen.add_block(block)
+
+    def _end_reply(self) -> None:
+        """What the model says next is another reply."""
+        if self._reply is not None:
+            self._reply.end()
+            self._screen.note_change(self._reply)
+            self._reply = None
+
+    def _end_thought(self) -> None:
+        if self._thinking is not None:
+            self._thinking.end()
+            self._screen.note_change(self._thinking)
+            self._thinking = None
 
     def _add_text(self, text: str) -> None:
         reply = self._reply
@@ -174,8 +189,11 @@ class ScreenView:
     def _begin_call(self, event: ToolStarted) -> None:
         if find_kind(event) != "other":
             return  # those are shown once they have ended, as counts or as a plan
-        self._cards[event.id] = card = CallCard(event, self._session.conversation.pairs)
+        self._cards[event.id] = card = self._make_card(event)
         self._add(card)
+
+    def _make_card(self, event: ToolStarted | ToolFinished) -> CallCard:
+        return CallCard(event, self._session.conversation.pairs, self._session.calls.find)
 
     def _note_progress(self, event: ToolProgress) -> None:
         card = self._cards.get(event.id)
@@ -193,7 +211,7 @@ class ScreenView:
             self._count_read(call)
             return
         if card is None:
-            card = CallCard(event, self._session.conversation.pairs)
+            card = self._make_card(event)
             self._add(card)
         card.finish(event, call)
         if event.outcome.continues is None:
@@ -230,7 +248,17 @@ class ScreenView:
     def _show_sub_agent(self, event: ConversationEvent, call: str) -> None:
         block = self._sub_agents.get(call)
         if block is None:
-            block = self._sub_agents[call] = SubAgentBlock()
-            self._add(block)
-        block.note(event)
+            block = self._open_sub_agent(call)
+        found = self._session.calls.find_ended(event) if isinstance(event, ToolFinished) else None
+        block.note(event, found)
         self._screen.note_change(block)
+
+    def _open_sub_agent(self, call: str) -> SubAgentBlock:
+        """Below the card of the call that it works for, in the block of the sub-agent that made it, if one did."""
+        owner = next((block for block in self._sub_agents.values() if call in block.cards), None)
+        card = self._cards.get(call) if owner is None else owner.cards[call]
+        started = None if card is None else card.event
+        block = self._sub_agents[call] = SubAgentBlock(started, self._session.conversation.pairs, owner)
+        if owner is None:
+            self._add(block)
+        return block
