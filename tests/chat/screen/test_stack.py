@@ -5,9 +5,9 @@ import random
 import pytest
 
 from mooring.chat.screen.cards import LinesBlock, Said
-from mooring.chat.screen.wrap import fold_line, wrap_line, wrap_text
 from mooring.chat.screen.line import Line, Piece, join_lines, make_line
 from mooring.chat.screen.stack import MOST_LAID, Place, Spot, Stack
+from mooring.chat.screen.wrap import fold_line, wrap_line, wrap_text
 from mooring.display.text import paint, width
 
 WORDS = ["a", "of", "word", "wrapping", "資料夾", "naïve", "🔌", "  ", "verylongwordthatfitsnowhere", "x" * 90]

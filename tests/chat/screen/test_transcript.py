@@ -1,74 +1,9 @@
-"""The transcript on a screen: what it draws, where it stays, and what a long one costs."""
+"""The transcript on a screen: what it draws, and where it stays."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-
-from textual.app import App, ComposeResult
-from textual.pilot import Pilot
+from tests.chat.screen.shown import SIZE, Growing, make_messages, open_transcript
 
 from mooring.chat.screen.cards import LinesBlock, NoticeBlock, Said
-from mooring.chat.screen.line import Line, make_line
-from mooring.chat.screen.stack import Block
-from mooring.chat.screen.transcript import FRAME, Transcript
-
-SIZE = (60, 12)
-
-
-class TranscriptApp(App[None]):
-    """A transcript and nothing else."""
-
-    def compose(self) -> ComposeResult:
-        yield Transcript()
-
-
-class Growing(Block):
-    """A block that grows line by line."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lines: list[Line] = []
-
-    def grow(self, text: str) -> None:
-        self._lines.append(make_line(text))
-        self.version += 1
-
-    def make_lines(self, cells: int) -> Sequence[Line]:
-        return list(self._lines)
-
-
-class Seen:
-    """What stands on the screen of a pilot."""
-
-    def __init__(self, pilot: Pilot[None]) -> None:
-        self.pilot = pilot
-        self.transcript = pilot.app.query_one(Transcript)
-
-    async def rows(self) -> list[str]:
-        """The rows, without the gutter and the scroll bar."""
-        await self.settle()
-        size = self.transcript.size
-        return [self.transcript.render_line(y).text[2:-1].rstrip() for y in range(size.height)]
-
-    async def bar(self) -> str:
-        await self.settle()
-        return "".join(self.transcript.render_line(y).text[-1] for y in range(self.transcript.size.height))
-
-    async def settle(self) -> None:
-        """Let the next frame be drawn."""
-        await self.pilot.pause(2 * FRAME)
-
-
-@asynccontextmanager
-async def open_transcript(*blocks: Block, size: tuple[int, int] = SIZE) -> AsyncIterator[Seen]:
-    async with TranscriptApp().run_test(size=size) as pilot:
-        seen = Seen(pilot)
-        for block in blocks:
-            seen.transcript.add(block)
-        yield seen
-
-
-def make_messages(count: int) -> list[Block]:
-    return [Said(f"message {number} {'word ' * (number % 40)}".rstrip()) for number in range(count)]
+from mooring.chat.screen.transcript import FRAME
 
 
 async def test_the_end_is_in_view_and_stays_in_view_while_something_is_added() -> None:

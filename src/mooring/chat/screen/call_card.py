@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.chat.recent_calls import RecentCall
-from mooring.chat.screen.wrap import wrap_line
 from mooring.chat.screen.line import Line, Piece, Role, indent_lines, make_line
 from mooring.chat.screen.stack import Block
+from mooring.chat.screen.wrap import wrap_line
 from mooring.chat.turn_progress import describe_seconds
 from mooring.core.conversation.event import ToolFinished, ToolProgress, ToolStarted
 from mooring.core.conversation.outcome import Outcome

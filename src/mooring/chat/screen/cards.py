@@ -7,9 +7,9 @@ from typing import Literal
 
 from mooring.chat.recent_calls import RecentCall, describe_quiet_calls
 from mooring.chat.screen.call_card import LONGEST_NAME, CallCard
-from mooring.chat.screen.wrap import wrap_line, wrap_text
 from mooring.chat.screen.line import Line, Piece, Role, indent_lines
 from mooring.chat.screen.stack import Block
+from mooring.chat.screen.wrap import wrap_line, wrap_text
 from mooring.chat.turn_progress import describe_seconds
 from mooring.core.conversation.event import (
     ConversationEvent,

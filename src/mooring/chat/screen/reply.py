@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from mooring.chat.screen.cards import estimate_height
-from mooring.chat.screen.fold import wrap_text
 from mooring.chat.screen.line import Line, Piece, indent_lines
 from mooring.chat.screen.markdown import MarkdownText
 from mooring.chat.screen.stack import Block
+from mooring.chat.screen.wrap import wrap_text
 from mooring.chat.thinking import describe_thinking
 from mooring.display.text import count_noun, safe_text
 

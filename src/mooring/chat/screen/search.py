@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from mooring.chat.screen.wrap import TextSpan
 from mooring.chat.screen.stack import Spot, Stack
+from mooring.chat.screen.wrap import TextSpan
 
 
 class Search:

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from mooring.chat.screen.wrap import TextSpan
 from mooring.chat.screen.stack import Row, Spot, Stack
+from mooring.chat.screen.wrap import TextSpan
 
 _WORD = r"\w+(?:[-./:@~]+\w+)*|\S"
 """What two clicks select: a word, a path, an address; else one character."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from mooring.chat.screen.wrap import fold_line
 from mooring.chat.screen.line import Line, join_lines
+from mooring.chat.screen.wrap import fold_line
 
 MOST_LAID = 400
 """How many blocks stay laid out: what is far from the view is laid out again when it is needed."""

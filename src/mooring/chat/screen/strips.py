@@ -9,9 +9,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from mooring.chat.screen.wrap import TextSpan, cut_pieces, find_fitting
 from mooring.chat.screen.line import Line, Piece
 from mooring.chat.screen.styles import Looks
+from mooring.chat.screen.wrap import TextSpan, cut_pieces, find_fitting
 from mooring.display.text import width
 
 GUTTER, BAR = 2, 1
@@ -87,7 +87,7 @@ class StripMaker:
         is_long = margin + width(text) > room
         if is_long:
             start = find_column(text, look.left)
-            pieces = tuple(cut_pieces(pieces, TextSpan(start, len(text))))
+            pieces = cut_pieces(pieces, TextSpan(start, len(text)))
         goes_on = is_long and margin + width(text[start:]) > room
         yield from ((piece, None) for piece in fit_pieces(line.margin, min(margin, room)))
         spans = [(TextSpan(span.start - start, span.end - start), kind) for span, kind in look.highlights]

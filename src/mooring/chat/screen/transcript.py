@@ -17,13 +17,13 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from mooring.chat.screen.clipboard import Clipboard
-from mooring.chat.screen.wrap import TextSpan
 from mooring.chat.screen.line import Line
 from mooring.chat.screen.search import Search
 from mooring.chat.screen.selection import Pointed, Selection
 from mooring.chat.screen.stack import Block, Place, Row, Spot, Stack
 from mooring.chat.screen.strips import BAR, GUTTER, BarPart, Highlight, RowLook, StripMaker, find_column, width_of
 from mooring.chat.screen.styles import Looks, find_looks
+from mooring.chat.screen.wrap import TextSpan
 from mooring.display.text import width
 
 FRAME = 1 / 30
@@ -178,14 +178,16 @@ class Transcript(Widget):
         """The topmost row of the view."""
         return self._stack.find_end(self.size.height) if self._is_following else self._top
 
+    def _find_bottom(self) -> Place:
+        """The lowest row of the view."""
+        return self._stack.move(self._find_top(), self.size.height - 1)
+
     def _show(self, place: Place) -> None:
         """See to it that a row is in view."""
-        top = self._find_top()
         heads = len(self._list_heads(place))
-        last = self._stack.move(top, self.size.height - 1)
-        if place < self._stack.move(top, heads):
+        if place < self._stack.move(self._find_top(), heads):
             self._go_to(self._stack.move(place, -heads))
-        elif place > last:
+        elif place > self._find_bottom():
             self._go_to(self._stack.move(place, -(self.size.height // 2)))
 
     # --- drawing ----------------------------------------------------------------------------------------------------
@@ -204,7 +206,8 @@ class Transcript(Widget):
     def _draw(self) -> None:
         """Lay out what is in view, and have those rows drawn that have changed."""
         self._is_marked = False
-        self._drawn_at = time.monotonic()
+        # A frame that came late doesn't delay the next one.
+        self._drawn_at = max(self._drawn_at + FRAME, time.monotonic() - FRAME)
         before = self._strips
         self._lay_out()
         cells = self.size.width
@@ -340,7 +343,7 @@ class Transcript(Widget):
         if self._current is not None:
             self._go_to_block(max(0, self._current - 1))
         else:
-            self._go_to_block(self._rows[-1].place.block if self._rows else len(self.blocks) - 1)
+            self._go_to_block(self._find_bottom().block)
 
     def action_next_block(self) -> None:
         """Go to the block below; from the last one to the end, where no block is marked."""
@@ -402,9 +405,10 @@ class Transcript(Widget):
         """Go to the last match above the end of the view, else to the first one below; whether there is any."""
         self._search = Search(self._stack, words) if words else None
         self._mark()
-        if self._search is None or not self._rows:
+        if self._search is None or not self.blocks:
             return False
-        bottom = self._stack.find_spot(self._stack.move(self._rows[-1].place, 1))
+        bottom = self._stack.find_spot(self._find_bottom())
+        bottom = bottom._replace(offset=bottom.offset + self._stack.cells)
         is_found = self._search.find_previous(bottom) or self._search.find_next(bottom)
         return self._show_found(is_found)
 

@@ -76,6 +76,11 @@ def _break_line(line: Line, cells: int, find_spans: FindSpans) -> list[Line]:
     ]
 
 
+def cut_pieces(pieces: Sequence[Piece], span: TextSpan) -> tuple[Piece, ...]:
+    """The pieces of some characters of a line."""
+    return next(_cut_pieces(pieces, [span]))
+
+
 def _cut_pieces(pieces: Sequence[Piece], spans: Sequence[TextSpan]) -> Iterator[tuple[Piece, ...]]:
     """The pieces of the characters of each line."""
     index = 0
