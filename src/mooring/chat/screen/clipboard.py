@@ -11,8 +11,8 @@ from typing import NamedTuple
 from mooring.files import which
 from mooring.process.surroundings import start_unguarded, surround
 
-_SECONDS = 5
-"""How long a program may take to read a text: one that has no display left waits for it forever."""
+PATIENCE = 5
+"""Seconds that a program may take to read a text: one whose display is gone waits for it forever."""
 _SCREEN_PART = 700
 """Bytes that GNU screen hands on at once; its older versions drop a longer sequence."""
 
@@ -28,10 +28,11 @@ class CopyProgram(NamedTuple):
 class Clipboard:
     """Copies texts for one screen."""
 
-    def __init__(self, env: Mapping[str, str], write: Callable[[str], None]) -> None:
+    def __init__(self, env: Mapping[str, str], write: Callable[[str], None], patience: float = PATIENCE) -> None:
         """`write` sends a sequence to the terminal."""
         self._env = env
         self._write = write
+        self._patience = patience
 
     async def copy(self, text: str) -> str:
         """Copy a text; how it was done, in words that follow `copied`."""
@@ -52,7 +53,7 @@ class Clipboard:
         except (OSError, ValueError):
             return False
         try:
-            program.communicate(text.encode(errors="replace"), _SECONDS)
+            program.communicate(text.encode(errors="replace"), self._patience)
         except (subprocess.TimeoutExpired, OSError):
             program.kill()
             program.wait()

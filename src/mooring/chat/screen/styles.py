@@ -1,14 +1,16 @@
 """How the screen looks: what each role of text looks like on a dark, a light or the terminal's own background."""
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from rich.style import Style
+from textual.theme import Theme
 
 from mooring.chat.screen.line import Role
 
 ThemeName: TypeAlias = Literal["dark", "light", "terminal", "none"]
+THEME_NAMES: tuple[ThemeName, ...] = get_args(ThemeName)
 
 
 class Looks(Struct, frozen=True):
@@ -22,8 +24,8 @@ class Looks(Struct, frozen=True):
     """What a search found."""
     scroll_bar: Style
     scroll_thumb: Style
-    uses_terminal: bool = False
-    """Whether the colors are those of the terminal, which no one may turn into others."""
+    frame: Theme
+    """What Textual draws around the lines: the input, questions, borders."""
 
     def find(self, role: Role) -> Style:
         """What a piece of that role looks like."""
@@ -119,20 +121,25 @@ _TERMINAL: Mapping[Role, str] = {
 _NONE: Mapping[Role, str] = {"dim": "dim", "rule": "dim", "mark": "dim", "code.comment": "dim"}
 
 
+def choose_theme(wanted: ThemeName, env: Mapping[str, str]) -> ThemeName:
+    """The theme to draw in. Any value of `NO_COLOR` but the empty one asks for no colors: https://no-color.org."""
+    return "none" if env.get("NO_COLOR") else wanted
+
+
 def find_looks(theme: ThemeName) -> Looks:
-    """The looks of a theme; `none` has no colors, as `NO_COLOR` asks for."""
+    """The looks of a theme; `none` has no colors."""
     match theme:
         case "dark":
-            return _make_looks(_DARK, "#e6edf3 on #0d1117", bar="#30363d", thumb="#8b949e", is_terminal=False)
+            return _make_looks(_DARK, "#e6edf3 on #0d1117", "#30363d", "#8b949e", _DARK_FRAME)
         case "light":
-            return _make_looks(_LIGHT, "#1f2328 on #ffffff", bar="#d1d9e0", thumb="#59636e", is_terminal=False)
+            return _make_looks(_LIGHT, "#1f2328 on #ffffff", "#d1d9e0", "#59636e", _LIGHT_FRAME)
         case "terminal":
-            return _make_looks(_TERMINAL, "default on default", bar="dim", thumb="default", is_terminal=True)
+            return _make_looks(_TERMINAL, "default on default", "dim", "default", _TERMINAL_FRAME)
         case "none":
-            return _make_looks(_NONE, "default on default", bar="dim", thumb="default", is_terminal=True)
+            return _make_looks(_NONE, "default on default", "dim", "default", _PLAIN_FRAME)
 
 
-def _make_looks(colors: Mapping[Role, str], base: str, *, bar: str, thumb: str, is_terminal: bool) -> Looks:
+def _make_looks(colors: Mapping[Role, str], base: str, bar: str, thumb: str, frame: Theme) -> Looks:
     return Looks(
         roles=_make_roles(colors),
         base=Style.parse(base),
@@ -140,5 +147,57 @@ def _make_looks(colors: Mapping[Role, str], base: str, *, bar: str, thumb: str, 
         found=_FOUND,
         scroll_bar=Style.parse(bar),
         scroll_thumb=Style.parse(thumb),
-        uses_terminal=is_terminal,
+        frame=frame,
     )
+
+
+def _make_ansi_frame(name: str, *colors: str) -> Theme:
+    """A frame in the terminal's own colors, on whatever background it has."""
+    primary, secondary, warning, error, success, accent = (f"ansi_{color}" for color in colors)
+    return Theme(
+        name=name,
+        primary=primary,
+        secondary=secondary,
+        warning=warning,
+        error=error,
+        success=success,
+        accent=accent,
+        foreground=_DEFAULT,
+        background=_DEFAULT,
+        surface=_DEFAULT,
+        panel=_DEFAULT,
+        boost=_DEFAULT,
+        ansi=True,
+    )
+
+
+_DEFAULT = "ansi_default"
+_DARK_FRAME = Theme(
+    name="mooring-dark",
+    primary="#58a6ff",
+    secondary="#d2a8ff",
+    warning="#e3b341",
+    error="#ff7b72",
+    success="#3fb950",
+    accent="#79c0ff",
+    foreground="#e6edf3",
+    background="#0d1117",
+    surface="#161b22",
+    panel="#21262d",
+)
+_LIGHT_FRAME = Theme(
+    name="mooring-light",
+    primary="#0969da",
+    secondary="#6639ba",
+    warning="#7d4e00",
+    error="#cf222e",
+    success="#116329",
+    accent="#0550ae",
+    foreground="#1f2328",
+    background="#ffffff",
+    surface="#f6f8fa",
+    panel="#eaeef2",
+    dark=False,
+)
+_TERMINAL_FRAME = _make_ansi_frame("mooring-terminal", "blue", "magenta", "yellow", "red", "green", "cyan")
+_PLAIN_FRAME = _make_ansi_frame("mooring-none", *["default"] * 6)
