@@ -59,7 +59,7 @@ def start_unguarded(
 ) -> "Popen[bytes]":
     """Start a program that may outlive us: an editor, which has our terminal, or if `detached`, a browser without one.
 
-    If `is_fed`, it reads what the caller writes: the one that keeps the clipboard. Raises: OSError, ValueError.
+    If `is_fed`, it reads what the caller writes. Raises: OSError, ValueError.
     """
     import subprocess  # nothing that starts a server needs it
 
@@ -73,3 +73,20 @@ def start_unguarded(
         env=surroundings.env,
         cwd=surroundings.cwd,
     )
+
+
+def feed_unguarded(argv: Sequence[str], surroundings: ProgramSurroundings, data: bytes, patience: float) -> bool:
+    """Have a program read this, such as one that keeps the clipboard and may outlive us; whether it took it in time."""
+    import subprocess
+
+    try:
+        program = start_unguarded(argv, surroundings, detached=True, is_fed=True)
+    except (OSError, ValueError):
+        return False
+    try:
+        program.communicate(data, patience)
+    except (subprocess.TimeoutExpired, OSError):
+        program.kill()
+        program.wait()
+        return False
+    return program.returncode == 0

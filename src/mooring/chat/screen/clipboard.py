@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mooring.files import which
-from mooring.process.surroundings import start_unguarded, surround
+from mooring.process.surroundings import feed_unguarded, surround
 
 PATIENCE = 5
 """Seconds that a program may take to read a text: one whose display is gone waits for it forever."""
@@ -36,29 +35,17 @@ class Clipboard:
 
     async def copy(self, text: str) -> str:
         """Copy a text; how it was done, in words that follow `copied`."""
+        data = text.encode(errors="replace")
+        surroundings = surround(self._env, "/")
         for program in find_programs(self._env):
-            if await asyncio.to_thread(self._run, program.argv, text):
+            # It may outlive us: xclip has the text as long as nothing else is copied.
+            if await asyncio.to_thread(feed_unguarded, program.argv, surroundings, data, self._patience):
                 return program.how
         if "STY" in self._env:
             self._write(wrap_for_screen(write_osc52(text)))
             return "through GNU screen and your terminal (OSC 52)"
         self._write(write_osc52(text))
         return "through your terminal (OSC 52), if it allows that"
-
-    def _run(self, argv: Sequence[str], text: str) -> bool:
-        """Whether the program took the text."""
-        try:
-            # It may outlive us: xclip has the text as long as nothing else is copied.
-            program = start_unguarded(argv, surround(self._env, "/"), detached=True, is_fed=True)
-        except (OSError, ValueError):
-            return False
-        try:
-            program.communicate(text.encode(errors="replace"), self._patience)
-        except (subprocess.TimeoutExpired, OSError):
-            program.kill()
-            program.wait()
-            return False
-        return program.returncode == 0
 
 
 def find_programs(env: Mapping[str, str]) -> Iterator[CopyProgram]:

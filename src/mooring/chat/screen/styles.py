@@ -1,11 +1,12 @@
 """How the screen looks: what each role of text looks like on a dark, a light or the terminal's own background."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from rich.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from mooring.chat.screen.line import Role
 
@@ -154,7 +155,9 @@ def _make_looks(colors: Mapping[Role, str], base: str, bar: str, thumb: str, fra
 def _make_ansi_frame(name: str, *colors: str) -> Theme:
     """A frame in the terminal's own colors, on whatever background it has."""
     primary, secondary, warning, error, success, accent = (f"ansi_{color}" for color in colors)
-    return Theme(
+    # Textual's own has the variables that its style sheets need in such a theme.
+    return replace(
+        BUILTIN_THEMES["ansi-dark"],
         name=name,
         primary=primary,
         secondary=secondary,
@@ -162,16 +165,9 @@ def _make_ansi_frame(name: str, *colors: str) -> Theme:
         error=error,
         success=success,
         accent=accent,
-        foreground=_DEFAULT,
-        background=_DEFAULT,
-        surface=_DEFAULT,
-        panel=_DEFAULT,
-        boost=_DEFAULT,
-        ansi=True,
     )
 
 
-_DEFAULT = "ansi_default"
 _DARK_FRAME = Theme(
     name="mooring-dark",
     primary="#58a6ff",

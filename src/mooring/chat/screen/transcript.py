@@ -23,6 +23,7 @@ from mooring.chat.screen.selection import Pointed, Selection
 from mooring.chat.screen.stack import Block, Place, Row, Spot, Stack
 from mooring.chat.screen.strips import BAR, GUTTER, BarPart, Highlight, RowLook, StripMaker, find_column, width_of
 from mooring.chat.screen.styles import Looks, find_looks
+from mooring.chat.screen.viewport import Viewport
 from mooring.chat.screen.wrap import TextSpan
 from mooring.display.text import width
 
@@ -68,10 +69,7 @@ class Transcript(Widget):
         self._strip_maker = StripMaker(looks or find_looks("dark"))
         self._clipboard = clipboard or Clipboard({}, self._write_sequence)
         self._wheel_rows = wheel_rows
-        self._top = Place(0, 0)
-        self._anchor: Spot | None = None
-        """The character that stays at the top while the size changes; `None` after scrolling."""
-        self._is_following = True
+        self._view = Viewport(self._stack)
         self._left = 0
         self._current: int | None = None
         """The block that keys act on."""
@@ -132,63 +130,37 @@ class Transcript(Widget):
     @property
     def is_at_end(self) -> bool:
         """Whether what is added is in view at once."""
-        return self._is_following
+        return self._view.is_following
 
     def go_to_end(self) -> None:
         """Show the end, and follow it from now on."""
-        self._is_following = True
-        self._anchor = None
+        self._view.go_to_end()
         self._mark()
 
     def go_to_start(self) -> None:
         """Show the beginning."""
-        self._go_to(Place(0, 0))
+        self._view.go_to(Place(0, 0))
+        self._mark()
 
     def scroll_rows(self, rows: int) -> None:
         """Scroll down so many rows, or up for a negative number."""
-        self._go_to(self._stack.move(self._find_top(), rows))
+        self._view.move(rows)
+        self._mark()
 
     def scroll_pages(self, pages: int) -> None:
         """Scroll down so many pages; a row of the last one stays in view."""
-        self.scroll_rows(pages * max(1, self.size.height - 1 - len(self._list_heads(self._find_top()))))
+        self._view.move_pages(pages)
+        self._mark()
 
     def scroll_sideways(self, steps: int) -> None:
         """Show more of the lines of code that are too long, to the right, or to the left for a negative number."""
-        room = self._stack.cells
         longest = max((row.line.cells for row in self._rows), default=0)
-        self._left = max(0, min(self._left + steps * _SIDE_CELLS, longest - room + 1))
+        self._left = max(0, min(self._left + steps * _SIDE_CELLS, longest - self._stack.cells + 1))
         self._mark()
 
     def describe_position(self) -> str:
         """Where the view is, in a few words; empty at the end."""
-        if self._is_following:
-            return ""
-        above = self._stack.count_above(self._find_top())
-        below = max(0, self._stack.total - above - self.size.height)
-        return f"{100 * above // max(1, above + below)} % · {below:,} rows below"
-
-    def _go_to(self, place: Place) -> None:
-        end = self._stack.find_end(self.size.height)
-        self._is_following = place >= end
-        self._top = min(place, end)
-        self._anchor = None
-        self._mark()
-
-    def _find_top(self) -> Place:
-        """The topmost row of the view."""
-        return self._stack.find_end(self.size.height) if self._is_following else self._top
-
-    def _find_bottom(self) -> Place:
-        """The lowest row of the view."""
-        return self._stack.move(self._find_top(), self.size.height - 1)
-
-    def _show(self, place: Place) -> None:
-        """See to it that a row is in view."""
-        heads = len(self._list_heads(place))
-        if place < self._stack.move(self._find_top(), heads):
-            self._go_to(self._stack.move(place, -heads))
-        elif place > self._find_bottom():
-            self._go_to(self._stack.move(place, -(self.size.height // 2)))
+        return self._view.describe()
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
@@ -246,69 +218,24 @@ class Transcript(Widget):
     def _lay_out(self) -> None:
         """Find what is in view."""
         cells, height = self.size
-        self._fit(cells)
-        rows = self._find_rows(height)
-        if len(rows) < height and self._top > (0, 0):
-            # What stood below became shorter.
-            self._is_following = True
-            rows = self._find_rows(height)
-        self._rows = rows
+        self._fit(cells, height)
+        self._rows = self._view.find_rows()
         self._laid_size = (cells, height)
         self._strip_maker.use(self._strip_maker.looks, cells)
-        thumb = self._find_thumb(self._top, height)
-        self._shown = [*self._pin_heads(rows), *[_NO_ROW] * (height - len(rows))]
+        thumb = self._view.find_thumb()
+        self._shown = [*self._view.pin_heads(self._rows), *[_NO_ROW] * (height - len(self._rows))]
         self._strips = [
             self._strip_maker.find(row.line, self._find_look(row, y, thumb)) for y, row in enumerate(self._shown)
         ]
         self._stack.release()
 
-    def _find_rows(self, height: int) -> list[Row]:
-        self._top = self._find_top()
-        return self._stack.find_rows(self._top, height)
-
-    def _fit(self, cells: int) -> None:
-        """Take another width; what stands at the top stays there."""
+    def _fit(self, cells: int, height: int) -> None:
+        """Take another size; what stands at the top stays there."""
+        self._view.height = height
         room = max(1, cells - GUTTER - BAR)
         if room != self._stack.cells:
-            self._keep_top()
-            self._stack.cells = room
-            self._restore_top()
-
-    def _keep_top(self) -> None:
-        if not self._is_following and self._stack.blocks and self._anchor is None:
-            self._anchor = self._stack.find_spot(self._stack.move(self._top, 0))
-
-    def _restore_top(self) -> None:
-        if self._anchor is not None:
-            self._top = self._stack.find_row(self._anchor)
-
-    def _list_heads(self, place: Place) -> Sequence[Line]:
-        """The head of the block at a place, if it is out of view there."""
-        if place.block >= len(self.blocks) or place.row <= self._stack.find_gap(place.block):
-            return ()
-        heads = self._stack.find_lines(place.block)[: self.blocks[place.block].head_lines]
-        return heads if len(heads) <= self.size.height // 3 else ()
-
-    def _pin_heads(self, rows: list[Row]) -> list[Row]:
-        """The rows with the head of the topmost block in place of its first ones, if it is out of view."""
-        if not rows:
-            return rows
-        heads = self._list_heads(self._top)
-        of_block = sum(row.place.block == self._top.block for row in rows[: len(heads)])
-        if of_block < len(heads):
-            return rows
-        pinned = [rows[y]._replace(line=head, number=-1) for y, head in enumerate(heads)]
-        return [*pinned, *rows[len(pinned) :]]
-
-    def _find_thumb(self, top: Place, height: int) -> range:
-        """Which rows of the scroll bar are its thumb; none if everything is in view."""
-        total = self._stack.total
-        if total <= height:
-            return range(0)
-        size = max(1, height * height // total)
-        above = min(self._stack.count_above(top), total - height)
-        start = (height - size) * above // max(1, total - height)
-        return range(start, start + size)
+            with self._view.keep_top():
+                self._stack.cells = room
 
     def _find_look(self, row: Row, y: int, thumb: range) -> RowLook:
         bar: BarPart = " " if not thumb else "┃" if y in thumb else "│"
@@ -343,7 +270,7 @@ class Transcript(Widget):
         if self._current is not None:
             self._go_to_block(max(0, self._current - 1))
         else:
-            self._go_to_block(self._find_bottom().block)
+            self._go_to_block(self._view.find_bottom().block)
 
     def action_next_block(self) -> None:
         """Go to the block below; from the last one to the end, where no block is marked."""
@@ -362,7 +289,7 @@ class Transcript(Widget):
 
     def _go_to_block(self, index: int) -> None:
         self._current = index
-        self._show(Place(index, self._stack.find_gap(index)))
+        self._view.show(Place(index, self._stack.find_gap(index)))
         self._mark()
 
     def action_toggle_block(self) -> None:
@@ -374,29 +301,27 @@ class Transcript(Widget):
         block = self.blocks[index]
         if not block.can_open:
             return
-        top = self._find_top()
+        top = self._view.find_top()
         block.toggle()
         # What is above stays where it is; of a block that is closed from within, the head is shown.
         head = Place(index, self._stack.find_gap(index))
-        self._go_to(head if top.block == index and top.row > head.row and not block.is_open else top)
+        self._view.go_to(head if top.block == index and top.row > head.row and not block.is_open else top)
+        self._mark()
 
     def action_open_all(self) -> None:
         """Open every block that can be, and those still to come; or close them all again."""
         self._opens_all = not self._opens_all
-        self._keep_top()
-        for block in self.blocks:
-            if block.can_open and block.is_open != self._opens_all:
-                block.toggle()
-        self._restore_top()
-        self._anchor = None
+        with self._view.keep_top():
+            for block in self.blocks:
+                if block.can_open and block.is_open != self._opens_all:
+                    block.toggle()
         self._mark()
 
     def action_fold_code(self) -> None:
         """Break lines of code that are too long, or let them be scrolled sideways again."""
-        self._keep_top()
-        self._stack.folds = not self._stack.folds
+        with self._view.keep_top():
+            self._stack.folds = not self._stack.folds
         self._left = 0
-        self._restore_top()
         self._mark()
 
     # --- search -----------------------------------------------------------------------------------------------------
@@ -407,7 +332,7 @@ class Transcript(Widget):
         self._mark()
         if self._search is None or not self.blocks:
             return False
-        bottom = self._stack.find_spot(self._find_bottom())
+        bottom = self._stack.find_spot(self._view.find_bottom())
         bottom = bottom._replace(offset=bottom.offset + self._stack.cells)
         is_found = self._search.find_previous(bottom) or self._search.find_next(bottom)
         return self._show_found(is_found)
@@ -429,7 +354,7 @@ class Transcript(Widget):
 
     def _show_found(self, is_found: bool) -> bool:
         if is_found and self._search is not None and self._search.found is not None:
-            self._show(self._stack.find_row(self._search.found))
+            self._view.show(self._stack.find_row(self._search.found))
             self._mark()
         return is_found
 
@@ -559,9 +484,8 @@ class Transcript(Widget):
             self._scrolling = None
 
     def _drag_bar(self, y: int) -> None:
-        height = max(1, self.size.height - 1)
-        rest = max(0, self._stack.total - self.size.height)
-        self._go_to(self._stack.find_place(rest * max(0, min(y, height)) // height))
+        self._view.drag_to(y)
+        self._mark()
 
     def _find_pointed_row(self, y: int) -> Row | None:
         return self._shown[y] if 0 <= y < len(self._rows) else None
