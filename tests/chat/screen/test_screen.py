@@ -162,3 +162,29 @@ def test_a_window_of_any_size_never_ends_it(home: Home) -> None:
         person.resizes(100, 30)
         person.looks_for("Still here.")
         assert "Traceback" not in person.raw
+
+
+def test_words_are_found_in_what_was_said_and_the_view_returns_to_the_end(home: Home) -> None:
+    long = "\n\n".join(f"Paragraph {number}." for number in range(60))
+    with FakeModel(says(f"The needle.\n\n{long}")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"Tell{ENTER}")
+        person.looks_for("Paragraph 59.")
+        person.presses("\x06needle")
+        person.looks_for("The needle.")
+        assert "rows below" in person.looks_for("rows below")
+        person.presses(f"{ESCAPE}\x1b[1;5F")
+        person.looks_for("Paragraph 59.")
+
+
+def test_what_was_said_before_is_found_by_its_words_and_said_again(home: Home) -> None:
+    with FakeModel(says("One.", "Two.", "Three.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        for said, reply in (("count the harbors", "One."), ("and the ships", "Two.")):
+            person.presses(f"{said}{ENTER}")
+            person.looks_for(reply)
+        person.presses("\x12harb")
+        person.looks_for("search: harb")
+        person.presses(ENTER)
+        person.looks_for("Three.")
+        assert fake.requests[-1].last_user_text == "count the harbors"

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.driver import Driver
+from textual.widgets import Static
 
 from mooring.chat.screen.asked_line import AskedLineView, TypedEarly
 from mooring.chat.screen.cards import LinesBlock, Said
+from mooring.chat.screen.clipboard import Clipboard
+from mooring.chat.screen.find_line import FindLine
 from mooring.chat.screen.line import Line, make_line
 from mooring.chat.screen.lines_widget import LinesWidget
 from mooring.chat.screen.prompt import Offered, Prompt, Submitted
@@ -40,12 +44,12 @@ class ChatScreen(App[None]):
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
-    Screen { layout: vertical; overflow: hidden; }
+    Screen { layout: vertical; overflow: hidden; layers: below above; }
     #waiting, #queue, #offered { height: auto; display: none; }
     #input { height: auto; padding: 0 1; border-top: solid $foreground 30%; }
+    #sign { width: 2; height: 1; }
     #status { height: 1; padding: 0 1; }
-    #too-small { display: none; width: 1fr; height: 1fr; }
-    Screen.too-small > * { display: none; }
+    #too-small { display: none; layer: above; dock: top; width: 100%; height: 100%; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", priority=True),
@@ -59,6 +63,15 @@ class ChatScreen(App[None]):
         Binding("shift+tab", "next_mode", priority=True),
         Binding("ctrl+g", "edit", priority=True),
         Binding("ctrl+l", "redraw", priority=True),
+        Binding("alt+up", "go_to_block(-1)", priority=True),
+        Binding("alt+down", "go_to_block(1)", priority=True),
+        Binding("ctrl+o", "open_all", priority=True),
+        Binding("alt+o", "open_block", priority=True),
+        Binding("alt+c", "copy_block", priority=True),
+        Binding("alt+w", "fold_code", priority=True),
+        Binding("alt+left", "scroll_sideways(-1)", priority=True),
+        Binding("alt+right", "scroll_sideways(1)", priority=True),
+        Binding("ctrl+f", "search", priority=True),
     ]
 
     def __init__(
@@ -74,9 +87,11 @@ class ChatScreen(App[None]):
         """What ended the chat, if it was no one's wish."""
         self.left: list[str] = []
         """What stands on the normal screen afterwards."""
-        self._transcript = Transcript()
+        self._transcript = Transcript(clipboard=Clipboard(os.environ, self._write_sequence))
         self._prompt = Prompt(id="prompt")
+        self._prompt.take_queued = self.terminal.take_last_queued
         self._asked = AskedLineView()
+        self._find = FindLine(self._transcript, self._focus)
         self._waiting = LinesWidget(id="waiting")
         self._queue = LinesWidget(id="queue")
         self._offered = LinesWidget(id="offered")
@@ -93,10 +108,13 @@ class ChatScreen(App[None]):
 
     def compose(self) -> ComposeResult:
         yield self._transcript
+        yield self._find
         yield self._waiting
         yield self._queue
         yield self._asked
-        yield self._prompt
+        with Horizontal(id="input"):
+            yield Static("❯", id="sign")
+            yield self._prompt
         yield self._offered
         yield self._status
         yield self._too_small
@@ -135,16 +153,15 @@ class ChatScreen(App[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         is_small = event.size.width < LEAST_CELLS or event.size.height < LEAST_ROWS
-        if is_small != self.screen.has_class("too-small"):
-            self.screen.set_class(is_small, "too-small")
-            self._too_small.show([make_line(_TOO_SMALL)] if is_small else [])
-            # What is hidden loses the focus.
-            self.call_after_refresh(self._focus)
+        # Above all else, which stays: what is hidden would lose the focus, and with it what is typed.
+        self._too_small.show([make_line(_TOO_SMALL)] if is_small else [])
         self.draw_status()
 
     def _focus(self) -> None:
         """Have what is typed go where it belongs."""
-        if self._asked.is_open:
+        if self._find.is_open:
+            self._find.focus_words()
+        elif self._asked.is_open:
             self._asked.focus_answer()
         else:
             self._prompt.focus()
@@ -174,6 +191,8 @@ class ChatScreen(App[None]):
         self.show_waiting(text)
 
     def show_waiting(self, text: str) -> None:
+        if self.terminal.question is not None:
+            text = ""  # the question says what is waited for
         self._waiting.show([make_line(text, "dim")] if text else [])
 
     def show_queue(self, queued: tuple[str, ...]) -> None:
@@ -206,11 +225,16 @@ class ChatScreen(App[None]):
 
     def open_question(self, line: AskedLine) -> None:
         self._transcript.go_to_end()
+        self.show_waiting("")
         self._asked.open(line)
 
     def close_question(self, line: AskedLine) -> None:
         self._asked.close(line)
         self._focus()
+
+    def _write_sequence(self, sequence: str) -> None:
+        if self._driver is not None:
+            self._driver.write(sequence)
 
     def restore(self) -> None:
         if self._driver is not None:
@@ -221,6 +245,12 @@ class ChatScreen(App[None]):
 
     def on_submitted(self, message: Submitted) -> None:
         self.terminal.submit(message.text)
+
+    def on_transcript_copied(self, message: Transcript.Copied) -> None:
+        self._show_briefly(f"Copied {count_noun(len(message.text), 'character')} {message.how}.")
+
+    def on_transcript_moved(self) -> None:
+        self.draw_status()
 
     async def on_typed_early(self, message: TypedEarly) -> None:
         """It was not meant for the question, but for the input."""
@@ -238,7 +268,10 @@ class ChatScreen(App[None]):
     def action_interrupt(self) -> None:
         """Ctrl+C: copies what is selected, else stops what is under way, else empties the input, else leaves."""
         question = self.terminal.question
-        if question is not None:
+        if self._transcript.selected_text:
+            self._transcript.action_copy_selection()
+            self._transcript.leave_selection()
+        elif question is not None:
             question.dismiss()
         elif self.terminal.is_working:
             self._stop_work()
@@ -251,17 +284,29 @@ class ChatScreen(App[None]):
         now = time.monotonic()
         if now - self._pressed_at > LEAVE_WITHIN:
             self._pressed_at = now
-            self.show_waiting("Ctrl+C again leaves; so do Ctrl+D and /quit.")
-            self.set_timer(LEAVE_WITHIN, lambda: self.show_waiting("") if not self.terminal.is_working else None)
+            self._show_briefly("Ctrl+C again leaves; so do Ctrl+D and /quit.")
         elif self.terminal.on_interrupt is not None:  # nothing to go back to: it starts, or ends
             self.terminal.on_interrupt()
         else:
             self.terminal.leave()
 
+    def _show_briefly(self, text: str) -> None:
+        """Show something that needs no place in the transcript."""
+        self._offered.show([make_line(text, "dim")])
+        self.set_timer(LEAVE_WITHIN, lambda: self._offered.show([]))
+
     def action_close(self) -> None:
         """Esc: closes what is on top, else stops what is under way."""
         question = self.terminal.question
-        if question is not None:
+        if self._prompt.is_searching:
+            self._prompt.cancel_search()
+        elif self._find.is_open:
+            self._find.close()
+        elif self._transcript.selected_text:
+            self._transcript.leave_selection()
+        elif self._transcript.current is not None:
+            self._transcript.leave_blocks()
+        elif question is not None:
             question.dismiss()
         elif self.terminal.is_working:
             self._stop_work()
@@ -297,8 +342,33 @@ class ChatScreen(App[None]):
         self._transcript.go_to_end()
         self.call_after_refresh(self.draw_status)
 
+    def action_scroll_sideways(self, steps: int) -> None:
+        self._transcript.scroll_sideways(steps)
+
+    def action_go_to_block(self, direction: int) -> None:
+        if direction < 0:
+            self._transcript.action_previous_block()
+        else:
+            self._transcript.action_next_block()
+
+    def action_open_block(self) -> None:
+        self._transcript.action_toggle_block()
+
+    def action_open_all(self) -> None:
+        self._transcript.action_open_all()
+
+    def action_copy_block(self) -> None:
+        self._transcript.action_copy_block()
+
+    def action_fold_code(self) -> None:
+        self._transcript.action_fold_code()
+
     def action_redraw(self) -> None:
         self.refresh(layout=True)
+
+    def action_search(self) -> None:
+        """Search in what was said."""
+        self._find.open()
 
     def action_next_mode(self) -> None:
         """The next permission mode: ask, edits, plan."""

@@ -2,7 +2,7 @@
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
@@ -61,13 +61,14 @@ class AnswerInput(Input):
             self.cursor_position = len(found[0])
 
 
-class AskedLineView(Horizontal):
+class AskedLineView(Vertical):
     """A prompt and its answer."""
 
     DEFAULT_CSS = """
     AskedLineView {
-        height: auto; display: none;
-        & #asked-prompt { width: auto; height: 1; max-width: 60%; }
+        display: none;
+        height: auto; padding: 0 1; border-top: solid $warning;
+        & #asked-prompt { width: 1fr; height: auto; }
         & AnswerInput { width: 1fr; height: 1; border: none; padding: 0; background: transparent; }
     }
     """

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
@@ -147,18 +148,6 @@ def _make_driver(out: TextIOWrapper) -> type[Driver] | None:
     """What draws on this terminal; Windows has only Textual's own way."""
     if sys.platform == "win32":
         return None
-    from textual.drivers.linux_driver import LinuxDriver
+    from mooring.chat.screen.driver import TerminalDriver
 
-    class TerminalDriver(LinuxDriver):
-        def __init__(self, *args: object, **options: object) -> None:
-            super().__init__(*args, **options)  # type: ignore[arg-type]
-            self._file = out
-
-        def _get_terminal_size(self) -> tuple[int, int]:
-            try:
-                size = os.get_terminal_size(out.fileno())
-            except OSError:
-                return 80, 25
-            return size.columns or 80, size.lines or 25
-
-    return TerminalDriver
+    return partial(TerminalDriver, out)  # type: ignore[return-value]  # all that is done with it is to call it

@@ -34,6 +34,16 @@ class Offered(Message):
         self.completions = completions
 
 
+class _HistorySearch(Struct):
+    """A search in what was said before."""
+
+    draft: str
+    """What was being typed."""
+    words: str = ""
+    found: int | None = None
+    """Where it was found."""
+
+
 class _HistoryPlace(Struct):
     """Where in the history the person is, and what they had typed before."""
 
@@ -62,6 +72,9 @@ class Prompt(TextArea):
         self._pasted: dict[str, str] = {}
         """What each folded paste stands for."""
         self._is_offering = False
+        self._search: _HistorySearch | None = None
+        self.take_queued: Callable[[], str | None] = lambda: None
+        """Gives back what was said last and has not had its turn."""
 
     # --- the text ---------------------------------------------------------------------------------------------------
 
@@ -109,7 +122,14 @@ class Prompt(TextArea):
     # --- keys -------------------------------------------------------------------------------------------------------
 
     async def _on_key(self, event: events.Key) -> None:
+        if self._search is not None and self._search_key(self._search, event):
+            event.stop()
+            event.prevent_default()
+            return
         match event.key:
+            case "ctrl+r":
+                self._search = _HistorySearch(self.text)
+                self._show_search(self._search)
             case "enter":
                 self._say_or_break()
             case "shift+enter" | "ctrl+j" | "alt+enter":
@@ -172,6 +192,10 @@ class Prompt(TextArea):
 
     def _go_back(self) -> bool:
         """Show what was said before; whether there was anything."""
+        queued = None if self.text else self.take_queued()
+        if queued is not None:
+            self.set_text(queued)
+            return True
         place = self._place or _HistoryPlace(len(self.said), self.text)
         if place.position == 0:
             return False
@@ -193,10 +217,48 @@ class Prompt(TextArea):
             self.set_text(place.draft)
         return True
 
-    def find_in_history(self, words: str, before: int | None = None) -> int | None:
-        """The last place before another at which something with these words was said."""
+    def _search_key(self, search: _HistorySearch, event: events.Key) -> bool:
+        """Take a key of the search; `False` if it ends the search, and does what it always does."""
+        match event.key:
+            case "ctrl+r":
+                self._find_earlier(search, search.found)
+            case "backspace":
+                search.words = search.words[:-1]
+                self._find_earlier(search, None)
+            case _ if event.character is not None and event.is_printable:
+                search.words += event.character
+                self._find_earlier(search, None if search.found is None else search.found + 1)
+            case _:
+                self._end_search()
+                return False
+        return True
+
+    def _find_earlier(self, search: _HistorySearch, before: int | None) -> None:
+        """Show what was said last before that place with these words in it, if anything was."""
         end = len(self.said) if before is None else before
-        return next((number for number in reversed(range(end)) if words in self.said[number]), None)
+        found = next((number for number in reversed(range(end)) if search.words in self.said[number]), None)
+        if found is not None and search.words:
+            search.found = found
+            self.set_text(self.said[found])
+        self._show_search(search)
+
+    def _show_search(self, search: _HistorySearch) -> None:
+        self._is_offering = True
+        self.post_message(Offered([f"search: {search.words} · Ctrl+R finds an earlier one, Esc goes back"]))
+
+    @property
+    def is_searching(self) -> bool:
+        return self._search is not None
+
+    def cancel_search(self) -> None:
+        """Go on with what was being typed."""
+        if self._search is not None:
+            self.set_text(self._search.draft)
+            self._end_search()
+
+    def _end_search(self) -> None:
+        self._search = None
+        self._end_offer()
 
 
 def _find_common_start(texts: Sequence[str]) -> str:

@@ -116,6 +116,14 @@ class ScreenTerminal(ChatTerminal):
             self._queue.append(text)
             self._show_queue()
 
+    def take_last_queued(self) -> str | None:
+        """What was said last and waits for its turn; it no longer does."""
+        if not self._queue:
+            return None
+        text = self._queue.pop()
+        self._show_queue()
+        return text
+
     def take_queue(self) -> list[str]:
         """What waits for its turn; it no longer does."""
         queued = list(self._queue)
