@@ -49,7 +49,7 @@ class FakeModel:
 
         A request that Anthropic or OpenAI would refuse is a problem, as one that the script has no reply for; not without `has_rules`.
 
-        `skip_asides` is for programs of others: what they ask for beside the conversation, such as a title for it, is
+        `skip_asides` is for programs of others, which aren't held to Anthropic's rules: what they ask for beside the conversation, such as a title for it, is
         answered and kept apart.
         """
         self.requests: list[ModelRequest] = []
@@ -216,7 +216,7 @@ class FakeModel:
     def _list_broken_rules(self, asked: ModelRequest) -> list[str]:
         """Why the real API would refuse a request."""
         match asked.api:
-            case "anthropic" if self._has_rules:
+            case "anthropic" if self._has_rules and not self._skip_asides:
                 return list(self._anthropic_rules.list_broken(asked.body))
             case "openai-responses" if self._has_rules:
                 return list(self._rules.list_broken(asked.body))

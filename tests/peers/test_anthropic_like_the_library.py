@@ -1,6 +1,6 @@
 """Anthropic's API through Pydantic AI and the library of the provider, and without them: the same is sent and read."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from pydantic_models.model import connect, load_kind
 from tests.models import Call, FakeModel, Malformed, Reply, Say, Stop, Think, Usage
+from tests.models.anthropic_rules import AnthropicRules
 
 from backends.asking import ADD, KEY, MODELS, PIXEL, SUBTRACT, hear
 from mooring.agents.history import (
@@ -55,11 +56,13 @@ PICTURE = Image(data=PIXEL, mime_type="image/png")
 @pytest.mark.parametrize("seed", range(100))
 async def test_the_same_conversation_is_sent(seed: int) -> None:
     request, effort = _invent_request(Random(seed))
-    async with FakeModel([Say("Fine.")]) as fake, _opened_as_before(fake, effort) as model:
+    # The library sends thoughts at the end of a reply, and images within errors, which the API refuses.
+    async with FakeModel([Say("Fine.")], has_rules=False) as fake, _opened_as_before(fake, effort) as model:
         await hear(model, request)
     before = _apply_differences(fake.requests[0].body)
     now = msgspec.json.decode(AnthropicCodec(RECIPIENT).write(request, effort).body)
     assert now == before
+    assert list(AnthropicRules().list_broken(now)) == []
 
 
 @pytest.mark.parametrize("effort", ["low", "medium", "high"])
@@ -126,6 +129,7 @@ def _apply_differences(body: dict[str, Any]) -> dict[str, Any]:
     # That the model chooses whether it calls a tool is the API's default.
     body.pop("tool_choice", None)
     messages: list[dict[str, Any]] = []
+    names: dict[str, str] = {}
     for message in body["messages"]:
         content = [block for block in message["content"] if not _is_refused(block)]
         # The API refuses a reply that ends with a thought, as one does that was interrupted.
@@ -134,7 +138,8 @@ def _apply_differences(body: dict[str, Any]) -> dict[str, Any]:
         for block in content:
             _make_ids_valid(block)
         if message["role"] == "user":
-            content = _join_texts(content)
+            content = _join_texts(_show_images_of_errors(content, names))
+        names |= {block["id"]: block["name"] for block in content if block["type"] == "tool_use"}
         # Some that imitate the API want the two sides to take turns also where a reply is left out.
         if messages and messages[-1]["role"] == message["role"]:
             messages[-1]["content"] += content
@@ -144,6 +149,21 @@ def _apply_differences(body: dict[str, Any]) -> dict[str, Any]:
     for message in messages[-3:-2]:
         message["content"][-1]["cache_control"] = MARK
     return {**body, "messages": messages}
+
+
+def _show_images_of_errors(content: list[dict[str, Any]], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The API refuses a result of an error that holds an image, so that it stands behind the results."""
+    results = [block for block in content if block["type"] == "tool_result"]
+    shown: list[dict[str, Any]] = []
+    for result in results:
+        images = [part for part in result["content"] if part["type"] == "image"] if result["is_error"] else []
+        if images:
+            words = {"type": "text", "text": "[image/png: it is shown below]"}
+            result["content"] = [words if part["type"] == "image" else part for part in result["content"]]
+            shown += [{"type": "text", "text": f"[From the result of {names[result['tool_use_id']]}:]"}, *images]
+    if shown and content[-1] is results[-1] and content[-1].pop("cache_control", None):
+        shown[-1] = {**shown[-1], "cache_control": MARK}
+    return [*content[: len(results)], *shown, *content[len(results) :]]
 
 
 def _join_texts(content: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
