@@ -1,12 +1,16 @@
 """One row of the transcript as Textual draws it: the gutter, the text in its looks, and a part of the scroll bar."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.strip import Strip
 
 from mooring.chat.screen.line import Line, Piece
@@ -17,6 +21,8 @@ from mooring.display.text import width
 GUTTER, BAR = 2, 1
 """Cells at the left, where the block is marked that keys act on, and of the scroll bar at the right."""
 _MOST_STRIPS = 2_000
+_UNSURE = "[\u0300-\u036f\u0483-\u1fff\u200b-\u200f\u20d0-\u20ff\u2600-\u27bf\u2e80-\U0010ffff]"
+"""Characters that terminals don't agree on: marks, joiners, pictures, and scripts whose letters combine or are wide."""
 _MORE = Piece("›", "mark")
 """Stands at the end of a line of code that goes on."""
 
@@ -34,6 +40,29 @@ class RowLook(Struct, frozen=True):
     """How many cells of a line that is too long are left of the view."""
     highlights: tuple[tuple[TextSpan, Highlight], ...] = ()
     """Which characters of its text stand out; of two on the same ones, the first counts."""
+
+
+class PlacedStrip(Strip):
+    """A row at the left edge of the screen that a terminal may draw wider or narrower than it was measured.
+
+    Terminals don't agree on pictures that are joined, on marks and on some scripts. Whatever they do, nothing of the
+    row that was there before stays, and the scroll bar, which is its last segment, stands where it always does.
+    """
+
+    def render(self, console: Console) -> str:
+        if self._render_cache is None:
+            *body, bar = self._segments
+            erased = Strip([Segment("\x1b[K", body[0].style)]).render(console)
+            column = f"\x1b[{self.cell_length}G"
+            self._render_cache = f"{erased}{Strip(body).render(console)}{column}{Strip([bar]).render(console)}"
+        return self._render_cache
+
+    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:
+        known = self._filter_cache.get((filter, background))
+        if known is None:
+            known = PlacedStrip(filter.apply(self._segments, background), self.cell_length)
+            self._filter_cache[(filter, background)] = known
+        return known
 
 
 class StripMaker:
@@ -70,7 +99,9 @@ class StripMaker:
             segments.append(Segment(piece.text, base + self.find_style(piece, highlight)))
         bar = looks.scroll_thumb if look.bar == "┃" else looks.scroll_bar
         segments.append(Segment(look.bar, base + bar))
-        return Strip(segments, self._cells)
+        # Most rows are of characters that every terminal draws alike.
+        kind = PlacedStrip if re.search(_UNSURE, line.text) else Strip
+        return kind(segments, self._cells)
 
     def find_style(self, piece: Piece, highlight: Highlight | None = None) -> Style:
         """What a piece looks like."""
