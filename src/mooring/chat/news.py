@@ -1,5 +1,7 @@
 """Which news about servers a person is told, and which they know already."""
 
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -20,11 +22,14 @@ from mooring.errors import MooringError
 from mooring.host.host import Host
 from mooring.tools.catalog.catalog import CatalogEntry
 
+MOST_OUTPUT = 20
+"""How many lines of a server's stderr are kept for what is said of a call that fails."""
+
 
 class ServerNews:
     """Announces what changes about the servers of one chat, from `start` on."""
 
-    def __init__(self, host: Host, notice: Callable[[str], None]) -> None:
+    def __init__(self, host: Host, notice: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self.missing: dict[str, str] = {}
         """Servers that are unavailable, and what the person was last told about each."""
         self.expects_reload = False
@@ -37,6 +42,9 @@ class ServerNews:
         """The server that the person waits for just now."""
         # Nothing is announced before `start`: the greeting shows all of it at once.
         self._started = False
+        self._clock = clock
+        self._output: dict[str, deque[tuple[float, str]]] = {}
+        """What each server's program wrote to stderr last, and when."""
 
     async def follow(self) -> None:
         """Announce what happens, for as long as the host is open."""
@@ -88,8 +96,14 @@ class ServerNews:
                 self._report_reloaded(event)
             case ListChanged() | Updated() | Troubled():
                 self._announce(describe_event(event))
+            case Logged(server, "stderr", text):
+                self._output.setdefault(server, deque(maxlen=MOST_OUTPUT)).append((self._clock(), text))
             case StatusChanged() | Logged():
                 pass
+
+    def find_output(self, server: str, since: float) -> list[str]:
+        """What a server's program wrote to stderr since a moment of the clock: its last lines."""
+        return [text for moment, text in self._output.get(server, ()) if moment >= since]
 
     def _report_connected(self, server: str) -> None:
         was_missing = self.missing.pop(server, None) is not None

@@ -49,6 +49,37 @@ def test_a_turn_with_a_call_is_asked_about_answered_and_stays_on_the_normal_scre
         assert person.left() == []
 
 
+BREAKING = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    method, result = request.get("method"), {}
+    if method == "initialize":
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "b", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        print("before it broke\\nthe disk is full \\x1b[31m", file=sys.stderr, flush=True)
+        result = {"content": [{"type": "text", "text": "it broke"}], "isError": True}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+
+
+def test_a_call_that_fails_shows_the_end_of_its_servers_stderr(home: Home) -> None:
+    home.configure(breaking={"command": sys.executable, "args": [str(home.write("breaking.py", BREAKING))]})
+    script = [[Call("mcp__breaking__go", {})], Say("It failed.")]
+    with FakeModel(script) as fake, meet(home, fake) as person:
+        person.looks_for(READY)
+        person.presses(f"Go{ENTER}")
+        person.looks_for("Call it?")
+        person.presses(f"y{ENTER}")
+        person.looks_for("It failed.")
+        screen = person.looks_for("the disk is full \\x1b[31m")
+        assert "✗ 🔌 breaking / go" in screen
+        assert "it broke" in screen
+
+
 def test_what_is_typed_while_it_works_waits_and_comes_back_when_it_is_stopped(home: Home) -> None:
     with FakeModel([Hold("first"), Say("Second.")]) as fake, meet(home, fake) as person:
         person.looks_for("answers")

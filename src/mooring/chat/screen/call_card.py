@@ -64,7 +64,8 @@ class CallCard(Block):
         self._known = include_invocation(_pick(known, self.event.name), self.event)
         self._find_call = find_call
         self._clock = clock
-        self._began = clock()
+        self.began = self._began = clock()
+        """When it was asked for, whenever it was allowed."""
         self._change = find_change(started)
         self._seconds: float | None = None
         self._progress: ToolProgress | None = None
@@ -94,11 +95,16 @@ class CallCard(Block):
             return
         self._seconds = self._clock() - self._began if call is None else call.seconds
         self._notes = tuple(map(safe, filter(None, (outcome.for_person, *outcome.notes))))
-        self._stderr = tuple(map(safe, stderr)) if outcome.is_error else ()
+        self._stderr = tuple(map(safe, stderr))
         if call is not None:
             self._start = cut_output(call.output)
             self._rest = call.describe_rest(self._start)
             self._result = call if call.size <= MOST_KEPT else call.number
+        self.version += 1
+
+    def note_stderr(self, lines: Sequence[str]) -> None:
+        """What its server wrote last, once that is known."""
+        self._stderr = tuple(map(safe, lines))
         self.version += 1
 
     # --- its head ---------------------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from mooring.chat.recent_calls import RecentCall
     from mooring.chat.session import ChatSession
 
+STDERR_DELAY = 0.2
+"""Seconds after a call failed until the end of its server's stderr is shown."""
 INTERVAL = 1.0
 """Seconds between two drawings of what is under way."""
 
@@ -214,9 +216,18 @@ class ScreenView:
             card = self._make_card(event)
             self._add(card)
         card.finish(event, call)
+        if event.outcome.is_error and event.server is not None:
+            # What its program wrote comes through another pipe, and may still be on its way.
+            asyncio.get_running_loop().call_later(STDERR_DELAY, self._show_stderr, card, event.server)
         if event.outcome.continues is None:
             self._cards.pop(event.id, None)
         self._screen.note_change(card)
+
+    def _show_stderr(self, card: CallCard, server: str) -> None:
+        lines = self._session.servers.news.find_output(server, card.began)
+        if lines:
+            card.note_stderr(lines)
+            self._screen.note_change(card)
 
     def _count_read(self, call: "RecentCall") -> None:
         if self._reads is None:
