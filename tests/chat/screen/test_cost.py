@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 from tests.chat.screen.events import Calls
 from tests.chat.screen.shown import Seen, open_transcript
+from textual import events
 
 from mooring.chat.screen.cards import Said
 from mooring.chat.screen.reply import ReplyBlock
@@ -70,12 +71,19 @@ async def test_a_long_transcript_costs_at_most_twice_as_much_as_a_short_one(is_o
                 "key": await measure(seen, lambda number: seen.pilot.press("a")),
                 "resize": await measure(seen, lambda number: seen.pilot.resize_terminal(119 - number % 3, 40)),
                 "scroll": await measure(seen, lambda number: _scroll(seen)),
+                "focus": await measure(seen, lambda number: _lose_and_gain_focus(seen)),
             })  # fmt: skip
     assert added < 0.1
     short, long = costs
     # What the measurement itself takes, such as waiting for the next frame.
     slack = 0.003
     assert {act: cost for act, cost in long.items() if cost > 2 * short[act] + slack} == {}
+
+
+async def _lose_and_gain_focus(seen: Seen) -> None:
+    seen.pilot.app.post_message(events.AppBlur())
+    await seen.pilot.pause()
+    seen.pilot.app.post_message(events.AppFocus())
 
 
 async def _scroll(seen: Seen) -> None:
