@@ -86,8 +86,10 @@ class Seen:
         return [text for text in found if text]
 
     async def settle(self) -> None:
-        """Let the next frame be drawn."""
+        """Let what is due be drawn, however busy the machine is."""
         await self.pilot.pause(2 * FRAME)
+        while self.transcript._is_marked or not self.transcript._drawn_at:
+            await self.pilot.pause(FRAME)
 
 
 @asynccontextmanager

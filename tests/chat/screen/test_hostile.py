@@ -42,6 +42,8 @@ async def test_nothing_outside_of_a_card_changes_whatever_is_in_it(kind: type[py
 
         async def draw() -> list[str]:
             await pilot.pause(2 * FRAME)
+            while transcript._is_marked or not transcript._drawn_at:
+                await pilot.pause(FRAME)
             for y in range(SIZE[1]):
                 stream.feed(f"\x1b[{y + 1};1H{transcript.render_line(y).render(app.console)}")
             return list(drawn.display)
