@@ -5,6 +5,7 @@ from tests.chat.screen.events import Calls
 
 from mooring.chat.screen.cards import LinesBlock, PlanBlock, ReadsBlock, Said, SubAgentBlock, WarningBlock
 from mooring.chat.screen.line import Line
+from mooring.chat.screen.reply import ReplyBlock, ThinkingBlock
 from mooring.chat.screen.stack import Block
 from mooring.core.conversation.event import Todo, TurnDone, TurnStarted
 from mooring.core.protocol.result import Progress
@@ -199,3 +200,26 @@ def test_a_name_of_a_megabyte_takes_two_lines() -> None:
     assert len(draw(card)) == 2
     card.finish(*calls.end(started, name))
     assert len(draw(card)) <= 2 + 2
+
+
+def test_a_reply_that_begins_anew_is_folded_into_one_line() -> None:
+    reply = ReplyBlock()
+    reply.feed("Half of a **rep")
+    assert draw(reply)[0].startswith("Half of a")
+    reply.drop()
+    assert draw(reply) == ["a reply that broke off · 4 words"]
+    reply.toggle()
+    assert draw(reply)[0].startswith("Half of a")
+
+
+def test_thinking_is_one_line_until_it_is_opened() -> None:
+    now = 0.0
+    thinking = ThinkingBlock(clock=lambda: now)
+    for piece in ("I th", "ink ", "so", ", therefore"):
+        thinking.feed(piece)
+    assert draw(thinking) == ["✻ thinking · 4 words"]
+    now = 5.0
+    thinking.end()
+    assert draw(thinking) == ["✻ thought for 5 s · 4 words"]
+    thinking.toggle()
+    assert draw(thinking)[1:] == ["  I think so, therefore"]

@@ -68,6 +68,16 @@ async def test_a_selection_stays_on_its_text_over_a_resize_and_while_a_reply_str
         assert " ".join(" ".join(seen.find_marked("reverse")).split()) == before
 
 
+async def test_a_button_let_go_elsewhere_ends_the_selection() -> None:
+    async with open_transcript(Said(PLAIN), size=(60, 20)) as seen:
+        start = await seen.find("tool")
+        await seen.drag(start, (start[0] + 3, start[1]))
+        assert seen.transcript.selected_text == "tool"
+        await seen.pilot.hover(offset=(50, 3))
+        await seen.settle()
+        assert seen.transcript.selected_text == "tool"
+
+
 async def test_two_clicks_select_a_word_and_three_a_whole_paragraph() -> None:
     async with open_transcript(Said(f"see https://example.org/a-page and {PLAIN}")) as seen:
         at = await seen.find("example")

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from mooring.chat.screen.cards import estimate_height
-from mooring.chat.screen.line import Line, Piece, indent_lines
+from mooring.chat.screen.line import Line, Piece, indent_lines, make_line
 from mooring.chat.screen.markdown import MarkdownText
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.wrap import wrap_text
@@ -20,6 +20,13 @@ class ReplyBlock(Block):
         super().__init__()
         self._text: MarkdownText | None = None if source else MarkdownText()
         self._source = source
+        self._is_dropped = False
+
+    def drop(self) -> None:
+        """It broke off and begins anew: what it said so far is void."""
+        self.end()
+        self._is_dropped = self.can_open = True
+        self.version += 1
 
     def feed(self, text: str) -> None:
         """The next piece."""
@@ -35,11 +42,17 @@ class ReplyBlock(Block):
             self.version += 1
 
     def layout(self, cells: int) -> Sequence[Line]:
+        if self._is_dropped and not self.is_open:
+            return super().layout(cells)
         if self._text is None:
             self._text = MarkdownText()
             self._text.feed(self._source)
             self._text.end()
         return self._text.layout(cells)
+
+    def make_lines(self, cells: int) -> Sequence[Line]:
+        words = count_noun(len(self._source.split()), "word")
+        return [make_line(f"a reply that broke off · {words}", "dim")]
 
     def estimate(self, cells: int) -> int:
         return estimate_height(self._source, cells)

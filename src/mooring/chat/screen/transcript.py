@@ -77,6 +77,8 @@ class Transcript(Widget):
         self._selection = Selection(self._stack)
         self._drag: Literal["", "bar", "press", "select"] = ""
         """What the button of the mouse does that is held."""
+        self._was_pressed = False
+        """Whether it was pressed and let go in one place."""
         self._pointer = (0, 0)
         self._scrolling: Timer | None = None
         self._search: Search | None = None
@@ -434,11 +436,12 @@ class Transcript(Widget):
         event.stop()
         self.release_mouse()
         self._stop_scrolling()
+        # A click may follow, but not if the button was let go elsewhere.
+        self._was_pressed, self._drag = self._drag == "press", ""
 
     def on_click(self, event: events.Click) -> None:
-        was_press, self._drag = self._drag == "press", ""
         row = self._find_pointed_row(event.y)
-        if not was_press or row is None:
+        if not self._was_pressed or row is None:
             return
         event.stop()
         pointed = self._find_pointed(event.x, event.y)

@@ -142,6 +142,8 @@ class ScreenView:
                 text = "The conversation filled the model's window; its beginning is now a summary."
                 self._add(NoticeBlock(text))
             case TurnFailed():
+                if self._reply is not None and event.retry_in is not None:
+                    self._reply.drop()
                 self._add(WarningBlock(describe_failure(event)))
             case TokensUsed() | QuestionAnswered():
                 self._note_session()
