@@ -1,6 +1,7 @@
-"""Writes the schemas of what `mooring chat -p` prints from the types that it prints: `make docs`."""
+"""Writes schemas: of what `mooring chat -p` prints, and of what Mooring's own tools take. `make docs` runs it."""
 
 import json
+from collections.abc import Iterator
 from functools import reduce
 from inspect import cleandoc
 from operator import or_
@@ -9,6 +10,10 @@ from typing import Any, get_args
 
 import msgspec
 
+import mooring.agents.local.toolbox
+import mooring.agents.sub_agent  # noqa: F401 - both define tools, which are found by their class
+from mooring.conversation.function import SCHEMAS, write_schema
+from mooring.conversation.local_tool import LocalTool
 from mooring.core.conversation.event import ConversationEvent, WrittenOutcome
 from mooring.core.protocol.tool import Hints
 from mooring.verbs.agent.headless import HeadlessAnswer
@@ -72,6 +77,24 @@ def _require_all(definition: dict[str, Any]) -> None:
     definition["required"] = required
 
 
+def write_argument_schemas() -> str:
+    """The schemas of what Mooring's own tools for this machine take, which are read at each start instead of made."""
+    found = {}
+    for tool in _list_local_tools(LocalTool):
+        parameters = tool.parameters
+        schema = write_schema(parameters, tool.label)
+        found[f"{parameters.__module__}.{parameters.__qualname__}"] = schema
+    return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
+
+
+def _list_local_tools(kind: type[LocalTool]) -> Iterator[type[LocalTool]]:
+    for each in kind.__subclasses__():
+        if each.__module__.startswith("mooring.") and "parameters" in vars(each):
+            yield each
+        yield from _list_local_tools(each)
+
+
 if __name__ == "__main__":
     for name, text in pages().items():
         path_of(name).write_text(text)
+    Path(SCHEMAS).write_text(write_argument_schemas())

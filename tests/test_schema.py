@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec import Struct
 
+from mooring.agents.local.writing import WriteArguments
+from mooring.conversation import function
 from mooring.core.definitions.config import ServerConfig
 from mooring.discovery.formats.mooring import FORMAT
 from mooring.settings import SETTINGS, UNUSED, load
@@ -117,3 +120,21 @@ def test_the_schemas_of_what_a_turn_prints_are_those_that_its_types_make(name: s
     made = runpy.run_path(str(SCHEMAS.parents[1] / "schemas.py"))["pages"]()
     assert (SCHEMAS / f"{name}.schema.json").read_text() == made[name], "run: make docs"
     assert not validator(name).is_valid({"type": "Started"})
+
+
+def test_the_schemas_of_our_own_tools_are_those_that_their_arguments_make() -> None:
+    made = runpy.run_path(str(SCHEMAS.parents[1] / "schemas.py"))["write_argument_schemas"]()
+    assert Path(function.SCHEMAS).read_text() == made, "run: make docs"
+
+
+def test_a_tool_of_ours_is_described_by_what_was_written_down_and_a_program_s_by_its_types() -> None:
+    written = json.loads(Path(function.SCHEMAS).read_text())
+    name = f"{WriteArguments.__module__}.{WriteArguments.__qualname__}"
+    assert (
+        function.make_schema(WriteArguments, "Write") == written[name] == function.write_schema(WriteArguments, "Write")
+    )
+
+    class Own(Struct):
+        path: str
+
+    assert function.make_schema(Own, "own")["properties"] == {"path": {"type": "string"}}

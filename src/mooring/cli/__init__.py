@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl+C ended."""
@@ -160,11 +160,39 @@ class LoadedOnUse(ModuleType):
     """Stands for a module, and loads it when something in it is first asked for."""
 
     def __getattr__(self, name: str) -> object:
+        if name == "__path__":  # Python asks each module from which something is imported whether it is a package
+            raise AttributeError(name)
         own = self.__name__
         if sys.modules.get(own) is self:
             del sys.modules[own]
         __import__(own)
         return getattr(sys.modules[own], name)
+
+
+class UsedLater:
+    """Stands for something in a module, which is loaded when it is called or asked for anything."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def __call__(self, *args: object) -> object:
+        return self._find()(*args)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._find(), name)
+
+    def _find(self) -> Any:
+        __import__(self._module)
+        return getattr(sys.modules[self._module], self._name)
+
+
+def _name_later(module: str, *names: str) -> ModuleType:
+    """A module with these names, for whoever imports them from it and may never use them."""
+    made = LoadedOnUse(module)
+    for name in names:
+        setattr(made, name, UsedLater(module, name))
+    return made
 
 
 def _import_with(name: str, stand_ins: Mapping[str, ModuleType | None]) -> None:
@@ -192,15 +220,33 @@ def _import_aiohttp(is_in_the_open: bool) -> None:
 
     aiohttp makes two contexts for TLS when it is imported, and reads all of the system's certificates for each, 42 ms
     of CPU every time. Mooring never uses the one that verifies nothing. For the other, they are read here if a
-    connection will need them, and otherwise when one does. The validators of attrs and `idna` are 7 ms.
+    connection will need them, and otherwise when one does. The validators of attrs and `idna` are 7 ms; the policies of
+    `email`, for the parameters of a content type, and `urllib.request`, for the proxies of the system, are 15 ms. So
+    are the eighteen classes for tracing requests, which attrs writes code for.
     """
     from mooring.cli.certificates import put_off_certificates, read_certificates  # loads ssl, which only HTTP needs
 
     with put_off_certificates() as contexts:
-        _import_with("aiohttp", _load_on_use("attr.validators", "idna"))
+        stand_ins = {
+            **_load_on_use("attr.validators", "idna"),
+            "email.policy": _name_later("email.policy", "HTTP"),
+            "urllib.request": _name_later("urllib.request", "getproxies", "proxy_bypass"),
+            "aiohttp.tracing": _name_later("aiohttp.tracing", "Trace", "TraceConfig", *_TRACES),
+        }
+        _import_with("aiohttp", stand_ins)
     if not is_in_the_open:
         for context in contexts:
             read_certificates(context)
+
+
+_TRACES = [
+    "TraceConnectionCreateEndParams", "TraceConnectionCreateStartParams", "TraceConnectionQueuedEndParams",
+    "TraceConnectionQueuedStartParams", "TraceConnectionReuseconnParams", "TraceDnsCacheHitParams",
+    "TraceDnsCacheMissParams", "TraceDnsResolveHostEndParams", "TraceDnsResolveHostStartParams",
+    "TraceRequestChunkSentParams", "TraceRequestEndParams", "TraceRequestExceptionParams",
+    "TraceRequestHeadersSentParams", "TraceRequestRedirectParams", "TraceRequestStartParams",
+    "TraceResponseChunkReceivedParams",
+]  # fmt: skip
 
 
 def _is_in_the_open(words: list[str], env: Mapping[str, str]) -> bool:

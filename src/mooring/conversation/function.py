@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
@@ -15,6 +16,8 @@ from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Hints, Tool
 from mooring.errors import BadArguments, ConfigError
 
+SCHEMAS = os.path.join(os.path.dirname(__file__), "argument_schemas.json")
+"""The schemas of what Mooring's own tools take, by the names of their structs."""
 _BLOCKS = (Text, Image, Audio, ResourceLink, Embedded)
 
 
@@ -124,7 +127,19 @@ def read_arguments(tool: str, arguments: Arguments, parameters: type[Struct]) ->
 
 
 def make_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
-    """The schema of a struct of arguments. Raises: ConfigError if a field has a type that no schema can describe."""
+    """The schema of a struct of arguments. Raises: as `write_schema`."""
+    if parameters.__module__.startswith("mooring."):
+        # Written down by `make docs`: describing all of them anew would take 25 ms at the first request of each start.
+        with open(SCHEMAS, "rb") as file:
+            written = msgspec.json.decode(file.read(), type=dict[str, Raw])
+        found = written.get(f"{parameters.__module__}.{parameters.__qualname__}")
+        if found is not None:
+            return msgspec.json.decode(found, type=dict[str, Any])
+    return write_schema(parameters, tool)
+
+
+def write_schema(parameters: type[Struct], tool: str) -> dict[str, Any]:
+    """The same, from the types of its fields. Raises: ConfigError if a field has one that no schema can describe."""
     try:
         [reference], shared = msgspec.json.schema_components([parameters], ref_template="#/$defs/{name}")
     except TypeError as error:

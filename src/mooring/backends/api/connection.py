@@ -60,11 +60,13 @@ class ModelConnection:
             body = Body(answer, self._endpoint.address.name, _LIMITS, inf)
             if answer.status >= 300:
                 raise await self._read_refusal(answer, body)
-            if answer.content_type in _JSON_KINDS:
+            # Not aiohttp's `content_type`, which loads what reads mail.
+            kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            if kind in _JSON_KINDS:
                 # An error, or a reply that was not streamed.
                 yield Event(await self._read_whole(body), JSON)
                 return
-            if answer.content_type != EVENT_STREAM:
+            if kind != EVENT_STREAM:
                 raise NoReply
             events = Events(_LIMITS.line)
             is_line_start = True
