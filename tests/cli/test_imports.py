@@ -49,7 +49,7 @@ print(json.dumps(loaded))
 UNUSED_BY_A_PROMPT = [
     "mooring.servers.server", "mooring.servers.supervisor", "mooring.servers.launch.prepare", "mooring.wire.session.session",
     "mooring.wire.rpc.peer", "mooring.wire.stdio.pipes", "mooring.tools.search.index", "importlib.metadata", "html",
-    "attr.validators", "idna", "aiohttp.tracing", "email.policy", "urllib.request", "msgspec.inspect", "pydantic", "httpx", "httpx2", "anthropic", "openai", "keyring", "rich", "textual", "yaml",
+    "attr.validators", "idna", "aiohttp.tracing", "inspect", "platform", "typing_extensions", "email.policy", "urllib.request", "msgspec.inspect", "pydantic", "httpx", "httpx2", "anthropic", "openai", "keyring", "rich", "textual", "yaml",
 ]  # fmt: skip
 
 

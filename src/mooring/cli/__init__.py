@@ -141,9 +141,10 @@ def _import_msgspec() -> None:
 
 
 def _name_system_only() -> ModuleType:
-    """A module with the one function of `platform` that `uuid` calls."""
-    module = ModuleType("platform")
+    """A module with the two functions of `platform` that are called while others are imported."""
+    module = LoadedOnUse("platform")
     module.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
+    module.python_implementation = lambda: "PyPy" if sys.implementation.name == "pypy" else "CPython"  # type: ignore[attr-defined]
     return module
 
 
@@ -227,16 +228,32 @@ def _import_aiohttp(is_in_the_open: bool) -> None:
     from mooring.cli.certificates import put_off_certificates, read_certificates  # loads ssl, which only HTTP needs
 
     with put_off_certificates() as contexts:
-        stand_ins = {
-            **_load_on_use("attr.validators", "idna"),
+        stand_ins: dict[str, ModuleType | None] = {
+            **_load_on_use("attr.validators", "idna", "inspect"),
+            "typing_extensions": _name_type_variables(),
             "email.policy": _name_later("email.policy", "HTTP"),
             "urllib.request": _name_later("urllib.request", "getproxies", "proxy_bypass"),
             "aiohttp.tracing": _name_later("aiohttp.tracing", "Trace", "TraceConfig", *_TRACES),
         }
+        if sys.platform != "win32":
+            stand_ins["platform"] = _name_system_only()
         _import_with("aiohttp", stand_ins)
     if not is_in_the_open:
         for context in contexts:
             read_certificates(context)
+
+
+def _name_type_variables() -> ModuleType:
+    """A module with the one thing of `typing_extensions` that aiohttp uses: type variables that may have a default."""
+
+    def make(name: str, *bounds: Any, default: object = None, **options: Any) -> object:
+        return typing.TypeVar(name, *bounds, **options)
+
+    import typing
+
+    module = LoadedOnUse("typing_extensions")
+    module.TypeVar = make  # type: ignore[attr-defined]
+    return module
 
 
 _TRACES = [

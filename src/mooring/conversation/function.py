@@ -1,9 +1,8 @@
 """A typed Python function as a tool that a model can call."""
 
 import asyncio
-import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
 import msgspec
@@ -30,6 +29,9 @@ class FunctionTool:
     def __init__(self, function: Callable[..., Any], name: str, description: str, hints: Hints) -> None:
         """Raises: ConfigError if a parameter's type has no JSON schema."""
         self._function = function
+        import inspect  # most conversations have no function, and it takes 10 ms to load
+
+        self._is_coroutine = inspect.iscoroutinefunction(function)
         self._parameters = _make_parameters(function, name)
         self.name = ToolName(name)
         self.definition = define_tool(name, description, self._parameters, hints)
@@ -42,11 +44,11 @@ class FunctionTool:
         given = read_arguments(self.name, arguments, self._parameters)
         on_start()
         values = {name: getattr(given, name) for name in self._parameters.__struct_fields__}
-        if inspect.iscoroutinefunction(self._function):
+        if self._is_coroutine:
             return _make_result(await self._function(**values))
         # In a thread: a function that takes its time must not hold up every other conversation.
         answer = await asyncio.to_thread(self._function, **values)
-        return _make_result(await answer if inspect.isawaitable(answer) else answer)
+        return _make_result(await answer if isinstance(answer, Awaitable) else answer)
 
 
 @overload
@@ -74,6 +76,8 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> FunctionTool:
+        import inspect  # as in `FunctionTool`
+
         words = description or (inspect.getdoc(function) or "").strip().partition("\n\n")[0]
         return FunctionTool(function, name or function.__name__, words, Hints(read_only_hint=read_only))
 
@@ -82,6 +86,8 @@ def tool(
 
 def _make_parameters(function: Callable[..., Any], tool: str) -> type[Struct]:
     """A struct with a field for each parameter."""
+    import inspect  # as in `FunctionTool`
+
     hints = get_type_hints(function, include_extras=True)
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
