@@ -16,7 +16,7 @@ from bench.jobs.page import Answer
 from bench.jobs.table import JOBS, PROGRAMS, Job
 from bench.jobs.world import Done, Site, World, open_model
 
-ROUNDS = 3
+ROUNDS = 5
 
 
 def main(words: Sequence[str]) -> int:
