@@ -41,9 +41,10 @@ def test_an_excerpt_that_was_edited_changes_its_entry_and_no_byte_of_another(kin
     entry = {**before["servers"][name], "disabled": True}
     assert read_with_another_parser(after, kind) == {**before, "servers": {**before["servers"], name: entry}}
     others = remove_value(text, kind, path).replace(",", "") if len(before["servers"]) > 1 else ""
-    for between in re.findall(r"(?m)^(?:#.*)?\n", cut_excerpt(text, kind, path)):
-        # A comment or an empty line between two lines of the entry moves along with them.
+    # A comment or an empty line between two lines of the entry moves along with them.
+    for between in re.findall(r"(?m)^#.*\n", cut_excerpt(text, kind, path)):
         others = others.replace(between, "", 1)
+    others = re.sub(r"(\r?\n)(?:\r?\n)+", r"\1", others)
     assert is_kept(others, within=after)
 
 

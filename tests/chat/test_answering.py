@@ -59,6 +59,9 @@ class Typist:
             self.hidden.append(line)
         return line
 
+    async def read_waiting(self) -> list[str]:
+        return []
+
     def say(self, *texts: str) -> None:
         self.said.extend(texts)
 

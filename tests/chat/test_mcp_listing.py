@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,17 @@ def read_table(out: str) -> dict[str, tuple[str, str, str]]:
     return {name: (mark, transport, status.partition(" (")[0]) for mark, name, status, transport, *_ in rows}
 
 
-def list_in_chat(home: Home) -> str:
+def list_in_chat(home: Home, *, settled: bool = False) -> str:
+    """What the chat lists; if it shall be `settled`, once no server is being connected any more."""
     with Person(home, "chat") as person:
-        person.answers((READY, "/mcp"))
-        shown = person.sees("Use `/mcp enable <name>`")
         person.sees(READY)
+        shown = "connecting"
+        while "connecting" in shown:
+            person.types("/mcp")
+            shown = person.sees("Use `/mcp enable <name>`")
+            person.sees(READY)
+            if not settled:
+                break
         person.types("/quit")
         assert person.ended() == 0
         assert "\x1b[1mMCP Servers" in person.raw
@@ -73,6 +80,6 @@ async def test_a_server_that_wants_a_login_says_so_in_both(home: Home) -> None:
         home.configure(site={"type": "http", "url": site.url})
         assert (await asyncio.to_thread(run_beside, home, "tools", "site")).code == 3
         out = (await asyncio.to_thread(run_beside, home, "mcp", "list")).out
-        shown = await asyncio.to_thread(list_in_chat, home)
+        shown = await asyncio.to_thread(partial(list_in_chat, home, settled=True))
     assert read_table(out)["site"] == ("?", "http", "needs login")
     assert read_chat(shown)["site"] == ("?", "http", "needs login")

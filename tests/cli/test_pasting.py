@@ -312,6 +312,7 @@ def test_what_is_pasted_behind_the_first_block_is_read_as_well(home: Home) -> No
         assert all(f'"{name}"' in shown for name in ("one", "two", "three"))
         person.types("/quit")
         person.sees("Press Enter, or type n.")
+        person.sees("[Y/n]: ")  # what is typed before that answers nothing
         assert not (home.folder / OWN).exists()
         person.types("y")
         assert person.ended() == 0
