@@ -93,7 +93,7 @@ class RecentCalls:
         # Few calls return a picture, and it is written in a moment: the lines stay in the order of the calls.
         parts = tuple(map(self._keep_part, outcome.parts))
         event = replace(event, outcome=replace(outcome, parts=parts))
-        call = _make_call(self._count, event, None if began is None else self._clock() - began)
+        call = make_recent_call(self._count, event, None if began is None else self._clock() - began)
         self._kept.append(call)
         self._size += call.size
         while len(self._kept) > MOST_CALLS or (self._size > MOST_CHARACTERS and len(self._kept) > 1):
@@ -117,7 +117,8 @@ class RecentCalls:
         raise ConfigError(f"There is no call {number}. /show lists the calls so far.")
 
 
-def _make_call(number: int, event: ToolFinished, seconds: float | None) -> RecentCall:
+def make_recent_call(number: int, event: ToolFinished, seconds: float | None) -> RecentCall:
+    """A call that ended, with all that came back as lines."""
     output, file = _write_output(event.outcome)
     written = json.dumps(event.arguments, indent=2, ensure_ascii=False, default=str)
     # The whole result and its pictures are big, and what is shown of them is in `output`.

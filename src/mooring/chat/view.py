@@ -54,6 +54,9 @@ class ChatView(Protocol):
     def draw(self) -> None:
         """Show it anew."""
 
+    async def show_history(self, id: str) -> bool:
+        """Show all that was said before in the conversation of that id; whether it was shown."""
+
     def show(self, event: ConversationEvent, *, in_turn: bool) -> None:
         """Show what happened; `in_turn` says whether the chat has a turn under way."""
 

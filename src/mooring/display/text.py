@@ -367,7 +367,7 @@ def wrap_words(text: str, cells: int | None, indent: str | None = None) -> list[
         return [text]
     if indent is not None:
         return _break_words(text, cells, indent)
-    lines = _break_words(text, cells, _find_hanging_indent(text, cells))
+    lines = _break_words(text, cells, find_hanging_indent(text, cells))
     if any(_count_visible(line) > cells for line in lines):
         # A long word may fit where there is more room.
         return _break_words(text, cells, _deepen_indent(text))
@@ -385,7 +385,8 @@ def _break_words(text: str, cells: int, indent: str) -> list[str]:
     return lines
 
 
-def _find_hanging_indent(text: str, cells: int) -> str:
+def find_hanging_indent(text: str, cells: int) -> str:
+    """What the further lines of a text begin with: below its last column, if it has any, or a little deeper."""
     label = re.match(r" *(?:[^ ]+ )*[^ ]+  +(?=[^ ])", text)
     if label is not None and width(label[0]) <= cells // 2:
         return " " * width(label[0])

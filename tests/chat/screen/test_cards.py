@@ -4,12 +4,12 @@ import pytest
 from tests.chat.screen.events import Calls
 
 from mooring.chat.screen.cards import LinesBlock, PlanBlock, ReadsBlock, Said, SubAgentBlock, WarningBlock
-from mooring.chat.screen.line import Line
+from mooring.chat.screen.line import Line, join_lines
 from mooring.chat.screen.reply import ReplyBlock, ThinkingBlock
 from mooring.chat.screen.stack import Block
 from mooring.core.conversation.event import Todo, TurnDone, TurnStarted
 from mooring.core.protocol.result import Progress
-from mooring.display.text import safe, width
+from mooring.display.text import Verbatim, safe, width
 
 
 def draw(block: Block, cells: int = 60) -> list[str]:
@@ -223,3 +223,18 @@ def test_thinking_is_one_line_until_it_is_opened() -> None:
     assert draw(thinking) == ["✻ thought for 5 s · 4 words"]
     thinking.toggle()
     assert draw(thinking)[1:] == ["  I think so, therefore"]
+
+
+def test_lines_of_columns_go_on_below_their_last_column_and_code_is_not_broken() -> None:
+    block = LinesBlock(
+        "  /undo   take back the last turn and what was said", Verbatim("x" * 50), "plain words that wrap"
+    )
+    shown = ["".join(piece.text for piece in line.whole) for line in block.layout(30)]
+    assert shown == [
+        "  /undo   take back the last",
+        "          turn and what was",
+        "          said",
+        "x" * 50,
+        "plain words that wrap",
+    ]
+    assert join_lines(block.layout(30)).startswith("  /undo   take back the last turn and what was said\n")

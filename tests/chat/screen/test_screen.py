@@ -219,3 +219,23 @@ def test_what_was_said_before_is_found_by_its_words_and_said_again(home: Home) -
         person.presses(ENTER)
         person.looks_for("Three.")
         assert fake.requests[-1].last_user_text == "count the harbors"
+
+
+def test_a_conversation_that_goes_on_stands_there_and_only_what_is_new_is_left_behind(home: Home) -> None:
+    with FakeModel(says("The first reply.", "The second reply.")) as fake:
+        with meet(home, fake) as person:
+            person.looks_for("answers")
+            person.presses(f"First question{ENTER}")
+            person.looks_for("The first reply.")
+            person.presses(f"/quit{ENTER}")
+            assert person.ended() == 0, person.raw[-3000:]
+        with meet(home, fake, "--continue") as person:
+            screen = person.looks_for("Continuing")
+            assert "❯ First question" in screen
+            assert "The first reply." in screen
+            person.presses(f"Second question{ENTER}")
+            person.looks_for("The second reply.")
+            person.presses(f"/quit{ENTER}")
+            assert person.ended() == 0, person.raw[-3000:]
+            assert "The second reply." in person.left_behind
+            assert "The first reply." not in person.left_behind

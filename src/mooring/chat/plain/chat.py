@@ -181,14 +181,15 @@ class Chat:
         if not status_of:
             await commands.run(self, "/mcp")
         self.notice(self._describe_responder())
-        self._show_continued()
+        await self._show_continued()
 
-    def _show_continued(self) -> None:
+    async def _show_continued(self) -> None:
         """Show where a conversation that goes on was left."""
         continued = self.session.continued
         if continued is None:
             return
         session, last = continued.session, continued.last
+        shows_all = await self._view.show_history(session.id)
         facts = f"({count_noun(session.turns, 'turn')}, {format_local(session.used)})"
         title = cut_end(safe(session.title), max(SHORTEST_TITLE, self.width - len(facts) - 15))
         self.notice(f'Continuing "{title}" {facts}')
@@ -200,7 +201,8 @@ class Chat:
             self.warn(lost_mode)
         if last is None:
             return
-        self.say("", *describe_exchange(last, session.id))
+        if not shows_all:
+            self.say("", *describe_exchange(last, session.id))
         if last.is_cut:
             self.warn("― The reply was cut off here. ―" if last.reply else "― No reply came. ―")
 
@@ -367,7 +369,7 @@ class Chat:
 
     async def show_conversation(self) -> None:
         self.notice(self._describe_responder())
-        self._show_continued()
+        await self._show_continued()
         if self.session.is_interrupted:
             await self._run_turn(self.session.resume_turn)
 

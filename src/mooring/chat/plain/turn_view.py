@@ -85,6 +85,9 @@ class PlainView:
     def draw(self) -> None:
         self._waiting_line.draw()
 
+    async def show_history(self, id: str) -> bool:
+        return False  # it may fill the terminal: what was said last is enough
+
     def show(self, event: ConversationEvent, *, in_turn: bool) -> None:
         self._progress.note(event)
         self._turn.make_room(event)

@@ -22,6 +22,7 @@ from mooring.chat.screen.lines_widget import LinesWidget
 from mooring.chat.screen.prompt import Offered, Prompt, Submitted
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.status import describe_chat
+from mooring.chat.screen.styles import choose_theme, find_looks
 from mooring.chat.screen.terminal import AskedLine, ScreenTerminal
 from mooring.chat.screen.transcript import Transcript
 from mooring.core.conversation.verdict import Mode
@@ -87,16 +88,19 @@ class ChatScreen(App[None]):
         """What ended the chat, if it was no one's wish."""
         self.left: list[str] = []
         """What stands on the normal screen afterwards."""
-        self._transcript = Transcript(clipboard=Clipboard(os.environ, self._write_sequence))
+        self._looks = looks = find_looks(choose_theme("terminal", os.environ))
+        self._transcript = Transcript(looks, Clipboard(os.environ, self._write_sequence))
         self._prompt = Prompt(id="prompt")
         self._prompt.take_queued = self.terminal.take_last_queued
         self._asked = AskedLineView()
         self._find = FindLine(self._transcript, self._focus)
-        self._waiting = LinesWidget(id="waiting")
-        self._queue = LinesWidget(id="queue")
-        self._offered = LinesWidget(id="offered")
-        self._status = LinesWidget(id="status")
-        self._too_small = LinesWidget(id="too-small")
+        self._waiting = LinesWidget(looks, id="waiting")
+        self._queue = LinesWidget(looks, id="queue")
+        self._offered = LinesWidget(looks, id="offered")
+        self._status = LinesWidget(looks, id="status")
+        self._too_small = LinesWidget(looks, id="too-small")
+        self._first = 0
+        """The first block of this session: those before it were said in another."""
         self._lines: LinesBlock | None = None
         """What was printed last, if nothing has followed it."""
         self._cost: float | None = 0.0
@@ -122,6 +126,8 @@ class ChatScreen(App[None]):
     def on_mount(self) -> None:
         # Textual would begin each task at once, which changes the order in which the chat's own code runs.
         asyncio.get_running_loop().set_task_factory(None)
+        self.register_theme(self._looks.frame)
+        self.theme = self._looks.frame.name
         self._prompt.focus()
         self.call_after_refresh(self._begin)
 
@@ -136,7 +142,7 @@ class ChatScreen(App[None]):
         except BaseException as error:  # noqa: BLE001 - it is raised again where the terminal is no longer ours
             self.failure = error
         finally:
-            self.left = self._transcript.write_end(MOST_LINES_LEFT, max(LEAST_CELLS, self.size.width))
+            self.left = self._transcript.write_end(MOST_LINES_LEFT, max(LEAST_CELLS, self.size.width), self._first)
             self.exit()
 
     def end(self) -> None:
@@ -171,6 +177,9 @@ class ChatScreen(App[None]):
     def add_block(self, block: Block) -> None:
         self._lines = None
         self._transcript.add(block)
+
+    def end_history(self) -> None:
+        self._first = len(self._transcript.blocks)
 
     def note_change(self, block: Block) -> None:
         self._transcript.note_change(block)

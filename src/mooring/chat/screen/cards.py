@@ -9,7 +9,7 @@ from mooring.chat.recent_calls import RecentCall, describe_quiet_calls
 from mooring.chat.screen.call_card import LONGEST_NAME, CallCard
 from mooring.chat.screen.line import Line, Piece, Role, indent_lines
 from mooring.chat.screen.stack import Block
-from mooring.chat.screen.wrap import wrap_line, wrap_text
+from mooring.chat.screen.wrap import hang_line, wrap_line, wrap_text
 from mooring.chat.turn_progress import describe_seconds
 from mooring.core.conversation.event import (
     ConversationEvent,
@@ -23,7 +23,7 @@ from mooring.core.conversation.event import (
 )
 from mooring.display.calls import describe_finished
 from mooring.display.lines import Known, describe_step
-from mooring.display.text import count_noun, cut_end, safe, safe_text
+from mooring.display.text import Verbatim, count_noun, cut_end, safe, safe_text
 
 _PAINTED: dict[str, Role] = {
     "1": "strong",
@@ -79,7 +79,9 @@ class LinesBlock(Block):
         made: list[Line] = []
         for text in self._lines:
             for each in text.split("\n"):
-                made += wrap_line(Line(tuple(read_painted(each.expandtabs(_TAB), self.role))), cells - len(self.sign))
+                line = Line(tuple(read_painted(each.expandtabs(_TAB), self.role)))
+                # Code and data may be copied: the view scrolls sideways instead.
+                made += [line] if isinstance(text, Verbatim) else hang_line(line, cells - len(self.sign))
         return indent_lines(made, margin, first)
 
     def estimate(self, cells: int) -> int:

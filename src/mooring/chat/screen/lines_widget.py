@@ -6,14 +6,19 @@ from rich.text import Text
 from textual.widgets import Static
 
 from mooring.chat.screen.line import Line
-from mooring.chat.screen.styles import find_looks
+from mooring.chat.screen.styles import Looks
 
 
 class LinesWidget(Static):
     """Some lines; without any, it takes no room."""
 
+    def __init__(self, looks: Looks, *, id: str) -> None:
+        super().__init__(id=id, markup=False)
+        self._looks = looks
+        self.display = False
+
     def show(self, lines: Sequence[Line]) -> None:
-        looks = find_looks("terminal")
+        looks = self._looks
         text = Text("\n").join(
             Text.assemble(*((piece.text, looks.find(piece.role)) for piece in line.whole)) for line in lines
         )

@@ -31,6 +31,7 @@ from mooring.core.conversation.event import (
 )
 from mooring.display.calls import find_kind
 from mooring.display.lines import describe_end, describe_taken_name, describe_watch
+from mooring.errors import MooringError
 
 if TYPE_CHECKING:
     from mooring.chat.recent_calls import RecentCall
@@ -53,6 +54,9 @@ class BlockScreen(Protocol):
 
     @property
     def line_width(self) -> int: ...
+
+    def end_history(self) -> None:
+        """What was said before stands there; the rest is of this session."""
 
     def note_session(self, session: "ChatSession", cost: float | None) -> None:
         """What the status line tells may have changed."""
@@ -105,6 +109,19 @@ class ScreenView:
     def _note_session(self) -> None:
         if hasattr(self._session, "host") and hasattr(self._session, "conversations"):
             self._screen.note_session(self._session, self._cost)
+
+    async def show_history(self, id: str) -> bool:
+        from mooring.chat.screen.history import list_blocks  # few chats go on with a conversation
+        from mooring.verbs.agent.sessions import show_session
+
+        try:
+            transcript = await asyncio.to_thread(show_session, self._session.workspace.where, id)
+        except MooringError:
+            return False
+        for block in list_blocks(transcript, self._session.conversation.pairs):
+            self._screen.add_block(block)
+        self._screen.end_history()
+        return True
 
     # --- what happened ----------------------------------------------------------------------------------------------
 

@@ -1,11 +1,12 @@
 """Lines that are too long, as lines that fit: broken between words, and put together again when they are copied."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from mooring.chat.screen.line import Line, Piece, Role, make_line
-from mooring.display.text import width
+from mooring.display.text import find_hanging_indent, width
 
 
 class TextSpan(NamedTuple):
@@ -18,6 +19,7 @@ class TextSpan(NamedTuple):
 FindSpans: TypeAlias = Callable[[str, int], Iterator[TextSpan]]
 """Says where a text is broken that has so many cells: `break_words` or `break_cells`."""
 
+_COLUMNS = r"^ |[^ ]  +[^ ]"
 _JOINER = "\u200d"
 # What belongs to the character before it, or to the one after it: no line begins or ends with it.
 _SKIN_COLORS = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
@@ -43,6 +45,17 @@ def wrap_pieces(pieces: Sequence[Piece], cells: int) -> list[Line]:
 def wrap_line(line: Line, cells: int) -> list[Line]:
     """The line in lines of at most so many cells, margin included, broken between words where there are any."""
     return _break_line(line, cells, break_words)
+
+
+def hang_line(line: Line, cells: int) -> list[Line]:
+    """The same for a line of columns or of a list: what follows its beginning stands below its last column."""
+    lines = wrap_line(line, cells)
+    if len(lines) == 1 or not re.search(_COLUMNS, line.text):
+        return lines
+    head = lines[0]
+    rest = TextSpan(len(head.text) + len(head.glue or ""), len(line.text))
+    margin = (*line.margin, Piece(find_hanging_indent(line.text, cells)))
+    return [head, *wrap_line(Line(cut_pieces(line.pieces, rest), margin, line.glue), cells)]
 
 
 def fold_line(line: Line, cells: int) -> list[Line]:
