@@ -19,7 +19,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
         "ConversationEvent", "Denied", "DeniedCall", "Disabled", "Embedded", "EventStream", "Excerpt", "Failed",
         "FileError", "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard", "GuardLost", "HandshakeError",
         "HeldBack", "HeldTools", "Hints", "HistoryCompacted", "Host", "HostEvent", "Http", "HttpError", "Idle", "Image",
-        "Implementation", "InputMissing", "Inventory", "Item", "Limits", "ListChanged", "ListedTool", "Listing",
+        "Implementation", "InputAdded", "InputMissing", "Inventory", "Item", "Limits", "ListChanged", "ListedTool", "Listing",
         "Loaded", "LogMessage", "Logged", "Login", "LoginFailed", "LoginResult", "LoginTimedOut", "LogoutResult",
         "Media", "Message", "MissingValue", "Model", "ModelError", "ModelMessage", "ModelOverloaded", "ModelRequest",
         "ModelTool", "MooringError", "NameTaken", "NeedsAuth", "NeedsInput", "NeedsLogin", "No", "NotAdmitted",

@@ -44,9 +44,9 @@ _NAMES = {
     ),
     "agents.model": "BlockFinished Model ModelRequest ReplyEvent ReplyFinished ReplyText ReplyThinking",
     "core.conversation.event": (
-        "DeniedCall HistoryCompacted NameTaken PlanChanged QuestionAnswered QuestionAsked TextPiece ThinkingPiece Todo "
-        "TokenUsage TokensUsed ToolFinished ToolProgress ToolStarted TurnDone TurnFailed TurnStarted WatchChanged "
-        "ConversationEvent"
+        "DeniedCall HistoryCompacted InputAdded NameTaken PlanChanged QuestionAnswered QuestionAsked "
+        "TextPiece ThinkingPiece Todo TokenUsage TokensUsed ToolFinished ToolProgress ToolStarted TurnDone TurnFailed "
+        "TurnStarted WatchChanged ConversationEvent"
     ),
     "core.conversation.turn": "TurnInput",
     "auth.login": "LoginResult LogoutResult",
@@ -138,6 +138,7 @@ if TYPE_CHECKING:
     from mooring.core.conversation.event import ConversationEvent as ConversationEvent
     from mooring.core.conversation.event import DeniedCall as DeniedCall
     from mooring.core.conversation.event import HistoryCompacted as HistoryCompacted
+    from mooring.core.conversation.event import InputAdded as InputAdded
     from mooring.core.conversation.event import NameTaken as NameTaken
     from mooring.core.conversation.event import PlanChanged as PlanChanged
     from mooring.core.conversation.event import QuestionAnswered as QuestionAnswered

@@ -19,6 +19,12 @@ class PersonMessage(Struct, frozen=True, tag="person"):
     parts: tuple[Part, ...]
     synthetic: bool = False
     """Nobody typed it: it is news for the model, such as what something watched has become."""
+    in_turn: bool = False
+    """It was said while a turn was under way, and is a part of that."""
+
+    @property
+    def begins_turn(self) -> bool:
+        return not self.synthetic and not self.in_turn
 
 
 class TextBlock(Struct, frozen=True, tag="text"):

@@ -29,7 +29,7 @@ from mooring.agents.history import (
 from mooring.agents.limits import CUT_OFF, LimitReached, check_limits, refuse_repeated_calls
 from mooring.agents.model import ORDINARY_STOPS, BlockFinished, ModelRequest, ReplyFinished, ReplyText, ReplyThinking
 from mooring.agents.streak import mention_repetition
-from mooring.agents.thread import AgentThread
+from mooring.agents.thread import AgentThread, make_person_message
 from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.turn import TurnInput
 from mooring.core.protocol.content import Text
@@ -85,12 +85,12 @@ async def _report_turn(thread: AgentThread, work: Coroutine[Any, Any, EndOfTurn]
 async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
     await _finish_interrupted(thread)
     if said is not None:
-        texts = (Text(said.text),) if said.text else ()
-        thread.add(PersonMessage((*texts, *said.attachments)))
+        thread.add(make_person_message(said))
     system = thread.system()
     while True:
         await thread.reporter.stream.wait_for_room()
         thread.announce_news()
+        thread.read_added()
         if is_nearly_full(thread, system):
             await compact(thread, system)
         finished = await _ask_patiently(thread, system)
@@ -99,11 +99,13 @@ async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
             if calls:
                 thread.add(ResultsMessage(tuple(make_refused(call, CUT_OFF) for call in calls)))
             return "length"
-        if finished.stop == "paused":
+        thread.is_reply_paused = finished.stop == "paused"
+        if thread.is_reply_paused:
             continue
-        if not calls:
+        if calls:
+            await make_calls(thread, calls)
+        elif not thread.inbox.has_unread:
             return "finished"
-        await make_calls(thread, calls)
 
 
 async def _run_task(thread: AgentThread, agent: str, task: str) -> EndOfTurn:
@@ -179,6 +181,7 @@ class _PartialReply(Struct):
 
 async def _ask(thread: AgentThread, system: str) -> ReplyFinished:
     await check_limits(thread)
+    thread.read_added()
     # Frozen here: what the model is shown stays the same for this one reply, whatever servers list meanwhile.
     request = ModelRequest(
         system, tuple(thread.messages), thread.tools.definitions, conversation=thread.reporter.conversation

@@ -8,6 +8,7 @@ from mooring.core.conversation.event import (
     DeniedCall,
     EndOfTurn,
     HistoryCompacted,
+    InputAdded,
     NameTaken,
     PlanChanged,
     TextPiece,
@@ -143,6 +144,10 @@ class TurnReporter:
     def think(self, text: str) -> None:
         """Tell some more of what the model thinks."""
         self._tell(ThinkingPiece(**self.stream.stamp, text=text))
+
+    def tell_added(self, text: str) -> None:
+        """Tell that what the person said during the turn is read now."""
+        self._tell(InputAdded(**self.stream.stamp, text=text))
 
     def change_plan(self, steps: tuple[Todo, ...]) -> None:
         self._tell(PlanChanged(**self.stream.stamp, steps=steps))

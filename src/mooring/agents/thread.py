@@ -7,10 +7,12 @@ from mooring.agents.history import CallBlock, CallResult, Journal, Message, Mode
 from mooring.agents.model import Model
 from mooring.agents.reporter import TurnReporter
 from mooring.agents.streak import CallStreak
+from mooring.agents.turn_inbox import TurnInbox
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.event import ConversationEvent, Todo, ToolFinished, ToolProgress, WatchChanged
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
+from mooring.core.conversation.turn import TurnInput
 from mooring.core.definitions.approved import TakenName
 from mooring.core.protocol.content import Text
 from mooring.core.protocol.limits import Sleep, TurnLimits
@@ -73,6 +75,10 @@ class AgentThread:
         """Those of them that were permitted: they may have run."""
         self.results: dict[str, CallResult] = {}
         """What became of those that have ended."""
+        self.inbox = TurnInbox()
+        """What the person says during a turn."""
+        self.is_reply_paused = False
+        """Whether the provider paused in the middle of the last reply, which nothing may come behind."""
         self._background: set[str] = set()
         self._news: list[str] = []
         reporter.stream.add_listener(self.take)
@@ -81,6 +87,7 @@ class AgentThread:
         """Forget what was counted in the turn before."""
         self.granted_requests = 0
         self.unknown_stop = ""
+        self.is_reply_paused = False
         self.streak = CallStreak()
 
     def add(self, message: Message) -> None:
@@ -94,7 +101,7 @@ class AgentThread:
         for message in reversed(self.messages):
             if isinstance(message, ModelMessage) and message.text:
                 return message.text
-            if isinstance(message, PersonMessage) and not message.synthetic:
+            if isinstance(message, PersonMessage) and message.begins_turn:
                 break
         return ""
 
@@ -153,6 +160,19 @@ class AgentThread:
             words = "\n\n".join(self._news)
             self._news = []
             self.add(PersonMessage((Text(words),), synthetic=True))
+
+    def read_added(self) -> None:
+        """Add what the person has said since the model was asked last. Every call has its result by then."""
+        if self.is_reply_paused:
+            return
+        for said in self.inbox.read():
+            self.add(make_person_message(said, in_turn=True))
+            self.reporter.tell_added(said.text)
+
+
+def make_person_message(said: TurnInput, *, in_turn: bool = False) -> PersonMessage:
+    texts = (Text(said.text),) if said.text else ()
+    return PersonMessage((*texts, *said.attachments), in_turn=in_turn)
 
 
 def _describe_background(name: str, id: str, outcome: Outcome) -> str:

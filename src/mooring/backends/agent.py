@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from mooring.agents.loop import run_task, run_turn
 from mooring.agents.thread import AgentThread
 from mooring.backends.host_servers import HostServers
-from mooring.core.conversation.turn import TurnInput
+from mooring.core.conversation.turn import Receipt, TurnInput
 
 
 class AgentBackend:
@@ -25,8 +25,13 @@ class AgentBackend:
 
     async def turn(self, said: TurnInput | None) -> None:
         """See `Backend.turn`. Without `said`, a turn that was interrupted goes on where it was interrupted."""
-        await self.prepare()
-        await run_turn(self.thread, said)
+        with self.thread.inbox.opened():
+            await self.prepare()
+            await run_turn(self.thread, said)
+
+    def add(self, said: TurnInput) -> Receipt:
+        """See `Backend.add`."""
+        return self.thread.inbox.add(said)
 
     async def run_task(self, agent: str, task: str) -> None:
         """Have one of the agents do a task for the user, in a turn of its own."""

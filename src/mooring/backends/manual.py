@@ -9,7 +9,7 @@ from mooring.backends.host_servers import HostServers
 from mooring.conversation.conversation import Conversation
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import EndOfTurn
-from mooring.core.conversation.turn import TurnInput
+from mooring.core.conversation.turn import Receipt, TurnInput
 
 MAX_CHOICES = 8
 """How many tools a person chooses from at once."""
@@ -56,6 +56,10 @@ class ManualBackend:
             raise
         finally:
             reporter.end(reason)
+
+    def add(self, said: TurnInput) -> Receipt | None:
+        """See `Backend.add`."""
+        return None
 
     async def _answer(self, request: str) -> None:
         tools = self._tools

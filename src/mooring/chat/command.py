@@ -18,7 +18,15 @@ _MOST_TEXTS = 50
 _NARROWEST_TEXTS = 70
 """Cells that they need beside their descriptions."""
 
+LEAVING = ("exit", "quit")
+"""What leaves a chat without a slash, too: people type it as in a shell."""
+
 T = TypeVar("T")
+
+
+def is_command(line: str) -> bool:
+    """Whether a line is a command, and not for whoever answers. What has several lines was pasted, or is for them."""
+    return "\n" not in line and (line.strip() in LEAVING or line.lstrip()[:1] in ("/", "!"))
 
 
 class ListedChoice(Struct, frozen=True):

@@ -259,6 +259,4 @@ COMMANDS: Mapping[str, SlashCommand] = {
 }
 _HARMLESS = ("/help", "/quit")
 """What is meant is clear, whatever stands behind it."""
-LEAVING = ("exit", "quit")
-"""What leaves without a slash, too: people type it as in a shell."""
 ALIASES = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "resource": "read", "servers": "mcp"}

@@ -26,7 +26,7 @@ from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import TurnInput
+from mooring.core.conversation.turn import Receipt, TurnInput
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.definitions.paths import Workspace
 from mooring.core.definitions.problem import Problem
@@ -306,6 +306,10 @@ class ChatSession:
     async def send(self, said: TurnInput) -> None:
         """Have something answered as it is, with what the person's commands printed. Raises: as `turn`."""
         await self.responder.backend.turn(self.shell.attach(said))
+
+    def add_to_turn(self, said: TurnInput) -> Receipt | None:
+        """Have something read in the turn under way. See `Backend.add`."""
+        return self.responder.backend.add(said)
 
     async def give_task(self, agent: str, task: str) -> None:
         """Have one of the agents that files define do a task. Raises: as `turn`."""

@@ -95,6 +95,61 @@ def test_what_is_typed_while_it_works_waits_and_comes_back_when_it_is_stopped(ho
         assert [each.last_user_text for each in fake.requests][-1].endswith("And this")
 
 
+def test_what_waits_goes_into_the_turn_and_is_shown_where_the_model_reads_it(home: Home) -> None:
+    home.configure(demo=DEMO)
+    script = [[Say("Adding. "), Call("mcp__demo__add", {"a": 2, "b": 40})], [Hold("second"), Say("42.")], Say("Blue.")]
+    with FakeModel(script) as fake, meet(home, fake) as person:
+        person.looks_for(READY)
+        person.presses(f"Add these{ENTER}")
+        person.looks_for("Call it?")
+        person.presses(f"y{ENTER}")
+        person.looks_for("waiting for the model")
+        person.presses(f"In blue{ENTER}")
+        person.looks_for("⧗ In blue")
+        person.presses(ENTER)
+        person.looks_for("→ In blue")
+        assert len(fake.requests) == 2
+        fake.release("second")
+        screen = person.looks_for("Blue.")
+        assert "→" not in screen
+        assert screen.index("42.") < screen.index("❯ In blue") < screen.index("Blue.")
+        assert screen.count("In blue") == 1
+        assert fake.requests[-1].last_user_text == "In blue"
+        person.presses(f"/quit{ENTER}")
+        assert person.ended() == 0, person.raw[-3000:]
+
+
+def test_what_was_sent_into_a_turn_comes_back_when_the_turn_is_stopped_before_it_was_read(home: Home) -> None:
+    with FakeModel([Hold("first"), Say("Second.")]) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"First{ENTER}")
+        person.looks_for("waiting for the model")
+        person.presses(f"And this{ENTER}")
+        person.looks_for("⧗ And this")
+        person.presses(ENTER)
+        person.looks_for("→ And this")
+        person.presses(ESCAPE)
+        person.looks_for("Stopped.")
+        person.presses(f", please{ENTER}")
+        person.looks_for("Second.")
+        assert fake.requests[-1].last_user_text.endswith("And this, please")
+
+
+def test_a_command_that_waits_is_never_sent_to_the_model(home: Home) -> None:
+    with FakeModel([[Hold("first"), Say("One.")], Say("Two.")]) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"First{ENTER}")
+        person.looks_for("waiting for the model")
+        person.presses(f"/cost{ENTER}Then this{ENTER}")
+        person.looks_for("⧗ Then this")
+        person.presses(ENTER)
+        person.looks_for("A command waits until the turn is over")
+        fake.release("first")
+        person.looks_for("Two.")
+        assert fake.requests[-1].last_user_text == "Then this"
+        assert "This conversation, 1 turn" in person.screen
+
+
 def test_a_paste_of_many_lines_is_shown_as_one_and_said_as_it_is(home: Home) -> None:
     pasted = "\r".join(f"line {number}" for number in range(43))
     with FakeModel(says("Read.")) as fake, meet(home, fake) as person:

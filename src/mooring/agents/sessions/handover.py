@@ -115,7 +115,7 @@ def _list_exchanges(messages: Sequence[Message]) -> Iterator[_Exchange]:
     lines: list[str] = []
     is_turn = False
     for message in messages:
-        begins_turn = isinstance(message, PersonMessage) and not message.synthetic
+        begins_turn = isinstance(message, PersonMessage) and message.begins_turn
         if begins_turn and lines:
             yield _Exchange("\n\n".join(lines), is_turn)
             lines = []
@@ -130,7 +130,7 @@ def _list_exchanges(messages: Sequence[Message]) -> Iterator[_Exchange]:
 
 def _list_paragraphs(message: Message) -> Iterator[str]:
     match message:
-        case PersonMessage(parts, synthetic):
+        case PersonMessage(parts, synthetic=synthetic):
             yield _write_paragraph("News" if synthetic else "User", join_texts(parts))
         case ModelMessage(blocks):
             for block in blocks:

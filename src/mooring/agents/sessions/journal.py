@@ -156,7 +156,7 @@ class SessionJournal(Journal):
             case PersonMessage() | SummaryMessage():
                 added = self._add(MessageAdded(message))
                 self._settled = self._number
-                if isinstance(message, PersonMessage) and not message.synthetic:
+                if isinstance(message, PersonMessage) and message.begins_turn:
                     self._turn = self._number
                 self._write(*added, self._use_for(message))
 
@@ -295,7 +295,7 @@ class SessionJournal(Journal):
         return [(DROP_NOTES, (self.id, self._settled, *kinds))]
 
     def _use_for(self, message: Message) -> SqlStatement:
-        is_turn = isinstance(message, PersonMessage) and not message.synthetic
+        is_turn = isinstance(message, PersonMessage) and message.begins_turn
         title = redact(_make_title(message), self._database.secrets) if is_turn else ""
         return self._use(title, is_turn=is_turn)
 

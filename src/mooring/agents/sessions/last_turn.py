@@ -100,7 +100,7 @@ def remove_turns(session: str, turn: LastTurn, last: int) -> list[SqlStatement]:
 
 def _is_turn(content: EntryContent) -> bool:
     match content:
-        case MessageAdded(PersonMessage(synthetic=False)):
+        case MessageAdded(PersonMessage(begins_turn=True)):
             return True
         case _:
             return False

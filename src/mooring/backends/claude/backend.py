@@ -22,7 +22,7 @@ from mooring.backends.claude.agents import find_model
 from mooring.backends.claude.events import TurnResult
 from mooring.backends.claude.program import NAME, build_environment
 from mooring.backends.claude.session import ClaudeSession, start_session
-from mooring.core.conversation.turn import ServerStatus, TurnInput
+from mooring.core.conversation.turn import Receipt, ServerStatus, TurnInput
 from mooring.errors import MooringError, ServerDied
 
 STOP_TIMEOUT: Final = 5.0
@@ -62,6 +62,10 @@ class ClaudeBackend:
             reporter.fail(str(error))
         finally:
             reporter.end(result.reason, result.text)
+
+    def add(self, said: TurnInput) -> Receipt | None:
+        """See `Backend.add`."""
+        return None
 
     async def _run_turn(self, said: TurnInput) -> TurnResult:
         session = await self._ensure_session()

@@ -16,7 +16,7 @@ from mooring.backends.copilot.program import NAME, CopilotVariables, RunningCopi
 from mooring.backends.copilot.session import BLANKS, SessionServers, build_settings, find_model, list_servers
 from mooring.backends.programs import require_program
 from mooring.core.conversation.event import EndOfTurn
-from mooring.core.conversation.turn import ServerStatus, TurnInput
+from mooring.core.conversation.turn import Receipt, ServerStatus, TurnInput
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.display.text import safe
 from mooring.errors import ConnectError, ModelError, MooringError, UnknownServer
@@ -83,6 +83,10 @@ class CopilotBackend:
             reporter.fail(str(error))
         finally:
             self._end_turn(reason)
+
+    def add(self, said: TurnInput) -> Receipt | None:
+        """See `Backend.add`."""
+        return None
 
     async def _run_turn(self, said: TurnInput) -> EndOfTurn:
         self._permissions.begin_turn()

@@ -17,7 +17,7 @@ from mooring.backends.opencode.reading import AgentEvent, TurnParser, check_mode
 from mooring.backends.programs import require_program
 from mooring.core.conversation.event import EndOfTurn
 from mooring.core.conversation.outcome import Part
-from mooring.core.conversation.turn import ServerStatus, TurnInput
+from mooring.core.conversation.turn import Receipt, ServerStatus, TurnInput
 from mooring.core.protocol.content import Text
 from mooring.discovery.values import as_mapping
 from mooring.display.text import safe
@@ -141,6 +141,10 @@ class OpenCodeBackend:
             reporter.fail(str(error))
         finally:
             reporter.end(reason, text)
+
+    def add(self, said: TurnInput) -> Receipt | None:
+        """See `Backend.add`."""
+        return None
 
     async def _run_turn(self, said: TurnInput) -> TurnParser:
         """Have OpenCode answer, and read what it does to the end. Raises: MooringError."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
-from mooring.chat.command import ListedChoice
+from mooring.chat.command import LEAVING, ListedChoice
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.completion import complete_line
@@ -270,7 +270,7 @@ class Chat:
 
     async def _answer(self, line: str) -> None:
         """Do what a line says."""
-        if line in commands.LEAVING:
+        if line in LEAVING:
             line = "/quit"
         while line:
             # What has several lines was pasted, or written for whoever answers.

@@ -13,6 +13,7 @@ from mooring.chat.view import ChatTerminal
 from mooring.core.conversation.event import (
     ConversationEvent,
     HistoryCompacted,
+    InputAdded,
     NameTaken,
     PlanChanged,
     QuestionAnswered,
@@ -62,7 +63,15 @@ def find_room(event: ConversationEvent) -> EventRoom:
         case TokensUsed() | ToolStarted() | ToolFinished():
             # A call that ended may be one more read.
             return EventRoom(ends_line=True)
-        case QuestionAsked() | PlanChanged() | NameTaken() | HistoryCompacted() | TurnFailed() | TurnDone():
+        case (
+            QuestionAsked()
+            | PlanChanged()
+            | InputAdded()
+            | NameTaken()
+            | HistoryCompacted()
+            | TurnFailed()
+            | TurnDone()
+        ):
             return EventRoom(ends_line=True, shows_reads=True)
 
 
@@ -159,6 +168,8 @@ class TurnView:
                 self._reply = MarkdownLines()
             case ToolFinished():
                 self._calls.show(event, "")
+            case InputAdded(text=text):
+                self._terminal.notice(f"> {safe_text(text)}")
             case PlanChanged(steps=steps):
                 self._terminal.say(*map(describe_step, steps))
             case NameTaken(taken=taken):

@@ -19,6 +19,7 @@ from mooring.chat.screen.clipboard import Clipboard
 from mooring.chat.screen.find_line import FindLine
 from mooring.chat.screen.line import Line, make_line
 from mooring.chat.screen.lines_widget import LinesWidget
+from mooring.chat.screen.message_queue import MessageQueue, describe_queue, send_queued
 from mooring.chat.screen.prompt import Offered, Prompt, Submitted
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.status import describe_chat
@@ -36,7 +37,7 @@ LEAVE_WITHIN = 2.0
 """Seconds within which the second Ctrl+C leaves."""
 LEAST_CELLS, LEAST_ROWS = 40, 12
 MOST_LINES_LEFT = 2_000
-MOST_OFFERED, MOST_QUEUED = 8, 3
+MOST_OFFERED = 8
 _TOO_SMALL = f"Mooring needs {LEAST_CELLS} columns and {LEAST_ROWS} lines; this window is smaller."
 
 
@@ -91,7 +92,7 @@ class ChatScreen(App[None]):
         self._looks = looks = find_looks(choose_theme("terminal", os.environ))
         self._transcript = Transcript(looks, Clipboard(os.environ, self._write_sequence))
         self._prompt = Prompt(id="prompt")
-        self._prompt.take_queued = self.terminal.take_last_queued
+        self._prompt.take_queued = self.terminal.queue.take_last
         self._asked = AskedLineView()
         self._find = FindLine(self._transcript, self._focus)
         self._waiting = LinesWidget(looks, id="waiting")
@@ -107,6 +108,8 @@ class ChatScreen(App[None]):
         self._pressed_at = 0.0
         """When Ctrl+C was pressed with nothing to end."""
         self._chat: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
+        """Sends what waits into the turn under way."""
 
     # --- life -------------------------------------------------------------------------------------------------------
 
@@ -204,13 +207,8 @@ class ChatScreen(App[None]):
             text = ""  # the question says what is waited for
         self._waiting.show([make_line(text, "dim")] if text else [])
 
-    def show_queue(self, queued: tuple[str, ...]) -> None:
-        lines = [make_line(f"⧗ {cut_end(safe(text), self.line_width - 2)}", "dim") for text in queued[:MOST_QUEUED]]
-        if len(queued) > MOST_QUEUED:
-            lines.append(make_line(f"  … and {count_noun(len(queued) - MOST_QUEUED, 'more message')}", "dim"))
-        if lines:
-            lines.append(make_line("  Up takes the last one back; Esc stops and takes all back", "dim"))
-        self._queue.show(lines)
+    def show_queue(self, queue: MessageQueue) -> None:
+        self._queue.show([make_line(text, "dim") for text in describe_queue(queue, self.line_width)])
 
     def note_session(self, session: "ChatSession", cost: float | None) -> None:
         self.session = session
@@ -254,6 +252,18 @@ class ChatScreen(App[None]):
 
     def on_submitted(self, message: Submitted) -> None:
         self.terminal.submit(message.text)
+
+    def on_queue_sent(self) -> None:
+        """Enter with nothing typed."""
+        is_sending = self._sending is not None and not self._sending.done()
+        if self.session is not None and self.terminal.is_working and not is_sending:
+            # A task: what a message names is read first, and the person may be asked about that.
+            self._sending = asyncio.create_task(self._send_queued(self.session))
+
+    async def _send_queued(self, session: "ChatSession") -> None:
+        refusal = await send_queued(self.terminal.queue, session)
+        if refusal:
+            self._show_briefly(refusal)
 
     def on_transcript_copied(self, message: Transcript.Copied) -> None:
         self._show_briefly(f"Copied {count_noun(len(message.text), 'character')} {message.how}.")
@@ -322,7 +332,7 @@ class ChatScreen(App[None]):
 
     def _stop_work(self) -> None:
         """Stop what is under way; what waits behind it goes back to the input, where it can be changed."""
-        queued = self.terminal.take_queue()
+        queued = self.terminal.queue.take_all()
         if queued:
             self._prompt.set_text("\n".join([*queued, self._prompt.whole_text]).rstrip("\n"))
         if self.terminal.on_interrupt is not None:

@@ -26,6 +26,10 @@ class Submitted(Message):
         self.text = text
 
 
+class QueueSent(Message):
+    """What waits is to go into the turn under way."""
+
+
 class Offered(Message):
     """What Tab can complete the text to; none if that is over."""
 
@@ -160,6 +164,8 @@ class Prompt(TextArea):
             if not self.said or self.said[-1] != text:
                 self.said.append(text)
             self.post_message(Submitted(text))
+        else:
+            self.post_message(QueueSent())
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

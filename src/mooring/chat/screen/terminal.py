@@ -7,12 +7,12 @@ question never does: what was typed before it appeared was not meant for it.
 import asyncio
 import os
 import sys
-from collections import deque
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol
 
 from mooring import _end_at_once as end_program
 from mooring.chat.plain.dialog import Ended, Interrupted, LineRequest
+from mooring.chat.screen.message_queue import MessageQueue
 from mooring.chat.view import ChatTerminal
 from mooring.display.text import Verbatim, safe
 
@@ -62,7 +62,7 @@ class LineScreen(Protocol):
 
     def show_progress(self, text: str) -> None: ...
 
-    def show_queue(self, queued: tuple[str, ...]) -> None:
+    def show_queue(self, queue: MessageQueue) -> None:
         """Show what was typed and waits for its turn."""
 
     def restore(self) -> None:
@@ -83,7 +83,8 @@ class ScreenTerminal(ChatTerminal):
         self._screen = screen
         self._prompt: AskedLine | None = None
         self._question: AskedLine | None = None
-        self._queue: deque[str] = deque()
+        self.queue = MessageQueue(self._show_queue)
+        """What was typed while no line was waited for."""
         self._has_ended = False
 
     @property
@@ -113,23 +114,7 @@ class ScreenTerminal(ChatTerminal):
         if self._prompt is not None:
             self._prompt.type(text)
         else:
-            self._queue.append(text)
-            self._show_queue()
-
-    def take_last_queued(self) -> str | None:
-        """What was said last and waits for its turn; it no longer does."""
-        if not self._queue:
-            return None
-        text = self._queue.pop()
-        self._show_queue()
-        return text
-
-    def take_queue(self) -> list[str]:
-        """What waits for its turn; it no longer does."""
-        queued = list(self._queue)
-        self._queue.clear()
-        self._show_queue()
-        return queued
+            self.queue.add(text)
 
     def leave(self) -> None:
         """The person leaves: the lines that are waited for end, and so does the next one."""
@@ -144,10 +129,8 @@ class ScreenTerminal(ChatTerminal):
         return await (self._read_prompt(request) if request.keep else self._read_answer(request))
 
     async def _read_prompt(self, request: LineRequest) -> str:
-        if self._queue:
-            text = self._queue.popleft()
-            self._show_queue()
-        else:
+        text = self.queue.take_first()
+        if text is None:
             self._prompt = line = AskedLine(request)
             self._screen.open_prompt(line)
             try:
@@ -171,7 +154,7 @@ class ScreenTerminal(ChatTerminal):
         return text
 
     def _show_queue(self) -> None:
-        self._screen.show_queue(tuple(self._queue))
+        self._screen.show_queue(self.queue)
 
     def say(self, *texts: str) -> None:
         if texts:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from mooring.chat.plain.turn_view import describe_failure, describe_spending
 from mooring.chat.screen.call_card import CallCard
-from mooring.chat.screen.cards import LinesBlock, NoticeBlock, PlanBlock, ReadsBlock, SubAgentBlock, WarningBlock
+from mooring.chat.screen.cards import LinesBlock, NoticeBlock, PlanBlock, ReadsBlock, Said, SubAgentBlock, WarningBlock
 from mooring.chat.screen.reply import ReplyBlock, ThinkingBlock
 from mooring.chat.screen.stack import Block
 from mooring.chat.turn_progress import TurnProgress
 from mooring.core.conversation.event import (
     ConversationEvent,
     HistoryCompacted,
+    InputAdded,
     NameTaken,
     PlanChanged,
     QuestionAnswered,
@@ -141,6 +142,8 @@ class ScreenView:
                 self._add_text(text)
             case ThinkingPiece(text=text):
                 self._add_thought(text)
+            case InputAdded(text=text):
+                self._add(Said(text))
             case ToolStarted():
                 self._begin_call(event)
             case ToolProgress():

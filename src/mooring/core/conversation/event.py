@@ -69,6 +69,12 @@ class ThinkingPiece(_Event, frozen=True, tag="Thinking"):
     text: str
 
 
+class InputAdded(_Event, frozen=True, tag="InputAdded"):
+    """The person said something during the turn, and whoever answers reads it here."""
+
+    text: str
+
+
 class _CallEvent(_Event, frozen=True, kw_only=True):
     """What every event about a call says."""
 
@@ -256,6 +262,7 @@ ConversationEvent: TypeAlias = (
     | NameTaken
     | TextPiece
     | ThinkingPiece
+    | InputAdded
     | ToolStarted
     | ToolProgress
     | ToolFinished
@@ -299,7 +306,7 @@ def encode_event(event: ConversationEvent) -> bytes:
 
 def encode_first_version(event: ConversationEvent) -> bytes | None:
     """The same in the shape of version 1, for one more release; `None` for an event that it did not have."""
-    if isinstance(event, ToolProgress | WatchChanged) or event.turn == 0:
+    if isinstance(event, ToolProgress | WatchChanged | InputAdded) or event.turn == 0:
         return None
     plain: dict[str, Any] = json.decode(encode_event(event))
     for added in ("version", "provider", "source"):

@@ -1,5 +1,6 @@
 """Who answers a turn of a conversation, and what they are given."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,6 +15,12 @@ class TurnInput(Struct, frozen=True):
     text: str
     attachments: tuple[Part, ...] = ()
 
+
+Receipt: TypeAlias = asyncio.Future[bool]
+"""Whether a message was read in the turn that it was said in; `False` once that is over, so that it is yet to be said.
+
+Cancel it to take the message back: that succeeds until it is read.
+"""
 
 ServerStatusWord: TypeAlias = Literal["connected", "pending", "failed", "disabled", "needs-auth", "unknown"]
 
@@ -40,6 +47,12 @@ class Backend(Protocol):
 
         Everything that happens is told into the conversation's stream, from `TurnStarted` to `TurnDone`, also if it
         fails or is canceled.
+        """
+
+    def add(self, said: TurnInput) -> Receipt | None:
+        """Have something read in the turn under way, before whoever answers goes on; `None` if they can't.
+
+        It is told as `InputAdded` where it is read, and is on record by then.
         """
 
     async def status(self) -> Sequence[ServerStatus]:

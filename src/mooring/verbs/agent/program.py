@@ -55,6 +55,7 @@ class KeptProgram:
         self.switch = backend.switch
         self.reconnect = backend.reconnect
         self.close = backend.close
+        self.add = backend.add
         self.servers = servers
         """How it gets the servers."""
         self.session = session

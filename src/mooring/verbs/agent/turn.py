@@ -27,7 +27,7 @@ from mooring.conversation.tool import ModelTool
 from mooring.core.conversation.effort import EffortWish
 from mooring.core.conversation.event import ConversationEvent, TurnDone
 from mooring.core.conversation.question import Ask
-from mooring.core.conversation.turn import TurnInput
+from mooring.core.conversation.turn import Receipt, TurnInput
 from mooring.core.conversation.verdict import Rule
 from mooring.core.definitions.problem import Problem
 from mooring.core.protocol.limits import TurnLimits
@@ -125,6 +125,15 @@ class Agent:
         """
         said = TurnInput(said) if isinstance(said, str) else said
         await self._work(lambda: self.backend.turn(said))
+
+    def add(self, said: str | TurnInput) -> Receipt:
+        """Say something more to the turn under way. The model reads it before its next reply, once the calls under way
+        have ended, and as `InputAdded` the events tell where.
+
+        Awaiting what is returned says whether it was read; if the turn ends first, or none is under way, it wasn't, and
+        is yet to be said. Cancelling it takes the message back.
+        """
+        return self.backend.add(TurnInput(said) if isinstance(said, str) else said)
 
     async def run_task(self, agent: str, task: str) -> None:
         """Have one of the agents do a task for the user, in a turn in which the model itself is not asked.
