@@ -107,8 +107,9 @@ class ChatSession:
         self._options = options or ConversationOptions()
         self.files = DefinedFiles(workspace, face.notice)
         """What files define: commands, agents, and words for whoever answers."""
-        store = ResultStore(f"{workspace.where.cache}/results")
-        self.calls = RecentCalls(partial(keep_media, store))
+        self.store = ResultStore(f"{workspace.where.cache}/results")
+        """Keeps what a terminal doesn't show, for some days."""
+        self.calls = RecentCalls(partial(keep_media, self.store))
         """The calls that ended last, with all that came back."""
         self.listed: tuple[SessionSummary, ...] = ()
         """The conversations of this folder, as they were listed last."""
@@ -419,5 +420,5 @@ class ChatSession:
 
     async def _deliver(self, result: Result) -> Outcome:
         """A result as it is shown: what is too long goes into a file, as it does for a model."""
-        delivery = Delivery(ResultStore(f"{self.workspace.where.cache}/results"), (), self.tokens, self.lines)
+        delivery = Delivery(self.store, (), self.tokens, self.lines)
         return await delivery.deliver(result, Outcome(server=result.server, tool=result.tool))

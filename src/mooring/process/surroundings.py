@@ -55,11 +55,18 @@ def drop_relative_folders(folders: str) -> str:
 
 
 def start_unguarded(
-    argv: Sequence[str], surroundings: ProgramSurroundings, *, detached: bool = False, is_fed: bool = False
+    argv: Sequence[str],
+    surroundings: ProgramSurroundings,
+    *,
+    detached: bool = False,
+    is_fed: bool = False,
+    is_read: bool = False,
 ) -> "Popen[bytes]":
     """Start a program that may outlive us: an editor, which has our terminal, or if `detached`, a browser without one.
 
-    If `is_fed`, it reads what the caller writes. Raises: OSError, ValueError.
+    If `is_fed`, it reads what the caller writes; if `is_read`, the caller reads what it prints.
+
+    Raises: OSError, ValueError.
     """
     import subprocess  # nothing that starts a server needs it
 
@@ -67,7 +74,7 @@ def start_unguarded(
     return subprocess.Popen(
         argv,
         stdin=subprocess.PIPE if is_fed else pipe,
-        stdout=pipe,
+        stdout=subprocess.PIPE if is_read else pipe,
         stderr=pipe,
         start_new_session=detached,
         env=surroundings.env,
@@ -90,3 +97,20 @@ def feed_unguarded(argv: Sequence[str], surroundings: ProgramSurroundings, data:
         program.wait()
         return False
     return program.returncode == 0
+
+
+def read_unguarded(argv: Sequence[str], surroundings: ProgramSurroundings, patience: float) -> bytes | None:
+    """What a program prints, such as one that has the clipboard; `None` if it fails, or takes longer than that."""
+    import subprocess
+
+    try:
+        program = start_unguarded(argv, surroundings, detached=True, is_read=True)
+    except (OSError, ValueError):
+        return None
+    with program:
+        try:
+            printed, _ = program.communicate(timeout=patience)
+        except (subprocess.TimeoutExpired, OSError):
+            program.kill()
+            return None
+    return printed if program.returncode == 0 else None

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -14,7 +15,7 @@ from textual.driver import Driver
 from textual.widgets import Static
 
 from mooring.chat.screen.asked_line import AskedLineView, TypedEarly
-from mooring.chat.screen.cards import LinesBlock, Said
+from mooring.chat.screen.cards import LinesBlock, Said, WarningBlock
 from mooring.chat.screen.clipboard import Clipboard
 from mooring.chat.screen.find_line import FindLine
 from mooring.chat.screen.line import Line, make_line
@@ -27,7 +28,9 @@ from mooring.chat.screen.styles import choose_theme, find_looks
 from mooring.chat.screen.terminal import AskedLine, ScreenTerminal
 from mooring.chat.screen.transcript import Transcript
 from mooring.core.conversation.verdict import Mode
+from mooring.core.threads import run_in_thread
 from mooring.display.text import count_noun, cut_end, safe
+from mooring.errors import MooringError
 
 if TYPE_CHECKING:
     from mooring.chat.session import ChatSession
@@ -74,6 +77,7 @@ class ChatScreen(App[None]):
         Binding("alt+left", "scroll_sideways(-1)", priority=True),
         Binding("alt+right", "scroll_sideways(1)", priority=True),
         Binding("ctrl+f", "search", priority=True),
+        Binding("ctrl+v,alt+v", "paste_image", priority=True),
     ]
 
     def __init__(
@@ -397,6 +401,22 @@ class ChatScreen(App[None]):
         following = MODES_BY_KEY.index(current) + 1 if current in MODES_BY_KEY else 0
         self.session.change_mode(MODES_BY_KEY[following % len(MODES_BY_KEY)])
         self.draw_status()
+
+    def action_paste_image(self) -> None:
+        """Name the image that the clipboard holds in what is typed."""
+        if self.session is not None:
+            self.run_worker(self._paste_image(self.session), exclusive=True, group="paste")
+
+    async def _paste_image(self, session: "ChatSession") -> None:
+        from mooring.chat.screen.clipboard_image import keep_clipboard_image  # few chats are given one
+
+        store = session.store
+        try:
+            spelled = await run_in_thread(partial(keep_clipboard_image, os.environ, store))
+        except MooringError as error:
+            self.add_block(WarningBlock(safe(str(error))))
+        else:
+            self._prompt.insert_words(spelled)
 
     async def action_edit(self) -> None:
         """Have the person go on in their own editor."""

@@ -58,19 +58,19 @@ def find_programs(env: Mapping[str, str]) -> Iterator[CopyProgram]:
             yield CopyProgram([path, *options], how)
 
 
-def _is_remote(env: Mapping[str, str]) -> bool:
+def is_remote(env: Mapping[str, str]) -> bool:
     """Whether the person sits at another machine, whose clipboard only the terminal reaches."""
     return "SSH_CONNECTION" in env or "SSH_TTY" in env
 
 
 _PROGRAMS: Mapping[str, tuple[Callable[[Mapping[str, str]], bool], Sequence[str], str]] = {
-    "wl-copy": (lambda env: "WAYLAND_DISPLAY" in env and not _is_remote(env), (), "with wl-copy"),
+    "wl-copy": (lambda env: "WAYLAND_DISPLAY" in env and not is_remote(env), (), "with wl-copy"),
     "xclip": (
-        lambda env: "DISPLAY" in env and not _is_remote(env),
+        lambda env: "DISPLAY" in env and not is_remote(env),
         ("-selection", "clipboard", "-in"),
         "with xclip",
     ),
-    "pbcopy": (lambda env: sys.platform == "darwin" and not _is_remote(env), (), "with pbcopy"),
+    "pbcopy": (lambda env: sys.platform == "darwin" and not is_remote(env), (), "with pbcopy"),
     # By default tmux drops what a program in it sends as OSC 52, but hands on what it is told to.
     "tmux": (lambda env: "TMUX" in env, ("load-buffer", "-w", "-"), "with tmux, which hands it to your terminal"),
 }

@@ -3,19 +3,20 @@
 Enter says it. Ctrl+J, Shift+Enter, or Enter behind a `\\` begins another line.
 """
 
-import re
+import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from textual import events
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import TextArea
 
+from mooring.chat.screen.dropped import may_be_dropped, spell_dropped
+from mooring.chat.screen.folded import FoldedPastes
+
 MOST_LINES = 10
-FOLDED_LINES = 5
-"""From so many lines on, a paste is shown as one."""
-_FOLDED = "[pasted {count} lines]"
-_FOLDED_PATTERN = r"\[pasted \d+ lines(?: #\d+)?\]"
 
 
 class Submitted(Message):
@@ -73,8 +74,7 @@ class Prompt(TextArea):
         self.said: list[str] = []
         self._place: _HistoryPlace | None = None
         self.complete: Callable[[str], Sequence[str]] = lambda _: ()
-        self._pasted: dict[str, str] = {}
-        """What each folded paste stands for."""
+        self._pastes = FoldedPastes()
         self._is_offering = False
         self._search: _HistorySearch | None = None
         self.take_queued: Callable[[], str | None] = lambda: None
@@ -85,9 +85,7 @@ class Prompt(TextArea):
     @property
     def whole_text(self) -> str:
         """What was typed, with each paste as it was."""
-        if not self._pasted:
-            return self.text
-        return re.sub(_FOLDED_PATTERN, lambda found: self._pasted.get(found[0], found[0]), self.text)
+        return self._pastes.unfold(self.text)
 
     def set_text(self, text: str) -> None:
         """Have the person go on with a text."""
@@ -103,21 +101,36 @@ class Prompt(TextArea):
         """What was typed; the input is empty then."""
         text = self.whole_text
         self.clear()
-        self._pasted.clear()
+        self._pastes.clear()
         self._place = None
         return text
 
     def insert_paste(self, text: str) -> None:
         """Insert what was pasted; many lines are shown as one, and said as they are."""
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        count = text.rstrip("\n").count("\n") + 1
-        if count >= FOLDED_LINES:
-            name = _FOLDED.format(count=count)
-            if name in self._pasted and self._pasted[name] != text:
-                name = f"{name[:-1]} #{len(self._pasted) + 1}]"
-            self._pasted[name] = text
-            text = name
-        self.insert(text)
+        self._replace_via_keyboard(self._pastes.fold(text.replace("\r\n", "\n").replace("\r", "\n")), *self.selection)
+
+    def insert_words(self, text: str) -> None:
+        """Insert something that stands by itself: blanks set it off from what is around it."""
+        row, column = min(self.selection)
+        before = self.document.get_line(row)[:column]
+        lead = " " if before and not before[-1].isspace() else ""
+        self._replace_via_keyboard(f"{lead}{text} ", *self.selection)
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Change the text; of a folded paste, an edit changes all or nothing."""
+        return super().edit(self._widen(edit))
+
+    def _widen(self, edit: Edit) -> Edit:
+        (top, start), (bottom, end) = edit.top, edit.bottom
+        if top == bottom:
+            start, end = self._pastes.widen(self.document.get_line(top), start, end)
+        else:
+            first, last = self.document.get_line(top), self.document.get_line(bottom)
+            start = self._pastes.widen(first, start, len(first)).start
+            end = self._pastes.widen(last, 0, end).end
+        if ((top, start), (bottom, end)) == (edit.top, edit.bottom):
+            return edit
+        return Edit(edit.text, (top, start), (bottom, end), edit.maintain_selection_offset)
 
     async def type_key(self, event: events.Key) -> None:
         """Take a key that was pressed elsewhere, but was meant for this."""
@@ -170,7 +183,21 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.insert_paste(event.text)
+        dropped = "" if self._is_command else await self._find_dropped(event.text)
+        if dropped:
+            self.insert_words(dropped)
+        else:
+            self.insert_paste(event.text)
+
+    @property
+    def _is_command(self) -> bool:
+        """Whether what was typed is for Mooring or the shell: they take a path as it is."""
+        return self.text.startswith(("/", "!"))
+
+    async def _find_dropped(self, text: str) -> str:
+        """The mentions of the files whose paths were pasted; empty if it isn't just that."""
+        # In a thread: a path may lead to a disk that doesn't answer.
+        return await asyncio.to_thread(spell_dropped, text) if may_be_dropped(text) else ""
 
     # --- completion -------------------------------------------------------------------------------------------------
 

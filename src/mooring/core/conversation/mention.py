@@ -32,6 +32,14 @@ def find_mentions(text: str) -> list[TypedMention]:
     return found
 
 
+def spell_mention(path: str) -> str | None:
+    """How a path is named in a text, in quotation marks where it needs them; `None` if it can't be."""
+    for spelled in (f"@{path}", f'@"{path}"'):
+        if [each.spellings[0] for each in find_mentions(spelled)] == [path]:
+            return spelled
+    return None
+
+
 def _list_spellings(word: str) -> Iterator[str]:
     yield word
     for _ in range(_MOST_PUNCTUATION):
