@@ -1,7 +1,7 @@
 """Settings, each value with its origin. A repository may propose but not grant, and the person's own files win."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, islice
 from math import inf
@@ -119,6 +119,14 @@ def _is_message_size(value: Any) -> bool:
     return type(value) is int and 64 * 1024 <= value <= 1024 * MIB
 
 
+def _is_amount_of_lines(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _are_keys(value: Any) -> bool:
+    return _is_map_of(lambda keys: _is_text(keys) or _are_names(keys), value)
+
+
 def _is_list_of(fits: Callable[[Any], bool], value: Any) -> bool:
     return isinstance(value, list) and all(map(fits, value))
 
@@ -197,6 +205,7 @@ MODES: tuple[Literal["plan", "ask", "edits", "accept-reads", "bypass"], ...] = (
 )  # fmt: skip
 """Permission modes, as they are listed."""
 """How much a model can be asked to think."""
+THEMES = ("terminal", "dark", "light")
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {
@@ -303,6 +312,21 @@ SETTINGS: Mapping[str, Setting] = {
     "inputHistory": Setting(
         True, "true or false", _is_switch, False,
         "whether what you type in a chat is kept for the up arrow and Ctrl+R in later ones",
+    ),
+    "theme": Setting(
+        THEMES[0], _ONE_OF + ", ".join(THEMES), lambda value: value in THEMES, False,
+        "the colors of the chat's screen: your terminal's own, or dark or light ones; NO_COLOR leaves all of them out",
+    ),
+    "keys": Setting(
+        {}, "an object of actions, each with a key or a list of keys", _are_keys, False,
+        'the keys of the chat\'s screen: {"search": "ctrl+s", "copy-block": []}; /keys in the chat lists the actions',
+    ),
+    "wheelRows": Setting(
+        3, "a whole number, 1 or more", _is_count, False, "how many rows a step of the mouse wheel scrolls in the chat",
+    ),
+    "screenLinesLeft": Setting(
+        2_000, "a whole number, 0 or more", _is_amount_of_lines, False,
+        "how many lines of the chat's screen stay in the terminal after you leave; 0 for none",
     ),
     "writableFolders": Setting(
         [], "a list of folders", _are_names, False,
@@ -430,6 +454,8 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         complaint = complain(key, value, level)
         if complaint is None:
             accepted[key] = SettingValue(value, level, path)
+            if key == "keys":
+                problems += _find_key_problems(document, path, value)
             continue
         message, hint = complaint
         index = _find_bad_rule(value) if key == "permissions" else None
@@ -438,6 +464,15 @@ def _accept(document: Document, level: Level, path: str, problems: list[Problem]
         if key == "permissions" and (rules := _filter_rules(value, level)):
             accepted[key] = SettingValue(rules, level, path)
     return accepted
+
+
+def _find_key_problems(document: Document, path: str, written: Mapping[str, Any]) -> Iterator[Problem]:
+    """What no key can be made of; the others are in force."""
+    from mooring.core.keys import choose_keys  # few users have keys of their own
+
+    for fault in choose_keys(written).faults:
+        line = document.line(("keys", fault.action))
+        yield Problem(path, fault.message, fault.hint, line=line, level="warning")
 
 
 def _filter_rules(value: Any, level: Level) -> list[Any]:

@@ -84,6 +84,16 @@ class CommandFace(Face, Protocol):
     async def show_conversation(self) -> None:
         """Show who answers and what was said last, and go on with a turn that was cut off."""
 
+    @property
+    def theme(self) -> str:
+        """The theme that the chat is drawn in."""
+
+    def use_theme(self, name: str) -> str:
+        """Draw everything in another theme; why that isn't possible, empty if it is."""
+
+    def list_keys(self) -> Sequence[tuple[str, str]]:
+        """The chat's keys, and what each does."""
+
     def leave(self) -> None: ...
 
 

@@ -18,6 +18,7 @@ from mooring.chat.agent_commands import (
 from mooring.chat.command import CommandFace, SlashCommand, find_server, say_rows, say_usages, split_words
 from mooring.chat.conversation_commands import CONVERSATION_COMMANDS, list_conversation_completions
 from mooring.chat.effort import choose_effort, list_effort_completions
+from mooring.chat.looks import choose_theme, list_theme_completions, show_keys
 from mooring.chat.mcp import verbs
 from mooring.chat.session import ChatSession
 from mooring.chat.shell import drop_outputs
@@ -88,6 +89,7 @@ def list_completions(session: ChatSession) -> list[str]:
     found += list_agent_completions(session)
     found += list_conversation_completions(session)
     found += list_effort_completions(session)
+    found += list_theme_completions()
     found += model_texts.list_skill_completions(session)
     found += prompts.list_prompt_completions(session)
     found += [f"/call {tool}" for tool in tools]
@@ -195,7 +197,7 @@ _NARROWEST_HELP = 70
 async def _help(chat: CommandFace, _: str) -> None:
     chat.say(*_describe_answering(chat.session))
     chat.say("A \\ at the end of a line goes on with another, as Ctrl+J does; a paste is one message.")
-    chat.say("Ctrl+X Ctrl+E opens your editor on what you typed. !COMMAND runs in your shell.")
+    chat.say("/keys lists the keys. !COMMAND runs in your shell.")
     chat.say("")
     has_model = chat.session.responder.agent is not None
     shown = [command for command in COMMANDS.values() if has_model or not command.needs_model]
@@ -253,6 +255,8 @@ COMMANDS: Mapping[str, SlashCommand] = {
         choose_effort, "/effort [NAME]", "how much the model thinks before it answers; change it", needs_model=True
     ),
     "undo": SlashCommand(undo_turn, "/undo", "take back the last turn: the files that it changed, and what was said"),
+    "theme": SlashCommand(choose_theme, "/theme [NAME [keep]]", "how the screen looks; with keep, in later chats too"),
+    "keys": SlashCommand(show_keys, "/keys", "what each key does, and how to change it"),
     "drop": SlashCommand(drop_outputs, "/drop", "leave out what your own commands printed; !COMMAND runs one"),
     "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),

@@ -1,7 +1,7 @@
 """What a chat needs of whatever shows it: a terminal to ask for lines and say some, and a view of what happens."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -36,6 +36,19 @@ class ChatTerminal(DialogTerminal):
     @abstractmethod
     def clear_progress(self) -> None:
         """Take away the line that changes."""
+
+    @property
+    @abstractmethod
+    def theme(self) -> str:
+        """The theme that it is drawn in."""
+
+    @abstractmethod
+    def use_theme(self, name: str) -> str:
+        """Draw everything in another theme; why that isn't possible, empty if it is."""
+
+    @abstractmethod
+    def list_keys(self) -> Sequence[tuple[str, str]]:
+        """Its keys, and what each does."""
 
     @abstractmethod
     def end_at_once(self) -> None:

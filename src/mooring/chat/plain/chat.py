@@ -108,6 +108,8 @@ class Chat:
         self._terminal = terminal
         self.say = terminal.say
         self.show_progress = terminal.show_progress
+        self.use_theme = terminal.use_theme
+        self.list_keys = terminal.list_keys
         self._questions = QuestionQueue()
         self.ask = Questions(
             terminal,
@@ -435,6 +437,10 @@ class Chat:
     @property
     def width(self) -> int:
         return self._terminal.width
+
+    @property
+    def theme(self) -> str:
+        return self._terminal.theme
 
     def show_waiting(self, servers: Sequence[str]) -> None:
         if not servers:

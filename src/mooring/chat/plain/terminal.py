@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import TextIOWrapper
@@ -42,6 +42,18 @@ _LOOK = 0.2
 
 _CLEAR_LINE = "\r\x1b[K"
 _USUAL_WIDTH = 80
+
+
+_KEYS = (
+    ("Enter", "send what you typed"),
+    ("Ctrl+J", "begin another line; so does Enter behind a \\"),
+    ("Tab", "complete a command, a file or a tool"),
+    ("Up, Down", "go through what you typed earlier"),
+    ("Ctrl+R", "find what you typed earlier"),
+    ("Ctrl+X Ctrl+E", "write on in your editor"),
+    ("Ctrl+C", "stop the reply or the call, else empty the line; twice leaves"),
+    ("Ctrl+D", "leave, if nothing is typed"),
+)
 
 
 class _EditorAsked(Exception):
@@ -101,6 +113,16 @@ class Terminal(ChatTerminal):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._failure: BaseException | None = None
         self._main_thread = threading.get_ident()
+
+    @property
+    def theme(self) -> str:
+        return "terminal"
+
+    def use_theme(self, name: str) -> str:
+        return "" if name == self.theme else "Lines have the colors of your terminal; other themes are for the screen."
+
+    def list_keys(self) -> Sequence[tuple[str, str]]:
+        return _KEYS
 
     # --- the main thread ------------------------------------------------------------------------------------------
 

@@ -5,11 +5,11 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.driver import Driver
 from textual.widgets import Static
@@ -18,13 +18,15 @@ from mooring.chat.screen.asked_line import AskedLineView, TypedEarly
 from mooring.chat.screen.cards import LinesBlock, Said, WarningBlock
 from mooring.chat.screen.clipboard import Clipboard
 from mooring.chat.screen.find_line import FindLine
+from mooring.chat.screen.keys import bind_keys, find_input_actions
 from mooring.chat.screen.line import Line, make_line
 from mooring.chat.screen.lines_widget import LinesWidget
 from mooring.chat.screen.message_queue import MessageQueue, describe_queue, send_queued
+from mooring.chat.screen.preferences import ScreenPreferences
 from mooring.chat.screen.prompt import Offered, Prompt, Submitted
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.status import describe_chat
-from mooring.chat.screen.styles import choose_theme, find_looks
+from mooring.chat.screen.styles import choose_theme, find_looks, find_theme
 from mooring.chat.screen.terminal import AskedLine, ScreenTerminal
 from mooring.chat.screen.transcript import Transcript
 from mooring.core.conversation.verdict import Mode
@@ -39,12 +41,11 @@ MODES_BY_KEY: Sequence[Mode] = ("ask", "edits", "plan")
 LEAVE_WITHIN = 2.0
 """Seconds within which the second Ctrl+C leaves."""
 LEAST_CELLS, LEAST_ROWS = 40, 12
-MOST_LINES_LEFT = 2_000
 MOST_OFFERED = 8
 _TOO_SMALL = f"Mooring needs {LEAST_CELLS} columns and {LEAST_ROWS} lines; this window is smaller."
 
 
-class ChatScreen(App[None]):
+class ChatScreen(App[None], inherit_bindings=False):
     """Draws a chat, and has its lines typed."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -56,35 +57,21 @@ class ChatScreen(App[None]):
     #status { height: 1; padding: 0 1; }
     #too-small { display: none; layer: above; dock: top; width: 100%; height: 100%; background: $background; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "interrupt", priority=True),
-        Binding("ctrl+d", "end_input", priority=True),
-        Binding("escape", "close", priority=True),
-        Binding("ctrl+z", "suspend", priority=True),
-        Binding("pageup", "scroll_pages(-1)", priority=True),
-        Binding("pagedown", "scroll_pages(1)", priority=True),
-        Binding("ctrl+home", "go_to_start", priority=True),
-        Binding("ctrl+end", "go_to_end", priority=True),
-        Binding("shift+tab", "next_mode", priority=True),
-        Binding("ctrl+g", "edit", priority=True),
-        Binding("ctrl+l", "redraw", priority=True),
-        Binding("alt+up", "go_to_block(-1)", priority=True),
-        Binding("alt+down", "go_to_block(1)", priority=True),
-        Binding("ctrl+o", "open_all", priority=True),
-        Binding("alt+o", "open_block", priority=True),
-        Binding("alt+c", "copy_block", priority=True),
-        Binding("alt+w", "fold_code", priority=True),
-        Binding("alt+left", "scroll_sideways(-1)", priority=True),
-        Binding("alt+right", "scroll_sideways(1)", priority=True),
-        Binding("ctrl+f", "search", priority=True),
-        Binding("ctrl+v,alt+v", "paste_image", priority=True),
-    ]
 
     def __init__(
-        self, converse: Callable[["ChatScreen"], Awaitable[None]], driver_class: type[Driver] | None = None
+        self,
+        converse: Callable[["ChatScreen"], Awaitable[None]],
+        driver_class: type[Driver] | None = None,
+        preferences: ScreenPreferences | None = None,
     ) -> None:
         """`converse` has the chat, once the screen is there."""
-        super().__init__(driver_class=driver_class)
+        has_no_color = bool(os.environ.get("NO_COLOR"))
+        if not has_no_color:
+            os.environ.pop("NO_COLOR", None)  # an empty one asks for nothing, but Textual takes it for a wish
+        # Without `ansi_color`, Textual would draw grays where no colors are wanted.
+        super().__init__(driver_class=driver_class, ansi_color=True if has_no_color else None)
+        self.preferences = preferences or ScreenPreferences()
+        self._bindings = bind_keys(self.preferences.keys)
         self._converse = converse
         self.terminal = ScreenTerminal(self)
         self.session: ChatSession | None = None
@@ -93,9 +80,11 @@ class ChatScreen(App[None]):
         """What ended the chat, if it was no one's wish."""
         self.left: list[str] = []
         """What stands on the normal screen afterwards."""
-        self._looks = looks = find_looks(choose_theme("terminal", os.environ))
-        self._transcript = Transcript(looks, Clipboard(os.environ, self._write_sequence))
+        self._looks = looks = find_looks(choose_theme(self.preferences.theme, os.environ))
+        clipboard = Clipboard(os.environ, self._write_sequence)
+        self._transcript = Transcript(looks, clipboard, wheel_rows=self.preferences.wheel_rows)
         self._prompt = Prompt(id="prompt")
+        self._prompt.actions = find_input_actions(self.preferences.keys)
         self._prompt.take_queued = self.terminal.queue.take_last
         self._asked = AskedLineView()
         self._find = FindLine(self._transcript, self._focus)
@@ -133,10 +122,13 @@ class ChatScreen(App[None]):
     def on_mount(self) -> None:
         # Textual would begin each task at once, which changes the order in which the chat's own code runs.
         asyncio.get_running_loop().set_task_factory(None)
-        self.register_theme(self._looks.frame)
-        self.theme = self._looks.frame.name
+        self._draw_frame()
         self._prompt.focus()
         self.call_after_refresh(self._begin)
+
+    def _draw_frame(self) -> None:
+        self.register_theme(self._looks.frame)
+        self.theme = self._looks.frame.name
 
     def _begin(self) -> None:
         self._chat = asyncio.create_task(self._run_chat(), name="mooring-chat")
@@ -149,7 +141,9 @@ class ChatScreen(App[None]):
         except BaseException as error:  # noqa: BLE001 - it is raised again where the terminal is no longer ours
             self.failure = error
         finally:
-            self.left = self._transcript.write_end(MOST_LINES_LEFT, max(LEAST_CELLS, self.size.width), self._first)
+            self.left = self._transcript.write_end(
+                self.preferences.lines_left, max(LEAST_CELLS, self.size.width), self._first
+            )
             self.exit()
 
     def end(self) -> None:
@@ -246,6 +240,19 @@ class ChatScreen(App[None]):
     def _write_sequence(self, sequence: str) -> None:
         if self._driver is not None:
             self._driver.write(sequence)
+
+    def use_theme(self, name: str) -> str:
+        """Draw everything in another theme; why that isn't possible, empty if it is."""
+        wanted = find_theme(name)
+        if choose_theme(wanted, os.environ) == "none":
+            return "NO_COLOR is set, so no theme has colors."
+        self.preferences = replace(self.preferences, theme=wanted)
+        self._looks = find_looks(wanted)
+        self._draw_frame()
+        self._transcript.use_looks(self._looks)
+        for widget in self.query(LinesWidget):
+            widget.use_looks(self._looks)
+        return ""
 
     def restore(self) -> None:
         if self._driver is not None:

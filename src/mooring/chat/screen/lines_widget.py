@@ -15,9 +15,16 @@ class LinesWidget(Static):
     def __init__(self, looks: Looks, *, id: str) -> None:
         super().__init__(id=id, markup=False)
         self._looks = looks
+        self._lines: Sequence[Line] = ()
         self.display = False
 
+    def use_looks(self, looks: Looks) -> None:
+        """Draw them in another theme."""
+        self._looks = looks
+        self.show(self._lines)
+
     def show(self, lines: Sequence[Line]) -> None:
+        self._lines = lines
         looks = self._looks
         text = Text("\n").join(
             Text.assemble(*((piece.text, looks.find(piece.role)) for piece in line.whole)) for line in lines

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 from textual.driver import Driver
 
 from mooring.chat.screen.app import ChatScreen
+from mooring.chat.screen.preferences import ScreenPreferences, read_preferences
 from mooring.chat.view import ChatTerminal
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.definitions.paths import Workspace
 from mooring.process.programs import Guard
+from mooring.settings import load
 from mooring.verbs.use.deadline import StopAwareLoop
 
 if TYPE_CHECKING:
@@ -43,7 +45,9 @@ def chat_on_screen(
         make_chat = await asyncio.to_thread(_load_chat)
         await make_chat(workspace, permissions, guard, options, screen)
 
-    run_screen(converse, f"{workspace.where.state}/chat.log")
+    # A small file of the user's own: read first, so that nothing is ever drawn in the wrong colors.
+    preferences = read_preferences(load(workspace.where, None))
+    run_screen(converse, f"{workspace.where.state}/chat.log", preferences)
 
 
 def _load_chat() -> "Callable[..., Awaitable[None]]":
@@ -67,13 +71,15 @@ def _load_chat() -> "Callable[..., Awaitable[None]]":
     return converse
 
 
-def run_screen(converse: Callable[[ChatScreen], Awaitable[None]], log: str) -> None:
+def run_screen(
+    converse: Callable[[ChatScreen], Awaitable[None]], log: str, preferences: ScreenPreferences | None = None
+) -> None:
     """Show a chat on the whole terminal until it ends, then its end on the normal screen.
 
     Raises: what ended the chat.
     """
     with _own_terminal(log) as out:
-        screen = ChatScreen(converse, _make_driver(out))
+        screen = ChatScreen(converse, _make_driver(out), preferences)
         received = _run(screen)
         _write_end(out, screen.left)
     if received is not None:

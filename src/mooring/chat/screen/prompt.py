@@ -1,6 +1,6 @@
 """Where the person types: a text of up to ten lines, with history, completion and pastes that take one line.
 
-Enter says it. Ctrl+J, Shift+Enter, or Enter behind a `\\` begins another line.
+Enter says it. Ctrl+J, Shift+Enter, or Enter behind a `\\` begins another line. All of these keys are settings.
 """
 
 import asyncio
@@ -15,6 +15,8 @@ from textual.widgets import TextArea
 
 from mooring.chat.screen.dropped import may_be_dropped, spell_dropped
 from mooring.chat.screen.folded import FoldedPastes
+from mooring.chat.screen.keys import find_input_actions
+from mooring.core.keys import choose_keys, spell_key
 
 MOST_LINES = 10
 
@@ -77,6 +79,8 @@ class Prompt(TextArea):
         self._pastes = FoldedPastes()
         self._is_offering = False
         self._search: _HistorySearch | None = None
+        self.actions = find_input_actions(choose_keys({}).keys)
+        """What a key does, if not what it does in any text."""
         self.take_queued: Callable[[], str | None] = lambda: None
         """Gives back what was said last and has not had its turn."""
 
@@ -143,15 +147,15 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             return
-        match event.key:
-            case "ctrl+r":
+        match self.actions.get(event.key, event.key):
+            case "search-history":
                 self._search = _HistorySearch(self.text)
                 self._show_search(self._search)
-            case "enter":
+            case "send":
                 self._say_or_break()
-            case "shift+enter" | "ctrl+j" | "alt+enter":
+            case "newline":
                 self.insert("\n")
-            case "tab":
+            case "complete":
                 self._complete()
             case "up" if self.cursor_location[0] == 0 and self._go_back():
                 pass
@@ -252,8 +256,8 @@ class Prompt(TextArea):
 
     def _search_key(self, search: _HistorySearch, event: events.Key) -> bool:
         """Take a key of the search; `False` if it ends the search, and does what it always does."""
-        match event.key:
-            case "ctrl+r":
+        match self.actions.get(event.key, event.key):
+            case "search-history":
                 self._find_earlier(search, search.found)
             case "backspace":
                 search.words = search.words[:-1]
@@ -277,7 +281,8 @@ class Prompt(TextArea):
 
     def _show_search(self, search: _HistorySearch) -> None:
         self._is_offering = True
-        self.post_message(Offered([f"search: {search.words} · Ctrl+R finds an earlier one, Esc goes back"]))
+        key = next((spell_key(key) for key, action in self.actions.items() if action == "search-history"), "")
+        self.post_message(Offered([f"search: {search.words} · {key} finds an earlier one, Esc goes back"]))
 
     @property
     def is_searching(self) -> bool:

@@ -127,6 +127,11 @@ def choose_theme(wanted: ThemeName, env: Mapping[str, str]) -> ThemeName:
     return "none" if env.get("NO_COLOR") else wanted
 
 
+def find_theme(name: str) -> ThemeName:
+    """The theme of that name; the terminal's own colors for any other."""
+    return next((theme for theme in THEME_NAMES if theme == name), "terminal")
+
+
 def find_looks(theme: ThemeName) -> Looks:
     """The looks of a theme; `none` has no colors."""
     match theme:

@@ -7,13 +7,16 @@ question never does: what was typed before it appeared was not meant for it.
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol
 
 from mooring import _end_at_once as end_program
 from mooring.chat.plain.dialog import Ended, Interrupted, LineRequest
 from mooring.chat.screen.message_queue import MessageQueue
+from mooring.chat.screen.preferences import ScreenPreferences
 from mooring.chat.view import ChatTerminal
+from mooring.core.keys import describe_keys
 from mooring.display.text import Verbatim, safe
 
 _MOST_DOTS = 8
@@ -65,6 +68,13 @@ class LineScreen(Protocol):
     def show_queue(self, queue: MessageQueue) -> None:
         """Show what was typed and waits for its turn."""
 
+    def use_theme(self, name: str) -> str:
+        """Draw everything in another theme; why that isn't possible, empty if it is."""
+
+    @property
+    def preferences(self) -> ScreenPreferences:
+        """How it is drawn now, and its keys."""
+
     def restore(self) -> None:
         """Give the terminal back as it was."""
 
@@ -90,6 +100,16 @@ class ScreenTerminal(ChatTerminal):
     @property
     def width(self) -> int:
         return self._screen.line_width
+
+    @property
+    def theme(self) -> str:
+        return self._screen.preferences.theme
+
+    def use_theme(self, name: str) -> str:
+        return self._screen.use_theme(name)
+
+    def list_keys(self) -> Sequence[tuple[str, str]]:
+        return list(describe_keys(self._screen.preferences.keys))
 
     @property
     def question(self) -> AskedLine | None:

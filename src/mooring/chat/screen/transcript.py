@@ -30,6 +30,7 @@ from mooring.display.text import width
 FRAME = 1 / 30
 """Seconds between two drawings at least: what changes in between is drawn once."""
 WHEEL_ROWS = 3
+"""How many rows one step of the mouse wheel scrolls, unless the settings say otherwise."""
 _SIDE_CELLS = 8
 """How far long lines of code are scrolled sideways at once."""
 _EDGE_SECONDS = 1 / 15
