@@ -51,7 +51,7 @@ COMMANDS = (
     "mooring call demo.add a=2 b=40 --demo",
 )
 DIALOGS = {
-    "mooring --demo": (
+    "mooring chat --plain --demo": (
         ("> ", "add two numbers"),
         ("Enter for none: ", "1"),
         ("a (number, required): ", "2"),

@@ -206,6 +206,7 @@ MODES: tuple[Literal["plan", "ask", "edits", "accept-reads", "bypass"], ...] = (
 """Permission modes, as they are listed."""
 """How much a model can be asked to think."""
 THEMES = ("terminal", "dark", "light")
+FACES = ("screen", "plain")
 NAMES = ("mcp__server__tool", "mcp_server_tool", "mcp.server.tool")
 
 SETTINGS: Mapping[str, Setting] = {
@@ -249,6 +250,10 @@ SETTINGS: Mapping[str, Setting] = {
     "sessionDays": Setting(
         90, "a number of days", _is_amount, False,
         "how long a conversation is kept after it was last used; 0 keeps it until you remove it",
+    ),
+    "chat": Setting(
+        FACES[0], _ONE_OF + ", ".join(FACES), lambda value: value in FACES, False,
+        "how the chat is shown on a terminal: on the whole screen, or in plain lines, as a screen reader wants them",
     ),
     "backend": Setting(
         None, _ONE_OF + ", ".join(BACKENDS), lambda value: value in BACKENDS, False,

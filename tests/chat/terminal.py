@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
+from mooring.cli import _find_command
 from support import Home, read_terminal, running
 from warm import WATCHED, start_mooring
 
@@ -23,8 +24,12 @@ SECONDS = 100.0
 class Person:
     """Runs `mooring` with these words at a terminal of its own, whose width is unknown unless it is given.
 
-    The process is a warm one, unless it shall be `real`. A `program` in Python is run instead, with these words.
+    A chat is one in plain lines; `ScreenPerson` has the screen. The process is a warm one, unless it shall be `real`. A
+    `program` in Python is run instead, with these words.
     """
+
+    face = "--plain"
+    """How a chat is shown, as an option; empty for what the settings say."""
 
     def __init__(
         self, home: Home, *words: str, cells: int = 0, real: bool = False, program: str = "", **env: str
@@ -36,7 +41,13 @@ class Person:
         environment = {**home.env, **WATCHED, "TERM": "xterm", "LANG": "C.UTF-8", "NONCE": self.nonce, **env}
         streams = {"stdin": slave, "stdout": slave, "stderr": slave}
         self._process = start_mooring(
-            words, cwd=home.cwd, env=environment, real=real, terminal=True, program=program, **streams
+            _choose_face(words, self.face) if self.face and not program else words,
+            cwd=home.cwd,
+            env=environment,
+            real=real,
+            terminal=True,
+            program=program,
+            **streams,
         )
         os.close(slave)
         self.raw = ""
@@ -125,3 +136,12 @@ def _keep_output(terminal: int) -> None:
     settings = termios.tcgetattr(terminal)
     settings[3] |= termios.NOFLSH
     termios.tcsetattr(terminal, termios.TCSANOW, settings)
+
+
+def _choose_face(words: tuple[str, ...], face: str) -> tuple[str, ...]:
+    """The words of the command, with the option that chooses how its chat is shown."""
+    command = _find_command(list(words))
+    if command not in ("", "chat"):
+        return words
+    at = words.index("chat") + 1 if command else len(words)
+    return (*words[:at], *([] if command else ["chat"]), face, *words[at:])

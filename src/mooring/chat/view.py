@@ -10,6 +10,7 @@ from mooring.core.conversation.event import ConversationEvent
 
 if TYPE_CHECKING:
     from mooring.chat.session import ChatSession
+    from mooring.verbs.agent.options import ConversationOptions
 
 
 class ChatTerminal(DialogTerminal):
@@ -75,3 +76,5 @@ class ChatView(Protocol):
 
 
 MakeView: TypeAlias = Callable[[ChatTerminal, "ChatSession"], ChatView]
+MakeOptions: TypeAlias = "Callable[[], ConversationOptions | None]"
+"""How the conversation is had. To say that takes modules that a screen loads after it is drawn."""

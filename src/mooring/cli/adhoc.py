@@ -8,19 +8,17 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from mooring.cli.base import Globals, echo, say
+from mooring.cli.base import Globals, echo, make_guard, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.question import find_asker
 from mooring.cli.warn import CONFIG_ERROR, print_warnings
 from mooring.core.conversation.question import Form, Question, Visit
 from mooring.core.conversation.status import Status, status_error
-from mooring.core.conversation.verdict import CommandPermissions, Rule
 from mooring.core.definitions.config import Http, ServerConfig
 from mooring.core.definitions.problem import Problem
 from mooring.display.text import count_noun, problem_line, problem_without_place, quote_argument, safe
 from mooring.errors import ConfigError, Denied, ServerError
 from mooring.host.host import Host
-from mooring.process.programs import Guard
 from mooring.verbs.parse import UsageError
 from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import Setup, make_http_config, make_program_config, run_on_host
@@ -96,11 +94,6 @@ def _describe_unanswered(question: Question) -> str:
         case _:
             asked = "wanted a model to write something"
     return f"{question.server} {asked}, and there is no terminal to answer in. Run the same command in one."
-
-
-def make_guard(options: Globals) -> Guard | None:
-    """The guard that was started before anything else was loaded, if there is one."""
-    return None if options.begun is None else Guard(options.begun)
 
 
 class LackWarnings:
@@ -275,25 +268,3 @@ def _parse_variable(text: str, env: Mapping[str, str]) -> tuple[str, str]:
     if name not in env:
         raise ConfigError(f"The variable {name} is not set, so it cannot be passed on; give it with -e {name}=VALUE.")
     return name, env[name]
-
-
-def pop_permissions(given: dict[str, Any]) -> CommandPermissions:
-    """Take the options for permissions out of all that were given. Raises: ConfigError."""
-    deny, allow, mode, skip = (given.pop(key) for key in ("deny", "allow", "mode", "skip"))
-    if skip:
-        if mode not in (None, "bypass"):
-            raise UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
-        mode = "bypass"
-    return CommandPermissions(_parse_rules(deny, allow), mode)
-
-
-def _parse_rules(deny: Sequence[str], allow: Sequence[str]) -> tuple[Rule, ...]:
-    if not deny and not allow:
-        return ()
-    # Loaded here: most calls give no rules, and the parser is not needed for anything else.
-    from mooring.permissions.rule import parse_rule
-
-    # Within a level the first match wins, so what is denied comes first.
-    denied = [parse_rule(text, "deny") for text in deny]
-    allowed = [parse_rule(text, "allow") for text in allow]
-    return (*denied, *allowed)

@@ -1,7 +1,6 @@
 """`mooring backends`: prints who can answer in a chat, and what is missing for those who can't yet."""
 
-from mooring.cli.adhoc import make_guard
-from mooring.cli.base import Globals, print_columns, print_json, say
+from mooring.cli.base import Globals, make_guard, print_columns, print_json, say
 from mooring.cli.interrupts import run_until_interrupted
 from mooring.cli.ticker import Ticker
 from mooring.display.text import safe

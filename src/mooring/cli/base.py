@@ -16,6 +16,7 @@ from mooring.verbs.verb import LineStyle, Shown, ShownTable
 
 if TYPE_CHECKING:
     from mooring.inventory.load import Inventory
+    from mooring.process.programs import Guard
 
 # Exit codes, which other programs rely on. UNHEALTHY is also the code of a tool that says it failed, USAGE also that of
 # a wrong configuration.
@@ -68,6 +69,13 @@ class Globals(msgspec.Struct):
         if not os.path.isdir(folder):
             raise ConfigError(f"{self.cwd} is not a folder; --cwd takes the folder to look from.")
         return folder
+
+
+def make_guard(options: Globals) -> "Guard | None":
+    """The guard that was started before anything else was loaded, if there is one."""
+    from mooring.process.programs import Guard  # most commands start nothing
+
+    return None if options.begun is None else Guard(options.begun)
 
 
 def is_on_terminal() -> bool:

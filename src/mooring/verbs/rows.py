@@ -53,8 +53,11 @@ ROWS: tuple[Row, ...] = (
             Option("--token-budget", "End a turn that has taken N tokens.", metavar="N", kind="integer", least=1),
             Flag("-c --continue", "Continue the last conversation of this folder.", key="newest"),
             Option("-r --resume", "Continue this conversation.", metavar="ID", complete="session"),
-            Flag("--plain", "Lines instead of a screen; for now, that is the default."),
-            Flag("--screen", "A whole screen: a preview of the chat to come."),
+            Flag(
+                "--plain",
+                "Plain lines instead of the whole screen; `mooring settings chat plain` makes it the default.",
+            ),
+            Flag("--screen", "The whole screen, whatever that setting says."),
             *PERMISSIONS,
         ),
     ),

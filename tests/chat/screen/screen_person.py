@@ -18,6 +18,8 @@ NORMAL_SCREEN = "\x1b[?1049l"
 class ScreenPerson(Person):
     """Runs `mooring` in a terminal of this many lines, each with this many cells."""
 
+    face = ""
+
     def __init__(self, home: Home, *words: str, cells: int = 100, rows: int = 30, **options: Any) -> None:
         self._drawn = pyte.Screen(cells, rows)
         self._stream = pyte.Stream(self._drawn)

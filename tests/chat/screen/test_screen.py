@@ -20,7 +20,7 @@ READY = "ask · mcp"
 
 def meet(home: Home, fake: FakeModel, *words: str, cells: int = 100, rows: int = 30, **env: str) -> ScreenPerson:
     model = MODELS["anthropic"]
-    return ScreenPerson(home, "chat", "--screen", "-m", model, *words, cells=cells, rows=rows, **variables(fake), **env)
+    return ScreenPerson(home, "chat", "-m", model, *words, cells=cells, rows=rows, **variables(fake), **env)
 
 
 def says(*words: str) -> list[Say]:

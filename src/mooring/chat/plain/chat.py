@@ -23,7 +23,7 @@ from mooring.chat.servers import describe_status
 from mooring.chat.session import ChatSession
 from mooring.chat.shell import run_shell_command
 from mooring.chat.turn_progress import FOR_MODEL
-from mooring.chat.view import ChatTerminal, MakeView
+from mooring.chat.view import ChatTerminal, MakeOptions, MakeView
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.outcome import Outcome
@@ -479,11 +479,11 @@ def chat_in_lines(
     workspace: Workspace,
     permissions: CommandPermissions,
     guard: Guard | None = None,
-    options: ConversationOptions | None = None,
+    make_options: MakeOptions = lambda: None,
 ) -> None:
     """Converse on a terminal without a screen until the person leaves. Raises: ConfigError."""
     terminal = Terminal()
-    chat = Chat(workspace, permissions, guard, options, terminal=terminal, make_view=PlainView)
+    chat = Chat(workspace, permissions, guard, make_options(), terminal=terminal, make_view=PlainView)
     terminal.run(chat.converse())
 
 

@@ -18,7 +18,7 @@ from textual.driver import Driver
 
 from mooring.chat.screen.app import ChatScreen
 from mooring.chat.screen.preferences import ScreenPreferences, read_preferences
-from mooring.chat.view import ChatTerminal
+from mooring.chat.view import ChatTerminal, MakeOptions
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.core.definitions.paths import Workspace
 from mooring.process.programs import Guard
@@ -37,13 +37,13 @@ def chat_on_screen(
     workspace: Workspace,
     permissions: CommandPermissions,
     guard: Guard | None = None,
-    options: "ConversationOptions | None" = None,
+    make_options: MakeOptions = lambda: None,
 ) -> None:
     """Converse on the whole terminal until the person leaves. Raises: ConfigError."""
 
     async def converse(screen: ChatScreen) -> None:
         make_chat = await asyncio.to_thread(_load_chat)
-        await make_chat(workspace, permissions, guard, options, screen)
+        await make_chat(workspace, permissions, guard, make_options(), screen)
 
     # A small file of the user's own: read first, so that nothing is ever drawn in the wrong colors.
     preferences = read_preferences(load(workspace.where, None))
