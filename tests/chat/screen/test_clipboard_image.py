@@ -137,7 +137,7 @@ def test_a_key_attaches_the_image_that_was_copied(home: Home, programs: Path, ke
     place(programs, "xclip", print_for("image/png", PNG, programs))
     with FakeModel([Say("A red rectangle.")]) as fake:
         env = {**variables(fake), "DISPLAY": ":0", "PATH": f"{programs}:{os.environ['PATH']}"}
-        with ScreenPerson(home, "chat", "--screen", "-m", MODELS["anthropic"], cells=120, **env) as person:
+        with ScreenPerson(home, "chat", "-m", MODELS["anthropic"], cells=120, **env) as person:
             person.looks_for("answers")
             person.presses(f"What is this?{key}")
             person.looks_for("results/")
@@ -152,7 +152,7 @@ def test_a_key_attaches_the_image_that_was_copied(home: Home, programs: Path, ke
 def test_a_key_over_ssh_says_that_the_clipboard_is_out_of_reach(home: Home) -> None:
     with FakeModel([]) as fake:
         env = {**variables(fake), "SSH_CONNECTION": "1 2 3 4"}
-        with ScreenPerson(home, "chat", "--screen", "-m", MODELS["anthropic"], cells=120, **env) as person:
+        with ScreenPerson(home, "chat", "-m", MODELS["anthropic"], cells=120, **env) as person:
             person.looks_for("answers")
             person.presses(CTRL_V)
             person.looks_for("Over SSH, Mooring can't reach the clipboard of the machine you sit at.")
