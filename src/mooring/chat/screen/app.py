@@ -123,6 +123,8 @@ class ChatScreen(App[None], inherit_bindings=False):
         # Textual would begin each task at once, which changes the order in which the chat's own code runs.
         asyncio.get_running_loop().set_task_factory(None)
         self._draw_frame()
+        # Meanwhile the shell has drawn there, and Textual takes what it drew before for what stands there.
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self._prompt.focus()
         self.call_after_refresh(self._begin)
 

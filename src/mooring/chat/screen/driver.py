@@ -38,6 +38,11 @@ class TerminalDriver(LinuxDriver):
             return _USUAL_SIZE
         return size.columns or _USUAL_SIZE[0], size.lines or _USUAL_SIZE[1]
 
+    def stop_application_mode(self) -> None:
+        # GNU screen and the Linux console have no second screen: what was drawn would stay.
+        self.write("\x1b[H\x1b[J")
+        super().stop_application_mode()
+
     def disable_input(self) -> None:
         self._is_ending = True
         os.write(self._wake, b".")
