@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Whatever the shell says, what is compiled is kept: every process of the tests would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-all test-pythons check faults attacks soak peers adapters backends backends-full conformance fresh format lint types imports bench gateways search jobs failures docs facts lock lock-peers clean
+.PHONY: run test test-all test-pythons check faults attacks soak peers adapters backends backends-full conformance fresh screen format lint types imports bench gateways search jobs failures docs facts lock lock-peers clean
 
 run: $(VENV)/.run           ## set up and open mooring on the bundled demo server
 	@$(BIN)/mooring --demo
@@ -25,6 +25,9 @@ check: lint types imports test-all    ## what CI holds every change to
 
 peers: $(VENV)/.dev         ## our client and schemas against what others made, from npm and PyPI; needs Node.js 20+
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests/peers $(PYTEST)
+
+screen: $(VENV)/.dev        ## the chat on a whole screen in tmux, GNU screen and a terminal; installs them with apt-get where it can
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/screens $(PYTEST)
 
 adapters: $(VENV)/.dev      ## each adapter beside its framework: behavior, types, the programs of its page; needs Node.js 20+
 	$(BIN)/python -m tests.adapters
