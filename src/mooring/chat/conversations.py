@@ -4,6 +4,7 @@ The host and its servers stay. So does what the user allowed for the session; by
 """
 
 import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from mooring.core.conversation.effort import Effort, EffortWish
 from mooring.core.conversation.event import ConversationEvent, EmitEvent, TokensUsed
 from mooring.core.conversation.verdict import CommandPermissions, Mode
 from mooring.core.definitions.paths import Workspace
+from mooring.display.text import quote_argument
 from mooring.errors import ConfigError, NoModel
 from mooring.host.host import Host
 from mooring.verbs.agent.choose_backend import SessionStart, explain_no_effort, find_continued, restore_mode
@@ -295,3 +297,19 @@ class _KeptResponder:
         async with open_responder(self._host, self._chosen) as responder:
             self._opened.set_result(responder)
             await self._is_left.wait()
+
+
+def spell_resuming(workspace: Workspace, id: str) -> str:
+    """How a conversation is continued later, as a sentence with the command."""
+    options = "".join(f" {word}" for word in _spell_options(workspace))
+    return f"To continue this conversation: mooring chat --resume {id}{options}"
+
+
+def _spell_options(workspace: Workspace) -> Iterator[str]:
+    """The options by which a later chat has the same servers as this one."""
+    if workspace.demo:
+        yield "--demo"
+    if not workspace.project:
+        yield "--no-project"
+    for path in workspace.configs:
+        yield f"--config {quote_argument(path)}"

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from time import monotonic
-from typing import Self
+from typing import Any, Self
+
+from msgspec import Struct
 
 from mooring.core.protocol.failure import COOLDOWN, FAILURE_WINDOW, MAX_FAILURES, Breaker
 from mooring.errors import GuardLost, MooringError
@@ -19,6 +21,22 @@ from mooring.process.guard.boot import GuardProcess, start_guard
 from mooring.process.guard.cleanup import kill_leftovers
 from mooring.process.guard.tree import REMOVAL_TIMEOUT
 from mooring.process.surroundings import ProgramSurroundings
+
+TERMINAL_KEPT_NO_MORE: tuple[str, list[Any], bytes] = ("terminal", [], b"")
+"""Tells the guard that the terminal is as it was."""
+
+
+class KeptTerminal(Struct, frozen=True):
+    """A terminal that this process draws on, and what to write to it if this process is killed."""
+
+    fd: int
+    settings: list[Any]
+    """Those before the first drawing, as `termios.tcgetattr` gives them."""
+    text: bytes
+
+    def tell(self, process: GuardProcess) -> None:
+        """Have a guard process give it back if this one is killed."""
+        process.channel.send(("terminal", self.settings, self.text), [os.dup(self.fd)])
 
 
 class Link:
@@ -79,6 +97,8 @@ class Link:
     def _send_eof(self) -> None:
         """Have the guard end whatever is left, and then itself."""
         if not self.ended.done():
+            # This end is no death: the terminal is still ours to give back.
+            self._channel.send(TERMINAL_KEPT_NO_MORE)
             with suppress(OSError):  # it has died already
                 self._channel.sock.shutdown(socket.SHUT_WR)
 
@@ -175,11 +195,24 @@ class Guard:
         self._breaker = Breaker()
         self._closed = False
         self._numbers = count(1)
+        self._terminal: KeptTerminal | None = None
 
     def begin(self) -> Self:
         """Start the guard process without waiting for it."""
         self._ensure_process()
         return self
+
+    def keep_terminal(self, terminal: KeptTerminal) -> None:
+        """Have a terminal given back if this process is killed. What was said before of one no longer holds."""
+        self._terminal = terminal
+        if self._process is not None:
+            terminal.tell(self._process)
+
+    def release_terminal(self) -> None:
+        """The terminal is as it was, or about to be."""
+        self._terminal = None
+        if self._process is not None and not self._closed:
+            self._process.channel.send(TERMINAL_KEPT_NO_MORE)
 
     @property
     def pid(self) -> int | None:
@@ -241,6 +274,8 @@ class Guard:
                 self._process = start_guard(portable=self._portable, open_files=self._open_files if is_raised else 0)
             except OSError as error:
                 raise GuardLost(f"The guard cannot be started with {sys.executable!r}: {error}.") from error
+            if self._terminal is not None:
+                self._terminal.tell(self._process)
         return self._process
 
     async def close(self, grace: float = EOF_GRACE, term_grace: float = TERM_GRACE) -> None:

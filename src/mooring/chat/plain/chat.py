@@ -1,7 +1,7 @@
 """The chat itself: lines are typed, and something is shown. With the manual backend, the person is the model."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import chain
@@ -10,6 +10,7 @@ from typing import Any
 from mooring.agents.sessions.connection import hold_record
 from mooring.chat import commands
 from mooring.chat.command import LEAVING, ListedChoice
+from mooring.chat.conversations import spell_resuming
 from mooring.chat.field import parse_position
 from mooring.chat.mcp.verbs import spell_for_chat
 from mooring.chat.plain.completion import complete_line
@@ -168,8 +169,7 @@ class Chat:
         """Say how to go on with this conversation later."""
         stored = await self.session.conversations.find_stored() if self._is_opened else None
         if stored is not None:
-            options = "".join(f" {word}" for word in _spell_options(self.session.workspace))
-            self.notice(f"To continue this conversation: mooring chat --resume {stored.id}{options}")
+            self.notice(spell_resuming(self.session.workspace, stored.id))
 
     # --- the conversation -----------------------------------------------------------------------------------------
 
@@ -498,13 +498,3 @@ def _describe_error(error: MooringError) -> str:
     if isinstance(error, HeldBack):
         return f"{error.server}'s tool {error.tool!r} is held back. To look and decide: /pins {error.server}"
     return spell_for_chat(str(error))
-
-
-def _spell_options(workspace: Workspace) -> Iterator[str]:
-    """The options by which a later chat has the same servers as this one."""
-    if workspace.demo:
-        yield "--demo"
-    if not workspace.project:
-        yield "--no-project"
-    for path in workspace.configs:
-        yield f"--config {quote_argument(path)}"

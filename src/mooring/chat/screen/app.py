@@ -63,6 +63,7 @@ class ChatScreen(App[None], inherit_bindings=False):
         converse: Callable[["ChatScreen"], Awaitable[None]],
         driver_class: type[Driver] | None = None,
         preferences: ScreenPreferences | None = None,
+        advise: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`converse` has the chat, once the screen is there."""
         has_no_color = bool(os.environ.get("NO_COLOR"))
@@ -70,6 +71,7 @@ class ChatScreen(App[None], inherit_bindings=False):
             os.environ.pop("NO_COLOR", None)  # an empty one asks for nothing, but Textual takes it for a wish
         # Without `ansi_color`, Textual would draw grays where no colors are wanted.
         super().__init__(driver_class=driver_class, ansi_color=True if has_no_color else None)
+        self.advise = advise
         self.preferences = preferences or ScreenPreferences()
         self._bindings = bind_keys(self.preferences.keys)
         self._converse = converse

@@ -14,6 +14,8 @@ from typing import Any
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from mooring.chat.screen.guarded import GuardedTerminal
+
 _TICK = 0.1
 """Seconds until an Esc is known to be a key, and not the beginning of one."""
 _TICKS = 5
@@ -25,9 +27,10 @@ _USUAL_SIZE = 80, 25
 class TerminalDriver(LinuxDriver):
     """Draws on one terminal."""
 
-    def __init__(self, out: TextIOWrapper, *args: Any, **options: Any) -> None:
+    def __init__(self, out: TextIOWrapper, guarded: GuardedTerminal, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._file = self._out = out
+        self._guarded = guarded
         self._is_ending = False
         self._wakes, self._wake = os.pipe()
 
@@ -38,10 +41,15 @@ class TerminalDriver(LinuxDriver):
             return _USUAL_SIZE
         return size.columns or _USUAL_SIZE[0], size.lines or _USUAL_SIZE[1]
 
+    def start_application_mode(self) -> None:
+        self._guarded.begin()
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no types there
+
     def stop_application_mode(self) -> None:
         # GNU screen and the Linux console have no second screen: what was drawn would stay.
         self.write("\x1b[H\x1b[J")
         super().stop_application_mode()
+        self._guarded.end()
 
     def disable_input(self) -> None:
         self._is_ending = True

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from textual.driver import Driver
 
 from mooring.chat.screen.app import ChatScreen
+from mooring.chat.screen.guarded import GuardedTerminal
 from mooring.chat.screen.preferences import ScreenPreferences, read_preferences
 from mooring.chat.view import ChatTerminal, MakeOptions
 from mooring.core.conversation.verdict import CommandPermissions
@@ -47,7 +48,7 @@ def chat_on_screen(
 
     # A small file of the user's own: read first, so that nothing is ever drawn in the wrong colors.
     preferences = read_preferences(load(workspace.where, None))
-    run_screen(converse, f"{workspace.where.state}/chat.log", preferences)
+    run_screen(converse, f"{workspace.where.state}/chat.log", preferences, guard)
 
 
 def _load_chat() -> "Callable[..., Awaitable[None]]":
@@ -72,14 +73,18 @@ def _load_chat() -> "Callable[..., Awaitable[None]]":
 
 
 def run_screen(
-    converse: Callable[[ChatScreen], Awaitable[None]], log: str, preferences: ScreenPreferences | None = None
+    converse: Callable[[ChatScreen], Awaitable[None]],
+    log: str,
+    preferences: ScreenPreferences | None = None,
+    guard: Guard | None = None,
 ) -> None:
     """Show a chat on the whole terminal until it ends, then its end on the normal screen.
 
     Raises: what ended the chat.
     """
     with _own_terminal(log) as out:
-        screen = ChatScreen(converse, _make_driver(out), preferences)
+        guarded = GuardedTerminal(guard, out.fileno())
+        screen = ChatScreen(converse, _make_driver(out, guarded), preferences, guarded.advise)
         received = _run(screen)
         _write_end(out, screen.left)
     if received is not None:
@@ -150,10 +155,10 @@ def _put_aside(log: str) -> None:
         pass  # there is none yet
 
 
-def _make_driver(out: TextIOWrapper) -> type[Driver] | None:
+def _make_driver(out: TextIOWrapper, guarded: GuardedTerminal) -> type[Driver] | None:
     """What draws on this terminal; Windows has only Textual's own way."""
     if sys.platform == "win32":
         return None
     from mooring.chat.screen.driver import TerminalDriver
 
-    return partial(TerminalDriver, out)  # type: ignore[return-value]  # all that is done with it is to call it
+    return partial(TerminalDriver, out, guarded)  # type: ignore[return-value]  # all that is done with it is to call it

@@ -1,10 +1,11 @@
 """What happens in a chat, as blocks of its transcript."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from mooring.chat.conversations import spell_resuming
 from mooring.chat.plain.turn_view import describe_failure, describe_spending
 from mooring.chat.screen.call_card import CallCard
 from mooring.chat.screen.cards import LinesBlock, NoticeBlock, PlanBlock, ReadsBlock, Said, SubAgentBlock, WarningBlock
@@ -55,6 +56,10 @@ class BlockScreen(Protocol):
 
     @property
     def line_width(self) -> int: ...
+
+    @property
+    def advise(self) -> Callable[[str], None]:
+        """Takes how to go on, should the program be killed."""
 
     def end_history(self) -> None:
         """What was said before stands there; the rest is of this session."""
@@ -111,6 +116,11 @@ class ScreenView:
         if hasattr(self._session, "host") and hasattr(self._session, "conversations"):
             self._screen.note_session(self._session, self._cost)
 
+    def _name_resuming(self) -> None:
+        id = self._session.responder.session
+        if id is not None:
+            self._screen.advise(spell_resuming(self._session.workspace, id))
+
     async def show_history(self, id: str) -> bool:
         from mooring.chat.screen.history import list_blocks  # few chats go on with a conversation
         from mooring.verbs.agent.sessions import show_session
@@ -122,6 +132,7 @@ class ScreenView:
         for block in list_blocks(transcript, self._session.conversation.pairs):
             self._screen.add_block(block)
         self._screen.end_history()
+        self._name_resuming()
         return True
 
     # --- what happened ----------------------------------------------------------------------------------------------
@@ -135,6 +146,7 @@ class ScreenView:
             return
         match event:
             case TurnStarted():
+                self._name_resuming()
                 self._end_reply()
                 self._reads = self._plan = None
                 self._sub_agents.clear()

@@ -9,9 +9,12 @@ The two talk over a `Channel`.
 
 To the guard:   ("spawn", number, argv, env, cwd, container) with stdin, stdout and stderr as descriptors
                 ("end", number, patience, grace): wait for a polite exit, then SIGTERM, then SIGKILL of the tree
+                ("terminal", settings, text) with the terminal as a descriptor: if the host is killed, give it back with
+                these settings and write the text to it; without text and descriptor, no longer
 From the guard: ("started", number, pid) or ("failed", number, stage, errno, path), later ("exit", number,
                 returncode) and, when nothing of its tree is left, ("gone", number); ("crash", text) if it fails
 
 The guard notices the end of the host by its pidfd or by the end of the stream. Either ends every tree: a child and
-all of its descendants. `linux.py` finds the processes of a tree on Linux, `portable.py` on other systems.
+all of its descendants, and gives the terminal back that a host was killed on. `linux.py` finds the processes of a tree
+on Linux, `portable.py` on other systems.
 """

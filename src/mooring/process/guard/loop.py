@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .container import Container, Parts
     from .linux import LinuxTracker
     from .portable import PortableTracker
+    from .terminal import HostTerminal
 
     TreeTracker: TypeAlias = LinuxTracker | PortableTracker
 
@@ -41,6 +42,8 @@ class GuardLoop:
         self._trees: dict[int, Tree] = {}
         self._host: int | None = None
         self._leaving = False
+        self._terminal: HostTerminal | None = None
+        """What the host draws on."""
         self._ignored = [s for s in signal.valid_signals() if signal.getsignal(s) == signal.SIG_IGN]
 
     def run(self, host: int) -> None:
@@ -54,7 +57,8 @@ class GuardLoop:
             ready = self._wait(wake)
             if wake in ready:
                 os.read(wake, 4096)
-            if self._host in ready:
+            if self._host in ready and not self._leaving:
+                self._read_last_words()
                 self._leave()
             self._serve_host()
             only_requests = ready == [0]
@@ -89,6 +93,8 @@ class GuardLoop:
     def _leave(self) -> None:
         """The host is gone: end everything, then this loop."""
         self._leaving = True
+        if self._terminal is not None:
+            self._terminal.restore()
         for tree in self._trees.values():
             if not tree.is_removal:  # a container that is being removed would be left behind
                 tree.end(*HOST_GONE)
@@ -99,7 +105,11 @@ class GuardLoop:
         self._channel.flush()
         if self._leaving:
             return
-        requests: dict[str, Callable[..., None]] = {"spawn": self._spawn, "end": self._end}
+        requests: dict[str, Callable[..., None]] = {
+            "spawn": self._spawn,
+            "end": self._end,
+            "terminal": self._keep_terminal,
+        }
         try:
             for kind, *details in self._channel.receive():
                 requests[kind](*details)
@@ -123,6 +133,28 @@ class GuardLoop:
             self._channel.send(("started", number, tree.pid))
         finally:
             close(fds)
+
+    def _keep_terminal(self, settings: "list[int | list[bytes | int]]", text: bytes) -> None:
+        """Give the terminal back if the host is killed; without a text, the host has done so itself."""
+        if self._terminal is not None:
+            self._terminal.close()
+            self._terminal = None
+        if text:
+            from .terminal import HostTerminal  # most hosts draw on none
+
+            (fd,) = self._channel.take(1)
+            self._terminal = HostTerminal(fd, settings, text)
+
+    def _read_last_words(self) -> None:
+        """What the host said of its terminal before it was gone. Nothing is started any more."""
+        try:
+            for kind, *details in self._channel.receive():
+                if kind == "terminal":
+                    self._keep_terminal(*details)
+                elif kind == "spawn":
+                    close(self._channel.take(3))
+        except EOFError:
+            pass
 
     def _end(self, number: int, patience: float, grace: float) -> None:
         if tree := self._trees.get(number):
