@@ -110,8 +110,8 @@ def test_what_waits_goes_into_the_turn_and_is_shown_where_the_model_reads_it(hom
         person.looks_for("→ In blue")
         assert len(fake.requests) == 2
         fake.release("second")
-        screen = person.looks_for("Blue.")
-        assert "→" not in screen
+        person.looks_for("Blue.")
+        screen = person.looks_until_gone("→")
         assert screen.index("42.") < screen.index("❯ In blue") < screen.index("Blue.")
         assert screen.count("In blue") == 1
         assert fake.requests[-1].last_user_text == "In blue"
