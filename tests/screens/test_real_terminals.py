@@ -12,7 +12,7 @@ from support import DEMO, Home
 
 pytestmark = pytest.mark.processes
 in_each = pytest.mark.parametrize("kind", WINDOWS, ids=[kind.name for kind in WINDOWS])
-CHAT = ("mooring", "chat", "--screen", "-m", MODELS["anthropic"])
+CHAT = ("mooring", "chat", "-m", MODELS["anthropic"])
 READY = "ask · mcp"
 CTRL_HOME, CTRL_END = "\x1b[1;5H", "\x1b[1;5F"
 RESUME = "To continue this conversation: mooring chat --resume"
@@ -61,7 +61,7 @@ def test_a_turn_with_a_tool_is_asked_about_answered_and_left_on_the_normal_scree
 @in_each
 def test_without_any_settings_it_opens_says_what_is_there_and_leaves(home: Home, kind: type[Window]) -> None:
     with kind(home) as window:
-        window.runs("mooring", "chat", "--screen")
+        window.runs("mooring", "chat")
         window.sees("no model")
         window.presses(f"/help{ENTER}")
         window.sees("/quit")

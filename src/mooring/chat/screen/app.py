@@ -159,8 +159,9 @@ class ChatScreen(App[None], inherit_bindings=False):
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print a traceback with the values of all variables.
-        self.failure = self.failure or error
-        self.end()
+        if self.failure is None:  # what is said while the chat ends is drawn too, and may fail again
+            self.failure = error
+            self.end()
 
     def on_resize(self, event: events.Resize) -> None:
         is_small = event.size.width < LEAST_CELLS or event.size.height < LEAST_ROWS

@@ -522,11 +522,17 @@ class Transcript(Widget):
         lines: list[str] = []
         for index in range(len(self.blocks) - 1, first - 1, -1):
             block = self.blocks[index]
-            written = [self._write_line(line) for line in block.layout(cells)]
+            written = self._write_block(block, cells)
             lines[:0] = [*[""] * (block.gap if index > first else 0), *written]
             if len(lines) >= most_lines:
                 break
         return lines[-most_lines:] if most_lines > 0 else []
+
+    def _write_block(self, block: Block, cells: int) -> list[str]:
+        try:
+            return [self._write_line(line) for line in block.layout(cells)]
+        except Exception:  # noqa: BLE001 - the chat may end because this block cannot be drawn; the others can
+            return []
 
     def _write_line(self, line: Line) -> str:
         colors = COLOR_SYSTEMS.get(self.app.console.color_system or "")
