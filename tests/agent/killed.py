@@ -8,8 +8,6 @@ import asyncio
 import ctypes
 import json
 import os
-import signal
-import sqlite3
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -19,6 +17,8 @@ from typing import Any
 import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from killing import KILLED, kill_at_statement
 
 from mooring.agents.history import (
     CallBlock,
@@ -48,7 +48,7 @@ from support import Swift
 FOLDER = sys.argv[1]
 SAID, RAN = f"{FOLDER}/said", f"{FOLDER}/ran"
 WHERE = Paths(f"{FOLDER}/home", {})
-KILLED, DONE = -signal.SIGKILL, 0
+DONE = 0
 MOST_WRITES = 2_000
 
 
@@ -220,22 +220,6 @@ def make_result(call: CallBlock) -> CallResult:
 
 
 # --- the kills --------------------------------------------------------------------------------------------------------
-
-
-def kill_at_statement(number: int) -> None:
-    """End this process when the n-th statement from now on is about to be executed."""
-    left = iter(range(number))
-
-    def count(_: str) -> None:
-        if next(left, None) is None:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def connect(*given: Any, **options: Any) -> sqlite3.Connection:
-        connection = sqlite3.dbapi2.connect(*given, **options)
-        connection.set_trace_callback(count)
-        return connection
-
-    sqlite3.connect = connect  # type: ignore[assignment]
 
 
 def run_apart(work: Callable[[], Any], arm: Callable[[], None] = lambda: None) -> int:

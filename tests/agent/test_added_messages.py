@@ -153,7 +153,7 @@ async def test_a_message_while_a_provider_is_waited_for_is_read_with_the_next_tr
 async def test_a_message_with_an_image_is_read_whole_and_belongs_to_the_turn(home: Home) -> None:
     is_asked, may_end = asyncio.Event(), asyncio.Event()
     model = ScriptedModel(announce(is_asked, "Hm", may_end), ["A cat."])
-    image = Image(b"\x89PNG", "image/png")
+    image = Image(data="AAAA", mime_type="image/png")
     async with agent_on(home, model) as agent:
         turn = asyncio.create_task(agent.run("Look"))
         await is_asked.wait()

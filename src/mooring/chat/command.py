@@ -75,6 +75,9 @@ class CommandFace(Face, Protocol):
         What is said about one takes as many lines as it needs, or with `cut` what one line has room for.
         """
 
+    async def edit(self, text: str) -> str | None:
+        """Have the person change a text; `None` if they leave it."""
+
     async def send(self, said: TurnInput) -> None:
         """Have something answered, as if the person had typed it."""
 

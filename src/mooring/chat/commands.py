@@ -20,6 +20,7 @@ from mooring.chat.conversation_commands import CONVERSATION_COMMANDS, list_conve
 from mooring.chat.effort import choose_effort, list_effort_completions
 from mooring.chat.looks import choose_theme, list_theme_completions, show_keys
 from mooring.chat.mcp import verbs
+from mooring.chat.rewind import rewind
 from mooring.chat.session import ChatSession
 from mooring.chat.shell import drop_outputs
 from mooring.chat.show import show_call
@@ -255,6 +256,7 @@ COMMANDS: Mapping[str, SlashCommand] = {
         choose_effort, "/effort [NAME]", "how much the model thinks before it answers; change it", needs_model=True
     ),
     "undo": SlashCommand(undo_turn, "/undo", "take back the last turn: the files that it changed, and what was said"),
+    "rewind": SlashCommand(rewind, "/rewind [N]", "change an earlier message and go on from there; the last is 1"),
     "theme": SlashCommand(choose_theme, "/theme [NAME [keep]]", "how the screen looks; with keep, in later chats too"),
     "keys": SlashCommand(show_keys, "/keys", "what each key does, and how to change it"),
     "drop": SlashCommand(drop_outputs, "/drop", "leave out what your own commands printed; !COMMAND runs one"),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mooring.agents.model import EffortChoice
+    from mooring.agents.sessions.branch import EarlierMessage
+    from mooring.agents.sessions.journal import SessionJournal
     from mooring.agents.sessions.replay import LastExchange
     from mooring.agents.sessions.store import SessionSummary
 
@@ -119,6 +121,36 @@ class ChatConversations:
         await self._enter(replace(options, session=SessionStart(continued.session.id)), continued)
         asked = replace(self._permissions, mode=None) if self._permissions.mode == "bypass" else self._permissions
         self._switch_mode(restore_mode(continued.session, asked).mode)
+
+    async def list_earlier_messages(self) -> "tuple[EarlierMessage, ...]":
+        """What the person said in this conversation, the last first.
+
+        Raises: ConfigError if it can't go back, as with another agent's program; FileError.
+        """
+        return await self._find_journal().list_earlier_messages()
+
+    async def go_back(self, message: "EarlierMessage") -> str:
+        """Go on from before a message with whoever answers now, in a new conversation that holds what was said until
+        then. The id of the one that is left, which stays as it is.
+
+        Raises: as `list_earlier_messages`; ConfigError if whoever answers can't be opened again.
+        """
+        journal = self._find_journal()
+        branch = await journal.branch(message)
+        options = replace(self._name_answerer(), session=SessionStart(branch))
+        continued = None if branch is None else await asyncio.to_thread(read_continued, self._workspace, options)
+        await self._enter(options, continued)
+        return journal.id
+
+    def _find_journal(self) -> "SessionJournal":
+        """What keeps this conversation, if it can go back in it. Raises: ConfigError."""
+        if self.responder.program is not None:
+            raise ConfigError(f"{self.responder.program.name} keeps this conversation itself, and can't go back in it.")
+        from mooring.agents.sessions.journal import SessionJournal  # loaded by now, if a model answers
+
+        if not isinstance(self.responder.journal, SessionJournal):
+            raise ConfigError("No model answers here, so there is nothing to go back to.")
+        return self.responder.journal
 
     async def hand_over(self, backend: BackendName, model: str | None) -> str | None:
         """Begin a new conversation with somebody else, who is given the transcript of this one as text.

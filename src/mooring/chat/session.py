@@ -52,6 +52,7 @@ from mooring.verbs.use.deadline import Deadline
 from mooring.verbs.use.opening import open_host
 
 if TYPE_CHECKING:
+    from mooring.agents.sessions.branch import EarlierMessage
     from mooring.agents.sessions.store import SessionSummary
     from mooring.conversation.conversation import Conversation
     from mooring.verbs.agent.offers import AnswererOffer
@@ -206,6 +207,17 @@ class ChatSession:
         """Go on with a stored conversation. Raises: as `ChatConversations.resume`."""
         await self.conversations.resume(id)
         await self._prepare_conversation()
+
+    async def list_earlier_messages(self) -> "tuple[EarlierMessage, ...]":
+        """What the person said in this conversation, the last first. Raises: as `ChatConversations`."""
+        return await self.conversations.list_earlier_messages()
+
+    async def go_back(self, message: "EarlierMessage") -> str:
+        """Go on from before a message, in a conversation of its own; the id of the one that is left, which stays as
+        it is. Raises: as `ChatConversations.go_back`."""
+        before = await self.conversations.go_back(message)
+        await self._prepare_conversation()
+        return before
 
     async def list_sessions(self) -> "tuple[SessionSummary, ...]":
         """The conversations of this folder, the one that was used last first. Raises: FileError."""

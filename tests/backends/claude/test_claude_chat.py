@@ -35,3 +35,18 @@ def test_a_failed_call_looks_like_every_other_and_the_conversation_opens_with_wh
             again.sees(READY)
             again.presses(CTRL_D)
             assert again.ended() == 0
+
+
+def test_a_conversation_of_the_program_can_not_go_back(home: Home) -> None:
+    with FakeModel(lambda _: Say("Yes."), skip_asides=True) as fake:
+        env = {"ANTHROPIC_API_KEY": "sk-of-nobody", "ANTHROPIC_BASE_URL": fake.anthropic_url}
+        with Person(home, "chat", "-b", "claude", cells=80, **env) as person:
+            person.sees(READY, PATIENCE)
+            person.types("Are you there?")
+            person.sees("Yes.", PATIENCE)
+            person.sees(READY, PATIENCE)
+            person.types("/rewind")
+            person.sees("claude keeps this conversation itself, and can't go back in it.")
+            person.sees(READY)
+            person.presses(CTRL_D)
+            assert person.ended() == 0

@@ -24,6 +24,7 @@ from mooring.agents.history import (
     ResultsMessage,
     SummaryMessage,
 )
+from mooring.agents.sessions.branch import EarlierMessage, branch_session, list_earlier_messages
 from mooring.agents.sessions.database import ADD_ENTRY, CHANGE_ENTRY, DROP_NOTES, SqlStatement
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.kept_files import add_kept_file
@@ -242,11 +243,27 @@ class SessionJournal(Journal):
 
         Raises: FileError if it isn't in the file, or can't be read.
         """
+        await self._settle_all()
+        return await asyncio.to_thread(read_last_turn, self._database.path, self.id, self.model)
+
+    async def list_earlier_messages(self) -> tuple[EarlierMessage, ...]:
+        """What the person said, the last first. Raises: FileError, as `find_last_turn`."""
+        await self._settle_all()
+        return await asyncio.to_thread(list_earlier_messages, self._database.path, self.id)
+
+    async def branch(self, message: EarlierMessage) -> str | None:
+        """The id of a new session that holds what was said before a message; `None` if nothing was.
+
+        This one stays as it is. Raises: FileError, as `find_last_turn`.
+        """
+        await self._settle_all()
+        return await asyncio.to_thread(branch_session, self._database.path, self.id, message)
+
+    async def _settle_all(self) -> None:
         self._write_text()
         await self.settle()
         if self._database.is_behind:
             raise FileError(self._database.path, "lacks the last turn, since it cannot be written", "fix that first")
-        return await asyncio.to_thread(read_last_turn, self._database.path, self.id, self.model)
 
     def go_back(self, turn: LastTurn) -> None:
         """Forget a turn and all that came after it. What it took stays spent."""

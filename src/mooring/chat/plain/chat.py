@@ -258,17 +258,25 @@ class Chat:
             await self.session.add_to_history(line)
             await self._answer(line.strip())
 
-    async def _read_prompt(self) -> str:
+    async def _read_prompt(self, typed: str = "") -> str:
         await self.session.files.look()
         async with self._terminal.hold_for_prompt():
             lines = commands.list_completions(self.session)
             resources = list(self.session.list_known_resources())
             complete = partial(complete_line, self.session.workspace, lines, resources)
-            pieces = [await self._terminal.read_line(PROMPT, complete=complete, keep=True)]
+            pieces = [await self._terminal.read_line(PROMPT, complete=complete, keep=True, typed=typed)]
             while _goes_on(pieces[-1]):
                 pieces[-1] = pieces[-1].removesuffix(MORE_FOLLOWS)
                 pieces.append(await self._terminal.read_line(MORE_PROMPT, keep=True))
             return "\n".join(pieces)
+
+    async def edit(self, text: str) -> str | None:
+        try:
+            edited = await self._read_prompt(typed=text)
+        except (Interrupted, Ended):
+            return None
+        await self.session.add_to_history(edited)
+        return edited
 
     async def _answer(self, line: str) -> None:
         """Do what a line says."""
@@ -403,10 +411,11 @@ class Chat:
         return named[0] if len(named) == 1 else typed or None
 
     async def pick(self, choices: Sequence[ListedChoice], *, cut: bool = False) -> str | None:
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for number, choice in enumerate(choices, 1):
             name = f"{'*' if choice.is_current else ''}{safe(choice.name)}"
-            rows.append((f"  {number}", name, *choice.about))
+            shown = (f"  {number}", name, *choice.about)
+            rows.append((shown[0], *choice.about) if name == str(number) else shown)
         self.say(*(fit_columns(rows, self.width) if cut else chain(*wrap_columns(rows, self.width))))
         names = [choice.name for choice in choices]
         async with self._terminal.dialog:

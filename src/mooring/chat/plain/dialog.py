@@ -44,6 +44,7 @@ class LineRequest(Struct, frozen=True):
     keep: bool
     fresh: bool
     keys: str = ""
+    typed: str = ""
 
 
 class DialogTerminal:
@@ -71,12 +72,13 @@ class DialogTerminal:
         keep: bool = False,
         fresh: bool = False,
         keys: str = "",
+        typed: str = "",
     ) -> str:
         """What a person types; `keep` puts it into the history, `complete` is what Tab offers.
 
         With `fresh`, what was typed before answers nothing: it was not meant for this question. A chat keeps it for its
         next line, a command forgets it. With `keys`, a chat reads one of them without Enter; it is empty after Enter or
-        Esc.
+        Esc. What is `typed` stands there already, to be changed, in a line of a chat.
 
         Raises: Interrupted, Ended.
         """
@@ -84,7 +86,7 @@ class DialogTerminal:
         # The editor of lines draws its prompt again and again, and would break a long one anywhere.
         *above, last = self._wrap(prompt).split("\n")
         self.say(*above)
-        return await self._read(LineRequest(last, secret, complete, keep, fresh, keys))
+        return await self._read(LineRequest(last, secret, complete, keep, fresh, keys, typed))
 
     async def read_waiting(self) -> list[str]:
         """The lines of a paste that come behind the one that was read; an editor of lines gives a paste as one."""

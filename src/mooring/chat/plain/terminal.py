@@ -233,12 +233,12 @@ class Terminal(ChatTerminal):
             # It was not meant for the question that comes now, but is not lost either.
             self._to_type += self._keyboard.read_waiting()
         typed = ""
-        if request.keep and self._early_lines:
+        if request.keep and self._early_lines and not request.typed:
             early = self._early_lines.popleft()
             self._write_at_once(f"{request.prompt}{early}\n")
             return early
         if request.keep:
-            typed, self._to_type = self._to_type.strip("\n"), ""
+            typed, self._to_type = request.typed or self._to_type.strip("\n"), ""
             while self.history:
                 self._editor.add_history(self.history.pop(0))
         if request.keys and self._keyboard.is_kept:

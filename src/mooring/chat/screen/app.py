@@ -17,6 +17,7 @@ from textual.widgets import Static
 from mooring.chat.screen.asked_line import AskedLineView, TypedEarly
 from mooring.chat.screen.cards import LinesBlock, Said, WarningBlock
 from mooring.chat.screen.clipboard import Clipboard
+from mooring.chat.screen.earlier_list import EarlierList
 from mooring.chat.screen.find_line import FindLine
 from mooring.chat.screen.keys import bind_keys, find_input_actions
 from mooring.chat.screen.line import Line, make_line
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 MODES_BY_KEY: Sequence[Mode] = ("ask", "edits", "plan")
 LEAVE_WITHIN = 2.0
 """Seconds within which the second Ctrl+C leaves."""
+GO_BACK_WITHIN = 1.0
+"""Seconds within which the second Esc lists earlier messages."""
 LEAST_CELLS, LEAST_ROWS = 40, 12
 MOST_OFFERED = 8
 _TOO_SMALL = f"Mooring needs {LEAST_CELLS} columns and {LEAST_ROWS} lines; this window is smaller."
@@ -51,7 +54,7 @@ class ChatScreen(App[None], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { layout: vertical; overflow: hidden; layers: below above; }
-    #waiting, #queue, #offered { height: auto; display: none; }
+    #waiting, #queue, #offered, #earlier { height: auto; display: none; }
     #input { height: auto; padding: 0 1; border-top: solid $foreground 30%; }
     #sign { width: 2; height: 1; }
     #status { height: 1; padding: 0 1; }
@@ -92,6 +95,7 @@ class ChatScreen(App[None], inherit_bindings=False):
         self._find = FindLine(self._transcript, self._focus)
         self._waiting = LinesWidget(looks, id="waiting")
         self._queue = LinesWidget(looks, id="queue")
+        self._earlier = EarlierList(looks, self._go_back, self._focus)
         self._offered = LinesWidget(looks, id="offered")
         self._status = LinesWidget(looks, id="status")
         self._too_small = LinesWidget(looks, id="too-small")
@@ -102,6 +106,10 @@ class ChatScreen(App[None], inherit_bindings=False):
         self._cost: float | None = 0.0
         self._pressed_at = 0.0
         """When Ctrl+C was pressed with nothing to end."""
+        self._escaped_at = 0.0
+        """When Esc was pressed with nothing to close."""
+        self._listing: asyncio.Task[None] | None = None
+        """Looks up the earlier messages."""
         self._chat: asyncio.Task[None] | None = None
         self._sending: asyncio.Task[None] | None = None
         """Sends what waits into the turn under way."""
@@ -113,6 +121,7 @@ class ChatScreen(App[None], inherit_bindings=False):
         yield self._find
         yield self._waiting
         yield self._queue
+        yield self._earlier
         yield self._asked
         with Horizontal(id="input"):
             yield Static("❯", id="sign")
@@ -171,7 +180,9 @@ class ChatScreen(App[None], inherit_bindings=False):
 
     def _focus(self) -> None:
         """Have what is typed go where it belongs."""
-        if self._find.is_open:
+        if self._earlier.is_open:
+            self._earlier.focus()
+        elif self._find.is_open:
             self._find.focus_words()
         elif self._asked.is_open:
             self._asked.focus_answer()
@@ -232,6 +243,9 @@ class ChatScreen(App[None], inherit_bindings=False):
         if self.terminal.history:
             self._prompt.said[:0] = self.terminal.history
             self.terminal.history = []
+        if line.request.typed:
+            self._prompt.set_text(line.request.typed)
+            self._offered.show([make_line("Enter goes on from there; Esc leaves all as it is", "dim")])
 
     def open_question(self, line: AskedLine) -> None:
         self._transcript.go_to_end()
@@ -267,6 +281,7 @@ class ChatScreen(App[None], inherit_bindings=False):
     # --- what is typed ----------------------------------------------------------------------------------------------
 
     def on_submitted(self, message: Submitted) -> None:
+        self._offered.show([])
         self.terminal.submit(message.text)
 
     def on_queue_sent(self) -> None:
@@ -308,6 +323,8 @@ class ChatScreen(App[None], inherit_bindings=False):
             self._transcript.leave_selection()
         elif question is not None:
             question.dismiss()
+        elif self.terminal.is_editing:
+            self._leave_edit()
         elif self.terminal.is_working:
             self._stop_work()
         elif self._prompt.text:
@@ -343,8 +360,41 @@ class ChatScreen(App[None], inherit_bindings=False):
             self._transcript.leave_blocks()
         elif question is not None:
             question.dismiss()
+        elif self._earlier.is_open:
+            self._earlier.close()
+        elif self.terminal.is_editing:
+            self._leave_edit()
         elif self.terminal.is_working:
             self._stop_work()
+        elif not self._prompt.text and self.terminal.is_prompting:
+            self._list_earlier_at_second_press()
+
+    def _list_earlier_at_second_press(self) -> None:
+        now = time.monotonic()
+        if now - self._escaped_at > GO_BACK_WITHIN:
+            self._escaped_at = now
+        elif self.session is not None:
+            self._escaped_at = 0.0  # the next two are another pair
+            self._listing = asyncio.create_task(self._list_earlier(self.session))
+
+    async def _list_earlier(self, session: "ChatSession") -> None:
+        try:
+            messages = await session.list_earlier_messages()
+        except MooringError as error:
+            self._show_briefly(safe(str(error)))
+            return
+        if messages and self.terminal.is_prompting:
+            self._earlier.open(messages)
+        elif not messages:
+            self._show_briefly("Nothing was said in this conversation yet.")
+
+    def _go_back(self, number: int) -> None:
+        self.terminal.press_command(f"/rewind {number}")
+
+    def _leave_edit(self) -> None:
+        self._prompt.take()
+        self._offered.show([])
+        self.terminal.leave_edit()
 
     def _stop_work(self) -> None:
         """Stop what is under way; what waits behind it goes back to the input, where it can be changed."""

@@ -29,6 +29,8 @@ class AskedLine:
     def __init__(self, request: LineRequest) -> None:
         self.request = request
         self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.is_shown = True
+        """Whether the answer is shown as what the person said."""
 
     def type(self, text: str) -> None:
         """Answer it."""
@@ -129,12 +131,28 @@ class ScreenTerminal(ChatTerminal):
         """Whether something is under way that Ctrl+C ends, and not the program with it."""
         return self.on_interrupt is not None and self.on_interrupt != self.end_at_once
 
+    @property
+    def is_editing(self) -> bool:
+        """Whether the conversation's next line is an earlier one that the person changes."""
+        return self._prompt is not None and bool(self._prompt.request.typed)
+
     def submit(self, text: str) -> None:
         """The person typed a line of the conversation: it is said now, or when the chat asks for the next."""
         if self._prompt is not None:
             self._prompt.type(text)
         else:
             self.queue.add(text)
+
+    def press_command(self, line: str) -> None:
+        """A key stands for a command, which nobody typed."""
+        if self._prompt is not None:
+            self._prompt.is_shown = False
+            self._prompt.type(line)
+
+    def leave_edit(self) -> None:
+        """The person leaves the earlier message as it is."""
+        if self._prompt is not None:
+            self._prompt.dismiss()
 
     def leave(self) -> None:
         """The person leaves: the lines that are waited for end, and so does the next one."""
@@ -149,7 +167,9 @@ class ScreenTerminal(ChatTerminal):
         return await (self._read_prompt(request) if request.keep else self._read_answer(request))
 
     async def _read_prompt(self, request: LineRequest) -> str:
-        text = self.queue.take_first()
+        # An earlier message is waited for at once: what was typed meanwhile is none.
+        text = None if request.typed else self.queue.take_first()
+        is_shown = True
         if text is None:
             self._prompt = line = AskedLine(request)
             self._screen.open_prompt(line)
@@ -157,7 +177,8 @@ class ScreenTerminal(ChatTerminal):
                 text = await line.answer
             finally:
                 self._prompt = None
-        if text.strip():
+            is_shown = line.is_shown
+        if text.strip() and is_shown:
             self._screen.add_said(text)
         return text
 
