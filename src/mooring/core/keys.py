@@ -19,14 +19,16 @@ class KeyAction(Struct, frozen=True):
 
 
 KEY_ACTIONS = (
-    KeyAction("send", ("enter",), "send what you typed; while a reply is on its way, it waits in the queue"),
+    KeyAction("send", ("enter",), "send what you typed; during a turn it waits, and pressed again goes into the turn"),
     KeyAction("newline", ("ctrl+j", "shift+enter", "alt+enter"), "begin another line"),
     KeyAction("complete", ("tab",), "complete a command, a file or a tool"),
     KeyAction("search-history", ("ctrl+r",), "find what you typed earlier"),
     KeyAction("paste-image", ("ctrl+v", "alt+v"), "attach the image in the clipboard"),
     KeyAction("edit", ("ctrl+g",), "write on in your editor"),
     KeyAction("interrupt", ("ctrl+c",), "copy the selection, else stop the reply, else empty the input; twice leaves"),
-    KeyAction("close", ("escape",), "close what is open, else stop the reply"),
+    KeyAction(
+        "close", ("escape",), "close what is open, else stop the reply; twice where neither is, change what you said"
+    ),
     KeyAction("leave", ("ctrl+d",), "leave, if nothing is typed"),
     KeyAction("suspend", ("ctrl+z",), "go back to the shell for a while; `fg` returns"),
     KeyAction("next-mode", ("shift+tab",), "switch between the modes ask, edits and plan"),
