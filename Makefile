@@ -105,7 +105,7 @@ facts: $(VENV)/.dev         ## write what is known of models anew, from the inst
 lock: $(VENV)/.dev          ## resolve the dependencies anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o locks/run.lock
-	$(BIN)/uv pip compile $(LOCK) --extra dev --extra api pyproject.toml -o locks/dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra dev --extra api --extra images pyproject.toml -o locks/dev.lock
 	$(BIN)/uv pip compile $(LOCK) --extra search pyproject.toml -o locks/search.lock
 
 lock-peers: $(VENV)/.dev    ## resolve what others made, for the tests and the benchmark, anew

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -137,6 +138,15 @@ def test_a_lock_for_npm_serves_both_architectures(lock: Path) -> None:
 @pytest.mark.parametrize("lock", PYTHON_LOCKS, ids=name_of)
 def test_a_lock_for_pip_installs_the_same_on_both_architectures(lock: Path) -> None:
     assert installed_on_one_architecture(lock.read_text()) == set()
+
+
+def test_the_fast_tests_have_what_the_extra_for_images_brings() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = [Requirement(each) for each in extras["images"]]
+    locked = {each.name: each.specifier for each in requirements_of((ROOT / "locks/dev.lock").read_text())}
+    assert [each.name for each in wanted] == ["pillow"]
+    [exact] = locked["pillow"]
+    assert wanted[0].specifier.contains(exact.version)
 
 
 def program(version: str = "1.0.0", **fields: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring.core.conversation.event import ConversationEvent, ToolFinished, ToolProgress, ToolStarted
-from mooring.core.conversation.outcome import Outcome, Part
+from mooring.core.conversation.outcome import KeptMedia, Outcome, Part
 from mooring.core.protocol.content import Text
 from mooring.display.calls import OutputStart, find_kind
 from mooring.display.lines import describe_outcome
@@ -43,6 +43,11 @@ class RecentCall(Struct, frozen=True):
     """Where the whole is, in words, if only its two ends are here; else empty."""
 
     @property
+    def images(self) -> tuple[KeptMedia, ...]:
+        """The images that came back, each in a file."""
+        return tuple(each for each in self.event.outcome.kept if each.kind.startswith("image/"))
+
+    @property
     def size(self) -> int:
         return sum(map(len, self.input)) + sum(map(len, self.output))
 
@@ -58,7 +63,7 @@ class RecentCall(Struct, frozen=True):
 class RecentCalls:
     """Keeps the calls of one conversation as they end."""
 
-    def __init__(self, keep: Callable[[Part], Text], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, keep: Callable[[Part], Text | KeptMedia], clock: Callable[[], float] = time.monotonic) -> None:
         """`keep` puts an image or a sound into a file, and says where: whoever shows lines can't show those."""
         self._keep_part = keep
         self._clock = clock
@@ -91,8 +96,10 @@ class RecentCalls:
             return None
         self._count += 1
         # Few calls return a picture, and it is written in a moment: the lines stay in the order of the calls.
-        parts = tuple(map(self._keep_part, outcome.parts))
-        event = replace(event, outcome=replace(outcome, parts=parts))
+        parts = list(map(self._keep_part, outcome.parts))
+        texts = tuple(Text(part.words) if isinstance(part, KeptMedia) else part for part in parts)
+        kept = (*outcome.kept, *(part for part in parts if isinstance(part, KeptMedia)))
+        event = replace(event, outcome=replace(outcome, parts=texts, kept=kept))
         call = make_recent_call(self._count, event, None if began is None else self._clock() - began)
         self._kept.append(call)
         self._size += call.size

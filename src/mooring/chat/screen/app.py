@@ -210,8 +210,18 @@ class ChatScreen(App[None], inherit_bindings=False):
             self._transcript.note_change(self._lines)
 
     def add_said(self, text: str) -> None:
-        self.add_block(Said(text))
+        said = Said(text)
+        self.add_block(said)
         self._transcript.go_to_end()
+        if "@" in text and not text.startswith("!") and self.session is not None:
+            self.run_worker(self._show_pictures(said, text, self.session), group="said")
+
+    async def _show_pictures(self, said: Said, text: str, session: "ChatSession") -> None:
+        """Show the images that a message names below it."""
+        from mooring.verbs.agent.named_files import find_pictures  # few messages name a file
+
+        said.show_pictures(await run_in_thread(partial(find_pictures, session.workspace, text)))
+        self.note_change(said)
 
     def show_progress(self, text: str) -> None:
         self.show_waiting(text)

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from mooring.chat.recent_calls import RecentCall
 from mooring.chat.screen.line import Line, Piece, Role, indent_lines, make_line
+from mooring.chat.screen.picture import MOST_AT_ONCE, MOST_OPENED, Picture, make_pictures
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.wrap import wrap_line
 from mooring.chat.turn_progress import describe_seconds
 from mooring.core.conversation.event import ToolFinished, ToolProgress, ToolStarted
-from mooring.core.conversation.outcome import Outcome
+from mooring.core.conversation.outcome import KeptMedia, Outcome
 from mooring.core.text.diff import list_changes
 from mooring.display.calls import MOST_LINES, OutputStart, cut_output, describe_duration, title_call
 from mooring.display.lines import Known, describe_tool_progress, find_renderer, include_invocation, name_tool
@@ -73,6 +74,7 @@ class CallCard(Block):
         """All that came back, or the number under which it is found."""
         self._start: OutputStart | None = None
         self._rest = ""
+        self._pictures: tuple[Picture, ...] = ()
         self._notes: tuple[str, ...] = ()
         self._stderr: tuple[str, ...] = ()
 
@@ -97,7 +99,8 @@ class CallCard(Block):
         self._notes = tuple(map(safe, filter(None, (outcome.for_person, *outcome.notes))))
         self._stderr = tuple(map(safe, stderr))
         if call is not None:
-            self._start = cut_output(call.output)
+            self._pictures = tuple(Picture(image.path, self) for image in call.images[:MOST_OPENED])
+            self._start = cut_output(_leave_out(call.output, call.images[:MOST_AT_ONCE]))
             self._rest = call.describe_rest(self._start)
             self._result = call if call.size <= MOST_KEPT else call.number
         self.version += 1
@@ -159,6 +162,7 @@ class CallCard(Block):
             yield from (make_line(_fit(line, cells)) for line in self._start.lines)
             if self._rest:
                 yield make_line(f"… {self._rest}", "dim")
+        yield from make_pictures(self.list_pictures(), cells)
         yield from self._list_notes(cells, self._stderr[-MOST_LINES:])
 
     def _list_notes(self, cells: int, stderr: Sequence[str]) -> Iterator[Line]:
@@ -172,6 +176,7 @@ class CallCard(Block):
         """Everything, in lines that are wrapped."""
         for line in self._list_panel():
             yield from wrap_line(line, cells)
+        yield from make_pictures(self.list_pictures(), cells)
         yield from self._list_notes(cells, self._stderr)
 
     def _list_panel(self) -> Iterator[Line]:
@@ -196,6 +201,9 @@ class CallCard(Block):
         except ConfigError as error:
             return (*self._start.lines, f"… {error}")
         return (*self._start.lines, f"… {self._rest}")
+
+    def list_pictures(self) -> Sequence[Picture]:
+        return self._pictures if self.is_open else self._pictures[:MOST_AT_ONCE]
 
     def estimate(self, cells: int) -> int:
         return 1 + (len(self._start.lines) if self._start is not None else 0)
@@ -258,6 +266,12 @@ def _find_diff_role(text: str) -> Role:
             return "removed"
         case _:
             return ""
+
+
+def _leave_out(output: Sequence[str], images: Sequence[KeptMedia]) -> Sequence[str]:
+    """What came back without the words for images that are drawn."""
+    words = {safe(image.words) for image in images}
+    return [line for line in output if line not in words] if words else output
 
 
 def find_stage(event: ToolFinished) -> CallStage:

@@ -8,6 +8,7 @@ from typing import Literal
 from mooring.chat.recent_calls import RecentCall, describe_quiet_calls
 from mooring.chat.screen.call_card import LONGEST_NAME, CallCard
 from mooring.chat.screen.line import Line, Piece, Role, indent_lines
+from mooring.chat.screen.picture import MOST_AT_ONCE, Picture, make_pictures
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.wrap import hang_line, wrap_line, wrap_text
 from mooring.chat.turn_progress import describe_seconds
@@ -45,10 +46,20 @@ class Said(Block):
         super().__init__()
         self._text = text
         self._shown = safe_text(text)
+        self._pictures: tuple[Picture, ...] = ()
+
+    def show_pictures(self, paths: Sequence[str]) -> None:
+        """The images that it names."""
+        self._pictures = tuple(Picture(path, self) for path in paths[:MOST_AT_ONCE])
+        self.version += 1
+
+    def list_pictures(self) -> Sequence[Picture]:
+        return self._pictures
 
     def make_lines(self, cells: int) -> Sequence[Line]:
         lines = wrap_text(self._shown, cells - 2, "person")
-        return indent_lines(lines, (Piece("  "),), (Piece("❯ ", "person"),))
+        pictures = make_pictures(self._pictures, cells - 2)
+        return indent_lines([*lines, *pictures], (Piece("  "),), (Piece("❯ ", "person"),))
 
     def estimate(self, cells: int) -> int:
         return estimate_height(self._shown, cells)
@@ -253,6 +264,9 @@ class SubAgentBlock(Block):
             for block in self._blocks:
                 made += indent_lines(block.layout(max(1, cells - 4)), (Piece("  ┊ ", "rule"),))
         return made
+
+    def list_pictures(self) -> Sequence[Picture]:
+        return [picture for block in self._blocks for picture in block.list_pictures()] if self.is_open else ()
 
     def _describe(self) -> str:
         task = f": {self._task}" if self._task else ""

@@ -36,6 +36,13 @@ Role: TypeAlias = Literal[
 """What a piece of text is. `mark` is a sign that Mooring draws, `rule` a line between things."""
 
 
+class Ink(NamedTuple):
+    """Colors that no theme decides, each as in `0xFF8800`: those of a picture."""
+
+    color: int
+    background: int | None = None
+
+
 class Piece(NamedTuple):
     """Some text of one role."""
 
@@ -43,6 +50,8 @@ class Piece(NamedTuple):
     role: Role = ""
     link: str = ""
     """The address that it leads to."""
+    ink: Ink | None = None
+    """Its own colors, in place of those of the role."""
 
 
 class Line(Struct, frozen=True):

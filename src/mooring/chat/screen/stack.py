@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from mooring.chat.screen.line import Line, join_lines
+from mooring.chat.screen.picture import Picture
 from mooring.chat.screen.wrap import fold_line
 
 MOST_LAID = 400
@@ -57,6 +58,10 @@ class Block:
     def write_source(self) -> str:
         """What copying it gives: Markdown, a command, data."""
         return join_lines(self.layout(80))
+
+    def list_pictures(self) -> Sequence[Picture]:
+        """The images that are drawn in it as it is now."""
+        return ()
 
     def toggle(self) -> None:
         """Open it, or close it again."""

@@ -6,6 +6,8 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from rich.color import Color as RichColor
+from rich.color_triplet import ColorTriplet
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
@@ -13,7 +15,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.strip import Strip
 
-from mooring.chat.screen.line import Line, Piece
+from mooring.chat.screen.line import Ink, Line, Piece
 from mooring.chat.screen.styles import Looks
 from mooring.chat.screen.wrap import TextSpan, cut_pieces, find_fitting
 from mooring.display.text import width
@@ -105,6 +107,8 @@ class StripMaker:
 
     def find_style(self, piece: Piece, highlight: Highlight | None = None) -> Style:
         """What a piece looks like."""
+        if piece.ink is not None:
+            return make_ink_style(piece.ink)
         style = self._looks.find(piece.role)
         if highlight is not None:
             style += self._looks.selected if highlight == "selected" else self._looks.found
@@ -126,6 +130,16 @@ class StripMaker:
         yield from _highlight(list(body), spans)
         if goes_on and room > margin:
             yield _MORE, None
+
+
+def make_ink_style(ink: Ink) -> Style:
+    """A style of those colors alone."""
+    background = None if ink.background is None else _make_color(ink.background)
+    return Style(color=_make_color(ink.color), bgcolor=background)
+
+
+def _make_color(value: int) -> RichColor:
+    return RichColor.from_triplet(ColorTriplet(value >> 16, value >> 8 & 0xFF, value & 0xFF))
 
 
 def _highlight(

@@ -4,6 +4,7 @@ It scrolls by itself. Textual would be told the height of everything, and lay ou
 It never has the focus: keys are bound by the app to its actions, and the input stays ready.
 """
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -18,6 +19,7 @@ from textual.widget import Widget
 
 from mooring.chat.screen.clipboard import Clipboard
 from mooring.chat.screen.line import Line
+from mooring.chat.screen.painter import Painter, WantedPicture, can_show
 from mooring.chat.screen.search import Search
 from mooring.chat.screen.selection import Pointed, Selection
 from mooring.chat.screen.stack import Block, Place, Row, Spot, Stack
@@ -68,6 +70,7 @@ class Transcript(Widget):
         super().__init__(id=id)
         self._stack = Stack()
         self._strip_maker = StripMaker(looks or find_looks("dark"))
+        self._painter = Painter(lambda: can_show(self.app.console.color_system, os.environ), self._mark)
         self._clipboard = clipboard or Clipboard({}, self._write_sequence)
         self._wheel_rows = wheel_rows
         self._view = Viewport(self._stack)
@@ -230,7 +233,15 @@ class Transcript(Widget):
         self._strips = [
             self._strip_maker.find(row.line, self._find_look(row, y, thumb)) for y, row in enumerate(self._shown)
         ]
+        self._painter.want(self._list_wanted())
         self._stack.release()
+
+    def _list_wanted(self) -> Iterator[WantedPicture]:
+        """The images in view that have to be drawn, first those that stay there while others grow."""
+        shown = list(dict.fromkeys(row.place.block for row in self._rows))
+        for index in reversed(shown) if self.is_at_end else shown:
+            block = self.blocks[index]
+            yield from (WantedPicture(block, each) for each in block.list_pictures() if each.wanted_cells)
 
     def _fit(self, cells: int, height: int) -> None:
         """Take another size; what stands at the top stays there."""

@@ -243,7 +243,8 @@ class ScreenView:
         kind = find_kind(event)
         if card is None and kind == "plan" and event.success:
             return  # its steps were shown
-        if card is None and kind in ("read", "search") and call is not None and not event.outcome.is_error:
+        is_quiet = kind in ("read", "search") and not event.outcome.is_error
+        if card is None and is_quiet and call is not None and not call.images:
             self._count_read(call)
             return
         if card is None:

@@ -23,6 +23,16 @@ class Excerpt(Struct, frozen=True):
     """Where the whole is."""
 
 
+class KeptMedia(Struct, frozen=True):
+    """An image, or anything else that isn't text, in a file of ours."""
+
+    path: str
+    kind: str
+    """Its media type, as whoever sent it says; may be empty."""
+    words: str
+    """What stands for it where there is only text."""
+
+
 class CallRefusal(Struct, frozen=True):
     """Why a call was not made."""
 
@@ -54,6 +64,8 @@ class Outcome(Struct, frozen=True):
     """What a person reads in place of the text, where that is written for a model."""
     refusal: CallRefusal | None = None
     """Why the call was not made, if it may not be."""
+    kept: tuple[KeptMedia, ...] = ()
+    """What is in files, because whoever called doesn't take it as it is."""
     continues: str | None = None
     """The id under which the call continues in the background, if it does."""
     notes: tuple[str, ...] = ()

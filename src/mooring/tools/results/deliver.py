@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mooring import files
-from mooring.core.conversation.outcome import CallRefusal, Excerpt, Outcome, Part
+from mooring.core.conversation.outcome import CallRefusal, Excerpt, KeptMedia, Outcome, Part
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.units import BYTES_PER_TOKEN, MIB
@@ -187,7 +187,9 @@ class Delivery(Struct, frozen=True):
 
     def _save_in_files(self, pieces: list[Piece], max_bytes: int, blank: Outcome) -> Outcome:
         """Put into files what can't be given; the file is that of the whole text, if only a part is here."""
-        parts = [_save_blob(self.store, piece) if isinstance(piece, Blob) else piece for piece in pieces]
+        stored = [_save_blob(self.store, piece) if isinstance(piece, Blob) else piece for piece in pieces]
+        blank = replace(blank, kept=tuple(piece for piece in stored if isinstance(piece, KeptMedia)))
+        parts = [Text(piece.words) if isinstance(piece, KeptMedia) else piece for piece in stored]
         texts = select_texts(parts)
         if self._fits(texts, max_bytes):
             return replace(blank, parts=join_texts(parts))
@@ -197,8 +199,8 @@ class Delivery(Struct, frozen=True):
         return replace(blank, parts=(Text(cut.preview(self.has_reader)), *media), file=file, excerpt=cut.excerpt)
 
 
-def keep_media(store: ResultStore, part: Part) -> Text:
-    """A part of an outcome in words: an image or a sound as the path of its file. Blocks on the disk."""
+def keep_media(store: ResultStore, part: Part) -> Text | KeptMedia:
+    """A part of an outcome with an image or a sound in a file, or in words why that can't be. Blocks on the disk."""
     match part:
         case Text():
             return part
@@ -208,14 +210,14 @@ def keep_media(store: ResultStore, part: Part) -> Text:
             return _save_blob(store, Blob("audio", data, kind))
 
 
-def _save_blob(store: ResultStore, blob: Blob) -> Text:
+def _save_blob(store: ResultStore, blob: Blob) -> Text | KeptMedia:
     try:
         kept = store.save_blob(blob.data, blob.kind)
     except FileError as error:
         return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
     except ValueError:
         return Text(f"[{blob.label}; it is not the Base64 it should be]")
-    return Text(f"[{blob.label}, kept in {kept.path}]")
+    return KeptMedia(kept.path, blob.kind or "", f"[{blob.label}, kept in {kept.path}]")
 
 
 class CutText(Struct, frozen=True):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from mooring.agents.local.project_files import ProjectFiles
 from mooring.agents.local.walk import list_left_out
+from mooring.core.conversation.mention import TypedMention, find_mentions
 from mooring.core.conversation.verdict import LocalAccess
 from mooring.core.definitions.paths import KERNEL_FOLDERS, Workspace, is_below
 from mooring.core.protocol.content import Block, Image, Text, find_picture_type
@@ -15,12 +16,13 @@ from mooring.core.protocol.units import MIB
 from mooring.core.text.suggestions import find_slip
 from mooring.errors import ConfigError, Denied, FileError
 from mooring.files.no_follow import FolderEntry, list_exact, read_exact
-from mooring.files.reading import list_folder
+from mooring.files.reading import list_folder, read_part
 from mooring.permissions.policy import Policy
 
 MAX_FILE = 10 * MIB
 MAX_ENTRIES = 1_000
 """How many names of a folder are given."""
+_HEAD_BYTES = 32
 _MOST_COMPARED = 10_000
 """How many names of a folder are looked at for one that may have been meant."""
 
@@ -76,6 +78,21 @@ def make_missing_error(workspace: Workspace, typed: str) -> ConfigError:
     similar = _find_similar(workspace, typed)
     advice = f"Did you mean {similar}?" if similar else "Write \\@ in front of a word that is no file."
     return ConfigError(f"There is no file {typed}. {advice}")
+
+
+def find_pictures(workspace: Workspace, text: str) -> list[str]:
+    """The image files that a text names with `@`. Looks at the disk."""
+    return [path for mention in find_mentions(text) if (path := _find_picture(workspace, mention)) is not None]
+
+
+def _find_picture(workspace: Workspace, mention: TypedMention) -> str | None:
+    try:
+        found = find_path(workspace, mention.spellings)
+        head = None if found is None or found.is_folder else read_part(found.real, 0, _HEAD_BYTES)
+    except FileError:
+        return None  # whoever attaches it says why not
+    is_picture = head is not None and find_picture_type(head[0]) is not None
+    return found.real if found is not None and is_picture else None
 
 
 class NamedFiles:
