@@ -23,6 +23,7 @@ from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.question import (
     ApplyRules,
     Approval,
+    CarryOutPlan,
     ChangedIssuer,
     ChangedTool,
     ChangedTools,
@@ -105,6 +106,7 @@ QUESTIONS: list[Question] = [
     Login(EVIL, EVIL, f"https://{EVIL}", EVIL, EVIL, (EVIL,)),
     ChangedIssuer(EVIL, EVIL, EVIL),
     ContinueTurn(100, 100),
+    CarryOutPlan(EVIL),
     ChooseAnswerer(((EVIL, EVIL),)),
     KeepAnswerer(EVIL, EVIL),
     RepeatedCall(EVIL, EVIL, {EVIL: EVIL}, 5, EVIL),

@@ -14,7 +14,7 @@ def test_the_public_names_are_exactly_those_meant() -> None:
     assert dir(mooring) == [
         "Agent", "AgentDefinition", "AgentOrigin", "Allow", "Answer", "ApplyRules", "Approval", "Approved", "Ask",
         "Audio", "BadArguments", "Block", "BlockFinished", "Broken", "CallBlock", "CallPolicy", "CallRefusal",
-        "CallResult", "ChangedIssuer", "ChangedTool", "ChangedTools", "Client", "Clogged", "Closed", "Completion",
+        "CallResult", "CarryOutPlan", "ChangedIssuer", "ChangedTool", "ChangedTools", "Client", "Clogged", "Closed", "Completion",
         "ConfigError", "ConnectError", "Connected", "Connecting", "ContextOverflow", "ContinueTurn", "Conversation",
         "ConversationEvent", "Denied", "DeniedCall", "Disabled", "Embedded", "EventStream", "Excerpt", "Failed",
         "FileError", "FilledPrompt", "Form", "FunctionTool", "GivenServers", "Guard", "GuardLost", "HandshakeError",

@@ -58,8 +58,8 @@ _NAMES = {
     "core.conversation.outcome": "Excerpt Outcome Part CallRefusal",
     "core.definitions.problem": "Problem",
     "core.conversation.question": (
-        "Allow Answer ApplyRules Approval Ask ChangedIssuer ChangedTool ChangedTools ContinueTurn Form Login "
-        "MissingValue No Permission Question RepeatedCall Sampling Visit Yes"
+        "Allow Answer ApplyRules Approval Ask CarryOutPlan ChangedIssuer ChangedTool ChangedTools ContinueTurn Form "
+        "Login MissingValue No Permission Question RepeatedCall Sampling Visit Yes"
     ),
     "core.protocol.result": "Completion FilledPrompt LogMessage Message Progress Reading Result",
     "core.conversation.status": (
@@ -172,6 +172,7 @@ if TYPE_CHECKING:
     from mooring.core.conversation.question import ApplyRules as ApplyRules
     from mooring.core.conversation.question import Approval as Approval
     from mooring.core.conversation.question import Ask as Ask
+    from mooring.core.conversation.question import CarryOutPlan as CarryOutPlan
     from mooring.core.conversation.question import ChangedIssuer as ChangedIssuer
     from mooring.core.conversation.question import ChangedTool as ChangedTool
     from mooring.core.conversation.question import ChangedTools as ChangedTools

@@ -104,8 +104,17 @@ async def _run_turn(thread: AgentThread, said: TurnInput | None) -> EndOfTurn:
             continue
         if calls:
             await make_calls(thread, calls)
+            if thread.unheard_plan:
+                return _end_with_plan(thread)
         elif not thread.inbox.has_unread:
             return "finished"
+
+
+def _end_with_plan(thread: AgentThread) -> EndOfTurn:
+    """Make the plan that nobody can approve the answer."""
+    thread.reporter.say(thread.unheard_plan)
+    thread.add(ModelMessage((TextBlock(thread.unheard_plan),), thread.model.name))
+    return "finished"
 
 
 async def _run_task(thread: AgentThread, agent: str, task: str) -> EndOfTurn:

@@ -79,6 +79,8 @@ class AgentThread:
         """What the person says during a turn."""
         self.is_reply_paused = False
         """Whether the provider paused in the middle of the last reply, which nothing may come behind."""
+        self.unheard_plan = ""
+        """The plan that the turn ends with, since nobody is there to look at it."""
         self._background: set[str] = set()
         self._news: list[str] = []
         reporter.stream.add_listener(self.take)
@@ -88,6 +90,7 @@ class AgentThread:
         self.granted_requests = 0
         self.unknown_stop = ""
         self.is_reply_paused = False
+        self.unheard_plan = ""
         self.streak = CallStreak()
 
     def add(self, message: Message) -> None:

@@ -29,6 +29,7 @@ _KINDS: Mapping[str, CallKind] = {
     "toolsearch": "search",
     "todowrite": "plan",
     "todoread": "plan",
+    "exitplanmode": "plan",
     "sql": "plan",  # Copilot's, whose plan is in the tables of its session
 }
 """What an agent's own tools do, by their names in lowercase: Mooring's, and those of other agents' programs."""

@@ -14,6 +14,7 @@ from typing import TextIO, TypeAlias
 
 from msgspec import Struct
 
+from mooring.display.markdown import MarkdownLines
 from mooring.display.text import Style, Verbatim, paint, wrap_words
 
 Completions: TypeAlias = Sequence[str] | Callable[[str], list[str]]
@@ -101,6 +102,10 @@ class DialogTerminal:
     def say(self, *texts: str) -> None:
         for text in texts:
             self._write(self._wrap(text) + "\n")
+
+    def say_markdown(self, text: str) -> None:
+        """Show what a model wrote."""
+        self.say(*map(MarkdownLines().read, text.split("\n")))
 
     def notice(self, text: str) -> None:
         """Show something that matters less than what is around it."""

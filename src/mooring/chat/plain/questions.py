@@ -18,6 +18,7 @@ from mooring.core.conversation.question import (
     AnswerScope,
     ApplyRules,
     Approval,
+    CarryOutPlan,
     ChangedIssuer,
     ChangedTools,
     ChangeFile,
@@ -40,6 +41,7 @@ from mooring.core.conversation.question import (
     WriteServer,
     Yes,
 )
+from mooring.core.conversation.verdict import Mode
 from mooring.display.lines import describe_question
 from mooring.display.text import count_noun, exact_text, mark_server, safe, shorten_paths
 
@@ -63,6 +65,11 @@ _SCOPE_WORDS: Mapping[str, AnswerScope] = {
 }
 _AGREES = ("y", "yes")
 _FENCES = ("```", "~~~")
+_PLAN_MODES: Mapping[str, Mode] = {"e": "edits", "edits": "edits", "a": "ask", "ask": "ask"}
+_PLAN_WORDS: Mapping[Mode, str] = {
+    "edits": "files inside the project are changed without asking",
+    "ask": "you are asked about each change",
+}
 _DECLINES = ("n", "no")
 _EVERYWHERE = ("e", "everywhere", "u", "user")
 _IN_PROJECT = ("p", "project")
@@ -129,7 +136,10 @@ class Questions:
         # What a wizard asks for next is the prompt itself.
         if isinstance(question, Permission):
             question = replace(question, origin=shorten_paths(question.origin, self._home))
-        if not isinstance(question, Sampling | ServerDetail):
+        if isinstance(question, CarryOutPlan):
+            self._terminal.say(self._terminal.style("The plan:", "bold"))
+            self._terminal.say_markdown(question.plan)
+        elif not isinstance(question, Sampling | ServerDetail):
             first, *rest = describe_question(question)
             self._terminal.say(self._terminal.style(first, "bold"), *rest)
         match question:
@@ -139,6 +149,8 @@ class Questions:
                 return await self._ask_approval("Call it again?")
             case ContinueTurn(more=more):
                 return await self._ask_approval(f"Go on, for up to {count_noun(more, 'request')} more?")
+            case CarryOutPlan():
+                return await self._ask_about_plan()
             case Form():
                 return await self._ask_form(question)
             case Visit():
@@ -270,6 +282,26 @@ class Questions:
             return await self._read(prompt)
         except Interrupted:
             return None
+
+    # --- is the plan carried out? -----------------------------------------------------------------------------------
+
+    async def _ask_about_plan(self) -> Answer:
+        prompt = 'Carry it out? [e]dits allowed · [a]sk about each · [n]o, plan on (or "no, because …"): '
+        while True:
+            typed = await self._read(prompt)
+            if typed.casefold() in _DECLINES:
+                refusal = await self._refuse(typed)
+                if refusal is not None:
+                    return refusal
+                continue
+            because = re.match(_NO_BECAUSE, typed)
+            if because is not None:
+                return No(because[1])
+            mode = _PLAN_MODES.get(typed.casefold())
+            if mode is not None:
+                self._terminal.notice(f"The plan is carried out in {mode} mode: {_PLAN_WORDS[mode]}.")
+                return Yes(mode)
+            self._terminal.say("One of these letters, please.")
 
     # --- what servers ask -----------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from mooring.chat.screen.lines_widget import LinesWidget
 from mooring.chat.screen.message_queue import MessageQueue, describe_queue, send_queued
 from mooring.chat.screen.preferences import ScreenPreferences
 from mooring.chat.screen.prompt import Offered, Prompt, Submitted
+from mooring.chat.screen.reply import ReplyBlock
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.status import describe_chat
 from mooring.chat.screen.styles import choose_theme, find_looks, find_theme
@@ -208,6 +209,9 @@ class ChatScreen(App[None], inherit_bindings=False):
         else:
             self._lines.extend(*lines)
             self._transcript.note_change(self._lines)
+
+    def add_markdown(self, text: str) -> None:
+        self.add_block(ReplyBlock(text))
 
     def add_said(self, text: str) -> None:
         said = Said(text)

@@ -72,6 +72,7 @@ def _make_reply(message: ModelMessage, results: Mapping[str, CallResult], known:
             call = _make_call(block, results.get(block.id), known)
             kind = find_kind(call.event)
             if kind == "plan" and call.event.success:
+                yield from _show_plan(call)
                 continue
             if kind in ("read", "search") and call.event.success:
                 if reads is None:
@@ -89,6 +90,13 @@ def _make_reply(message: ModelMessage, results: Mapping[str, CallResult], known:
                 yield ThoughtBlock(text)
             case TextBlock() | ThinkingBlock() | OpaqueBlock():
                 pass  # nothing to see
+
+
+def _show_plan(call: RecentCall) -> Iterator[Block]:
+    """The plan that the person was to look at. Steps are not shown: they changed since."""
+    plan = call.event.arguments.get("plan") if call.event.name == "ExitPlanMode" else None
+    if isinstance(plan, str):
+        yield ReplyBlock(plan)
 
 
 def _make_call(block: CallBlock, result: CallResult | None, known: Known) -> RecentCall:

@@ -62,6 +62,9 @@ class LineScreen(Protocol):
 
     def add_lines(self, lines: tuple[str, ...]) -> None: ...
 
+    def add_markdown(self, text: str) -> None:
+        """Show what a model wrote."""
+
     def add_said(self, text: str) -> None:
         """Show what the person said in the conversation."""
 
@@ -200,6 +203,9 @@ class ScreenTerminal(ChatTerminal):
     def say(self, *texts: str) -> None:
         if texts:
             self._screen.add_lines(texts)
+
+    def say_markdown(self, text: str) -> None:
+        self._screen.add_markdown(text)
 
     def show_progress(self, text: str) -> None:
         self._screen.show_progress(text)

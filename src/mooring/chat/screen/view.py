@@ -164,6 +164,8 @@ class ScreenView:
                 # What a command calls while it makes a turn is for that turn.
                 if event.turn or not in_turn or event.id in self._cards:
                     self._end_call(event)
+                if event.server is None:
+                    self._note_session()  # it may have ended plan mode
             case PlanChanged():
                 self._show_plan(event)
             case WatchChanged():

@@ -120,6 +120,19 @@ class ContinueTurn(Struct, frozen=True, tag=True):
     """Nobody but Mooring asks."""
 
 
+class CarryOutPlan(Struct, frozen=True, tag=True):
+    """A model in plan mode has made a plan.
+
+    `Yes("edits")` has it carried out without asking about edits in the project, `Yes("ask")` with asking about each
+    change, and either ends plan mode. `No` goes on planning; the model is told its reason.
+    """
+
+    plan: str
+    """In Markdown. A model wrote it: make it safe."""
+    server: ClassVar[None] = None
+    """Nobody but Mooring asks."""
+
+
 class Approval(Struct, frozen=True, tag=True):
     """A server that came with the project is about to be used, and nobody has approved its definition.
 
@@ -300,6 +313,7 @@ Question: TypeAlias = (
     | Permission
     | RepeatedCall
     | ContinueTurn
+    | CarryOutPlan
     | Approval
     | ApplyRules
     | ChangedTools

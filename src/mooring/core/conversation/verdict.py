@@ -63,8 +63,8 @@ def find_rule_fault(tool: object, action: object, pattern: object) -> str | None
 
 LOCAL_TOOLS = frozenset(
     {
-        "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "Glob", "Grep", "KillShell", "LS", "NotebookEdit",
-        "NotebookRead", "Read", "Skill", "Task", "TodoWrite", "WebFetch", "WebSearch", "Write",
+        "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",
+        "NotebookEdit", "NotebookRead", "Read", "Skill", "Task", "TodoWrite", "WebFetch", "WebSearch", "Write",
     }
 )  # fmt: skip
 """The tools of an agent that work on this machine, by the names that agent files use."""

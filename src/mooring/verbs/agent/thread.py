@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import date
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -193,7 +194,18 @@ def _list_tools(setup: AgentSetup, thread: AgentThread, sub_agents: "_SubAgents"
     options = setup.options
     starting = (sub_agents.make_tool(),) if options.local or options.agents is not None else ()
     local = _make_local_tools(setup, thread) if options.local else ()
-    return (*options.tools, *local, *starting)
+    return (*options.tools, *local, *_make_plan_tool(setup, thread), *starting)
+
+
+def _make_plan_tool(setup: AgentSetup, thread: AgentThread) -> tuple[ModelTool, ...]:
+    """The tool that ends plan mode, for whoever the person talks to. A mode of the conversation's own stays."""
+    if not setup.options.local or setup.options.policy is not None or setup.depth > 0:
+        return ()
+    from mooring.agents.local.exit_plan_mode import ExitPlanModeTool, PlanMode  # as below
+
+    host = setup.host
+    mode = PlanMode(lambda: host.call_policy().mode, host.change_mode, partial(setattr, thread, "unheard_plan"))
+    return (ExitPlanModeTool(thread.ask, mode),)
 
 
 def _make_local_tools(setup: AgentSetup, thread: AgentThread) -> tuple[ModelTool, ...]:
