@@ -419,7 +419,8 @@ class GuestServers:
         return list_entries
 
 
-POLL_SECONDS = 1.0
+POLL_SECONDS = 2.0
+"""How long between two looks at some hundred files: at one a second, that was most of what an idle chat took."""
 SETTLE_SECONDS = 0.25
 """How long nothing may change before a change is considered finished: editors write a file in several steps."""
 

@@ -1,5 +1,6 @@
 """What a long transcript costs, beside a short one in the same run."""
 
+import gc
 import time
 from collections.abc import Awaitable, Callable
 from statistics import median
@@ -8,10 +9,16 @@ import pytest
 from tests.chat.screen.events import Calls
 from tests.chat.screen.shown import Seen, open_transcript
 from textual import events
+from textual.color import Color
+from textual.filter import Monochrome
 
 from mooring.chat.screen.cards import Said
+from mooring.chat.screen.line import Line, Piece, make_line
+from mooring.chat.screen.markdown import MarkdownText
 from mooring.chat.screen.reply import ReplyBlock
 from mooring.chat.screen.stack import Block
+from mooring.chat.screen.strips import RowLook, StripMaker
+from mooring.chat.screen.styles import find_looks
 
 REPLY = """# Title
 
@@ -97,3 +104,29 @@ async def test_a_search_that_finds_nothing_lays_nothing_out() -> None:
         assert not seen.transcript.find("nowhere to be found")
         after = [block for block in seen.transcript.blocks if isinstance(block, ReplyBlock) and block._text is not None]
         assert len(after) == len(laid)
+
+
+def test_rows_that_were_drawn_leave_nothing_for_the_garbage_collector() -> None:
+    strips = StripMaker(find_looks("dark"))
+    strips.use(strips.looks, 60)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(100):
+            strip = strips.find(make_line(f"row {number}"), RowLook()).apply_filter(Monochrome(), Color(0, 0, 0))
+            assert strip.divide([60]) == [strip]
+            assert [part.cell_length for part in strip.divide([20, 60])] == [20, 40]
+        strips.use(strips.looks, 61)
+        del strip
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_the_pieces_of_a_reply_are_not_looked_at_by_the_garbage_collector() -> None:
+    text = MarkdownText(REPLY * 40)
+    lines = text.layout(80)
+    gc.collect()
+    tracked = {type(each) for each in gc.get_objects()}
+    assert len(lines) > 300
+    assert tracked.isdisjoint({Line, Piece})

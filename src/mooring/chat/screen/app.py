@@ -1,6 +1,7 @@
 """The screen of one chat: the transcript, the input below it, and what each key does."""
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,6 +47,7 @@ GO_BACK_WITHIN = 1.0
 """Seconds within which the second Esc lists earlier messages."""
 LEAST_CELLS, LEAST_ROWS = 40, 12
 MOST_OFFERED = 8
+_GC_THRESHOLDS = (20_000, 10, 10)
 _TOO_SMALL = f"Mooring needs {LEAST_CELLS} columns and {LEAST_ROWS} lines; this window is smaller."
 
 
@@ -100,6 +102,7 @@ class ChatScreen(App[None], inherit_bindings=False):
         self._offered = LinesWidget(looks, id="offered")
         self._status = LinesWidget(looks, id="status")
         self._too_small = LinesWidget(looks, id="too-small")
+        self._has_prompted = False
         self._first = 0
         """The first block of this session: those before it were said in another."""
         self._lines: LinesBlock | None = None
@@ -198,6 +201,7 @@ class ChatScreen(App[None], inherit_bindings=False):
 
     def end_history(self) -> None:
         self._first = len(self._transcript.blocks)
+        _spare_collector()
 
     def note_change(self, block: Block) -> None:
         self._transcript.note_change(block)
@@ -253,6 +257,9 @@ class ChatScreen(App[None], inherit_bindings=False):
         return max(LEAST_CELLS, self.size.width - 4)
 
     def open_prompt(self, line: AskedLine) -> None:
+        if not self._has_prompted:
+            self._has_prompted = True
+            _spare_collector()
         self._prompt.complete = _as_function(line)
         if self.terminal.history:
             self._prompt.said[:0] = self.terminal.history
@@ -508,6 +515,15 @@ class ChatScreen(App[None], inherit_bindings=False):
             return
         self._prompt.take()
         self._prompt.set_text(text)
+
+
+def _spare_collector() -> None:
+    """Have the garbage collector leave out what stays anyway: what was loaded, and what was said before.
+
+    Each look at all of it stopped the screen for 60 ms.
+    """
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def _as_function(line: AskedLine) -> Callable[[str], Sequence[str]]:

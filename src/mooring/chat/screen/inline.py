@@ -306,7 +306,7 @@ def _is_balanced(address: str) -> bool:
 def _merge(pieces: Sequence[Piece]) -> list[Piece]:
     merged: list[Piece] = []
     for piece in pieces:
-        if merged and merged[-1][1:] == piece[1:]:
+        if merged and (merged[-1].role, merged[-1].link) == (piece.role, piece.link):
             merged[-1] = Piece(merged[-1].text + piece.text, piece.role, piece.link)
         else:
             merged.append(piece)

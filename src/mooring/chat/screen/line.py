@@ -1,7 +1,7 @@
 """A line as the screen draws it: pieces of text, each with a role to which a theme gives its looks."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -36,14 +36,18 @@ Role: TypeAlias = Literal[
 """What a piece of text is. `mark` is a sign that Mooring draws, `rule` a line between things."""
 
 
-class Ink(NamedTuple):
+# None of the three is of interest to the garbage collector, which would look at each piece of a long reply again and
+# again.
+
+
+class Ink(Struct, frozen=True, gc=False):
     """Colors that no theme decides, each as in `0xFF8800`: those of a picture."""
 
     color: int
     background: int | None = None
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True, gc=False):
     """Some text of one role."""
 
     text: str
@@ -54,7 +58,7 @@ class Piece(NamedTuple):
     """Its own colors, in place of those of the role."""
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, gc=False):
     """One line of the screen, already safe to show."""
 
     pieces: tuple[Piece, ...]

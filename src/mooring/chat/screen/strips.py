@@ -1,11 +1,12 @@
 """One row of the transcript as Textual draws it: the gutter, the text in its looks, and a part of the scroll bar."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.color import Color as RichColor
 from rich.color_triplet import ColorTriplet
 from rich.console import Console
@@ -22,7 +23,8 @@ from mooring.display.text import width
 
 GUTTER, BAR = 2, 1
 """Cells at the left, where the block is marked that keys act on, and of the scroll bar at the right."""
-_MOST_STRIPS = 2_000
+_MOST_STRIPS = 300
+"""Some pages: each has a dozen objects for the garbage collector to look at."""
 _UNSURE = "[\u0300-\u036f\u0483-\u1fff\u200b-\u200f\u20d0-\u20ff\u2600-\u27bf\u2e80-\U0010ffff]"
 """Characters that terminals don't agree on: marks, joiners, pictures, and scripts whose letters combine or are wide."""
 _MORE = Piece("›", "mark")
@@ -44,7 +46,26 @@ class RowLook(Struct, frozen=True):
     """Which characters of its text stand out; of two on the same ones, the first counts."""
 
 
-class PlacedStrip(Strip):
+class RowStrip(Strip):
+    """A row that is gone as soon as nothing shows it.
+
+    Textual's own refers to itself once it was drawn from edge to edge. With some thousand of those a second, the
+    garbage collector stopped the screen for a tenth of a second now and then.
+    """
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        wanted = list(cuts)
+        return [self] if wanted == [self.cell_length] else super().divide(wanted)
+
+    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:
+        known = self._filter_cache.get((filter, background))
+        if known is None:
+            known = type(self)(filter.apply(self._segments, background), self.cell_length)
+            self._filter_cache[(filter, background)] = known
+        return known
+
+
+class PlacedStrip(RowStrip):
     """A row at the left edge of the screen that a terminal may draw wider or narrower than it was measured.
 
     Terminals don't agree on pictures that are joined, on marks and on some scripts. Whatever they do, nothing of the
@@ -58,13 +79,6 @@ class PlacedStrip(Strip):
             column = f"\x1b[{self.cell_length}G"
             self._render_cache = f"{erased}{Strip(body).render(console)}{column}{Strip([bar]).render(console)}"
         return self._render_cache
-
-    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:
-        known = self._filter_cache.get((filter, background))
-        if known is None:
-            known = PlacedStrip(filter.apply(self._segments, background), self.cell_length)
-            self._filter_cache[(filter, background)] = known
-        return known
 
 
 class StripMaker:
@@ -102,7 +116,7 @@ class StripMaker:
         bar = looks.scroll_thumb if look.bar == "┃" else looks.scroll_bar
         segments.append(Segment(look.bar, base + bar))
         # Most rows are of characters that every terminal draws alike.
-        kind = PlacedStrip if re.search(_UNSURE, line.text) else Strip
+        kind = PlacedStrip if re.search(_UNSURE, line.text) else RowStrip
         return kind(segments, self._cells)
 
     def find_style(self, piece: Piece, highlight: Highlight | None = None) -> Style:
@@ -162,7 +176,7 @@ def fit_pieces(pieces: Sequence[Piece], room: int) -> Iterator[Piece]:
         if size > room:
             start = piece.text[: find_fitting(piece.text, 0, room)] if room else ""
             if start and width(start) <= room:  # even its first character may be too wide
-                yield piece._replace(text=start)
+                yield replace(piece, text=start)
                 room -= width(start)
             break
         yield piece

@@ -29,8 +29,9 @@ from mooring.chat.screen.viewport import Viewport
 from mooring.chat.screen.wrap import TextSpan
 from mooring.display.text import width
 
-FRAME = 1 / 30
-"""Seconds between two drawings at least: what changes in between is drawn once."""
+FRAME = 1 / 33
+"""Seconds between two drawings at least: what changes in between is drawn once. Timers are late, so it is a little
+less than a thirtieth."""
 WHEEL_ROWS = 3
 """How many rows one step of the mouse wheel scrolls, unless the settings say otherwise."""
 _SIDE_CELLS = 8

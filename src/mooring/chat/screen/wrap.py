@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from mooring.chat.screen.line import Line, Piece, Role, make_line
 from mooring.display.text import find_hanging_indent, width
 
@@ -70,7 +72,7 @@ def _split_rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
             if number:
                 rows.append([])
             if part:
-                rows[-1].append(piece._replace(text=part))
+                rows[-1].append(replace(piece, text=part))
     return rows
 
 
@@ -104,7 +106,7 @@ def _cut_pieces(pieces: Sequence[Piece], spans: Sequence[TextSpan]) -> Iterator[
             piece = pieces[index]
             part = piece.text[max(0, start - begin) : end - begin]
             if part:
-                taken.append(piece if part == piece.text else piece._replace(text=part))
+                taken.append(piece if part == piece.text else replace(piece, text=part))
             if begin + len(piece.text) > end:
                 break
             begin += len(piece.text)

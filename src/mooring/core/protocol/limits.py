@@ -45,7 +45,7 @@ def find_seconds(timeout: float | Timeout | None) -> float | None:
 
 _LOOKS = 8
 """In how many parts a wait is divided, each measured: a stop of this process that is shorter than one isn't noticed."""
-_SHORTEST_LOOK = 0.25
+_SHORTEST_LOOK = 0.5
 _NOTICEABLE = 0.5
 """Seconds by which a part has to be too long to count as a stop."""
 
