@@ -81,6 +81,12 @@ CONTENDERS = {
         _shell("opencode-prompt", "opencode run", partial(install.install_backends, _say)),
         _shell("llm-prompt", f"llm {locked('llm', 'llm')}", partial(build_python, "llm")),
         _shell("tenth", "mooring, a tenth of it"),
+        _shell("screen", "mooring, its screen"),
+        _shell("three-widgets", "Textual, three widgets"),
+        _shell("screen-long", "1,200 messages, 500 cards"),
+        _shell("screen-short", "10 messages, 4 cards"),
+        _shell("screen-fed", "text fed at the conversation"),
+        _shell("screen-model", "the same text from a model, over HTTP"),
         _shell("python", "python -c pass"),
     )
 }

@@ -21,7 +21,7 @@ def promises(row: Row, samples: Samples) -> Iterator[tuple[Goal, str, bool]]:
     for goal in row.goals:
         reached = goal.reached(samples, row.us, row.figure(goal.figure).best)
         if reached is not None:
-            yield goal, _reached(goal, row.figure(goal.figure), *reached), max(reached) <= goal.at_most
+            yield goal, _reached(goal, row.figure(goal.figure), *reached), goal.is_met(*reached)
 
 
 def _reached(goal: Goal, figure: Figure, middle: float, best: float) -> str:

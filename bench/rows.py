@@ -17,6 +17,7 @@ from bench.agents import SCRIPT, start_model
 from bench.contenders import CONTENDERS, DRIVERS, FASTMCP, MCPM, MCPORTER, MOORING
 from bench.drive import QUIET, Samples, drive
 from bench.ground import NODE, ROOT, SERVER, python_of
+from bench.screen import measure as screen
 from bench.shell import time_commands
 
 Measure: TypeAlias = Callable[[Sequence[str], int], Samples]
@@ -36,18 +37,26 @@ class Figure:
 
 @dataclass(frozen=True)
 class Goal:
-    """What was promised of our figure: at most so much, or so many times that of another contender."""
+    """What was promised of our figure: a limit to it, or to how many times that of another contender it is."""
 
     says: str
     figure: str
-    at_most: float
+    limit: float
     against: str | None = None
+    whose: str = ""
+    """The contender whose figure it is, if not ours."""
+    is_least: bool = False
+    """Whether the figure must reach the limit; otherwise it must not pass it."""
+
+    def is_met(self, middle: float, best: float) -> bool:
+        """Whether the median and the best of rounds are within the limit."""
+        return min(middle, best) >= self.limit if self.is_least else max(middle, best) <= self.limit
 
     def reached(
         self, samples: Samples, us: str, best: Callable[[Sequence[float]], float]
     ) -> tuple[float, float] | None:
         """The ratio or value by medians and by the best of rounds; nothing if the other one did not take part."""
-        ours = samples[us][self.figure]
+        ours = samples[self.whose or us][self.figure]
         if self.against is None:
             return median(ours), best(ours)
         if self.against not in samples:
@@ -597,5 +606,97 @@ ROWS = (
         rounds=5,
         goals=GROWS,
         note="`mooring log`, which prints all of them.",
+    ),
+    Row(
+        "screen-start",
+        "First draw of the screen",
+        ("screen", "three-widgets"),
+        (
+            Figure("wall", "first draw", "ms"),
+            Figure("cpu", "CPU until then", "ms"),
+            Figure("typed", "a key is drawn, p95", "ms"),
+        ),
+        screen.measure_start,
+        rounds=9,
+        goals=(
+            Goal("at most twice the time of three widgets", "wall", 2.0, "three-widgets"),
+            Goal("at most twice their CPU", "cpu", 2.0, "three-widgets"),
+            Goal("a key is drawn within 100 ms while libraries load", "typed", 100.0),
+        ),
+        note="`mooring chat --screen` with a model in the settings and one server, and a program of Textual's own "
+        "`Static`, `Input` and `Static`. Keys are typed one after another from the first draw on, until the chat has "
+        "loaded all it needs and says what there is.",
+        us="screen",
+    ),
+    Row(
+        "screen-length",
+        "A conversation that goes on, on the screen",
+        ("screen-long", "screen-short"),
+        (
+            Figure("wall", "its end is drawn", "ms"),
+            Figure("key", "a key", "ms"),
+            Figure("resize", "a resize", "ms"),
+            Figure("focus", "focus lost and gained", "ms"),
+            Figure("key-opened", "cards opened: a key", "ms"),
+            Figure("resize-opened", "a resize", "ms"),
+            Figure("focus-opened", "focus", "ms"),
+            Figure("memory", "memory", "MB"),
+            Figure("more", "more than the short one", "MB"),
+        ),
+        screen.measure_length,
+        rounds=5,
+        goals=(
+            *(
+                Goal(f"at most twice the CPU for {words}", key, 2.0, "screen-short")
+                for key, words in (
+                    ("key", "a key"),
+                    ("resize", "a resize"),
+                    ("focus", "focus lost and gained"),
+                    ("key-opened", "a key, all cards opened"),
+                    ("resize-opened", "a resize, all cards opened"),
+                    ("focus-opened", "focus lost and gained, all cards opened"),
+                )
+            ),
+            Goal("at most 40 MB more", "more", 40.0),
+        ),
+        note="`mooring chat --screen --resume ID`, from the start of the program to the last words of the "
+        "conversation; then the CPU of each act, with all that it has drawn.",
+        us="screen-long",
+    ),
+    Row(
+        "screen-idle",
+        "Ten seconds in which nobody types",
+        ("screen",),
+        (Figure("cpu", "CPU", "ms"), Figure("bytes", "drawn", "bytes")),
+        screen.measure_idle,
+        rounds=5,
+        goals=(Goal("at most 10 ms of CPU", "cpu", 10.0), Goal("nothing is drawn", "bytes", 0.0)),
+        note="The chat with a server connected, without its guard.",
+        us="screen",
+    ),
+    Row(
+        "screen-stream",
+        "A reply of a minute, 2,000 pieces of four bytes in a second",
+        ("screen-fed", "screen-model"),
+        (
+            Figure("frames", "frames/s", "", best=max),
+            Figure("cores", "cores", ""),
+            Figure("growth", "last ten seconds to first ten", "times"),
+            Figure("pause", "longest pause of the collector", "ms"),
+            Figure("memory", "memory in the end", "MB"),
+        ),
+        screen.measure_stream,
+        rounds=3,
+        goals=(
+            Goal("at least 30 frames/s", "frames", 30.0, is_least=True),
+            Goal("at most 0.6 of a core", "cores", 0.6),
+            Goal("the last ten seconds at most 1.2 times the first", "growth", 1.2),
+            Goal("no pause of the collector above 50 ms", "pause", 50.0),
+            Goal("at most 120 MB with a model at work", "memory", 120.0, whose="screen-model"),
+            Goal("no pause of the collector above 50 ms, with a model", "pause", 50.0, whose="screen-model"),
+        ),
+        note="At 120 × 40 cells. Every five seconds of the text have a block of code of 500 lines and a table of 200 "
+        "rows. Frames are counted by the sequences that end them.",
+        us="screen-fed",
     ),
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the screen of a chat costs: programs at pseudo-terminals, their keys and frames, and what they take for them."""
