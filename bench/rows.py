@@ -623,7 +623,7 @@ ROWS = (
             Goal("at most twice their CPU", "cpu", 2.0, "three-widgets"),
             Goal("a key is drawn within 100 ms while libraries load", "typed", 100.0),
         ),
-        note="`mooring chat --screen` with a model in the settings and one server, and a program of Textual's own "
+        note="`mooring chat` with a model in the settings and one server, and a program of Textual's own "
         "`Static`, `Input` and `Static`. Keys are typed one after another from the first draw on, until the chat has "
         "loaded all it needs and says what there is.",
         us="screen",
@@ -659,7 +659,7 @@ ROWS = (
             ),
             Goal("at most 40 MB more", "more", 40.0),
         ),
-        note="`mooring chat --screen --resume ID`, from the start of the program to the last words of the "
+        note="`mooring chat --resume ID`, from the start of the program to the last words of the "
         "conversation; then the CPU of each act, with all that it has drawn.",
         us="screen-long",
     ),

@@ -20,7 +20,7 @@ from bench.prompts import KEYS
 from bench.screen.record import LAST_WORDS, LONG, MODEL, SHORT, store_conversation
 from bench.screen.terminal import CELLS, FOCUS_GAINED, FOCUS_LOST, Terminal
 
-CHAT = ("chat", "--screen")
+CHAT = ("chat",)
 SIGN = "❯"
 """Stands before the input."""
 GREETING = "mooring ·"
@@ -232,7 +232,7 @@ def _measure_stream(ground: Ground, env: Mapping[str, str]) -> dict[str, float]:
         terminal.settle()
         terminal.press("Tell me about the harbor\r")
         terminal.forget()
-        terminal.wait_for("def measure")
+        terminal.wait_for("The harbor")
         began = time.perf_counter()
         parts = [_watch_part(terminal) for _ in range(PARTS)]
         seconds = sum(each["seconds"] for each in parts)
