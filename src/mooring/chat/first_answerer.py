@@ -12,19 +12,21 @@ if TYPE_CHECKING:
 
     from mooring.core.definitions.paths import Workspace
     from mooring.host.host import Host
-    from mooring.verbs.agent.offers import AnswererOffer
+    from mooring.verbs.agent.offers import AnswererOffer, FoundOffers
     from mooring.verbs.agent.options import ConversationOptions
 
 
-async def offer_answerer(
-    host: "Host", options: "ConversationOptions", ask: Ask, notice: "Callable[[str], None]"
-) -> "AnswererOffer | None":
-    """Who is to answer, if the user picks one; `None` if somebody is chosen already, or goes on without."""
+async def find_answerers(host: "Host", options: "ConversationOptions") -> "FoundOffers | None":
+    """Who could answer; `None` if somebody is chosen already."""
     if names_answerer(options.backend, options.model or options.agent, host.workspace, host.settings):
         return None
     from mooring.verbs.agent.offers import find_offers  # most chats have somebody who answers
 
-    found = await find_offers(host.workspace.where, host.settings)
+    return await find_offers(host.workspace.where, host.settings)
+
+
+async def offer_answerer(found: "FoundOffers", ask: Ask, notice: "Callable[[str], None]") -> "AnswererOffer | None":
+    """Who is to answer, if the user picks one; `None` if they go on without."""
     for lack in found.lacks:
         notice(safe(lack))
     if not found.offers:

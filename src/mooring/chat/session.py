@@ -15,12 +15,13 @@ from mooring.agents.definition import AgentDefinition
 from mooring.backends.manual import Person
 from mooring.chat.conversations import ChatConversations, ContinuedConversation, read_continued
 from mooring.chat.defined_files import DefinedFiles
-from mooring.chat.first_answerer import keep_answerer, offer_answerer
+from mooring.chat.first_answerer import find_answerers, keep_answerer, offer_answerer
 from mooring.chat.input_history import InputHistory
 from mooring.chat.recent_calls import RecentCalls
 from mooring.chat.session_servers import ChatServers
 from mooring.chat.shell_outputs import PersonShell
 from mooring.chat.switches import ServerSwitches
+from mooring.chat.welcome import is_first_chat
 from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import ConversationEvent
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from mooring.agents.sessions.branch import EarlierMessage
     from mooring.agents.sessions.store import SessionSummary
     from mooring.conversation.conversation import Conversation
-    from mooring.verbs.agent.offers import AnswererOffer
+    from mooring.verbs.agent.offers import AnswererOffer, FoundOffers
 
 T = TypeVar("T")
 MOST_LISTED = 20
@@ -115,6 +116,10 @@ class ChatSession:
         self.listed: tuple[SessionSummary, ...] = ()
         """The conversations of this folder, as they were listed last."""
         self._input_history = InputHistory(workspace.where)
+        self.is_first = is_first_chat(workspace.where, self._input_history.path)
+        """Whether this user never had a chat before."""
+        self.found_answerers: FoundOffers | None = None
+        """Who could answer, if nobody was chosen."""
         self._has_history_fault = False
         """Whether it was said that the history cannot be kept."""
         self.shell = PersonShell()
@@ -161,7 +166,10 @@ class ChatSession:
 
     async def _offer_answerer(self) -> "AnswererOffer | None":
         """Have whoever the user picks answer in this chat, if nobody was chosen."""
-        offer = await offer_answerer(self.host, self._options, self._face.ask, self._face.notice)
+        self.found_answerers = await find_answerers(self.host, self._options)
+        if self.found_answerers is None:
+            return None
+        offer = await offer_answerer(self.found_answerers, self._face.ask, self._face.notice)
         if offer is not None:
             self._options = offer.choose(self._options)
         return offer

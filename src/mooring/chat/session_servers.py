@@ -92,6 +92,11 @@ class ChatServers:
         await self._host.reload()
         self.news.record_tools()
 
+    async def add_demo(self) -> None:
+        """Have the bundled server too, until the chat ends."""
+        self._switches.add_demo()
+        await self.reread()
+
     async def change_files(self, change: Awaitable[T]) -> T:
         """Wait for a change of the configuration's files, and put it into effect here. Raises: as `change`."""
         changed = await self._write(change)

@@ -1,4 +1,4 @@
-"""The servers that a chat switched on and off until it ends, over what the configuration says."""
+"""The servers that a chat switched on and off, or added, until it ends, over what the configuration says."""
 
 from msgspec.structs import replace
 
@@ -15,6 +15,11 @@ class ServerSwitches:
         self._workspace = workspace
         self._on: frozenset[str] = frozenset()
         self._off: frozenset[str] = frozenset()
+        self._has_demo = False
+
+    def add_demo(self) -> None:
+        """Have the bundled server too."""
+        self._has_demo = True
 
     def switch_on(self, server: str, status: Status) -> None:
         # A server that was switched off here comes back by itself. One that its own file switches off has to be
@@ -37,6 +42,9 @@ class ServerSwitches:
             workspace = replace(self._workspace, switched_on=self._on)
             switched = build_loader(workspace, None)()
             admitted = replace(admitted, wanted=switched.wanted, aliases=switched.aliases, refused=switched.refused)
+        if self._has_demo:
+            demo = build_loader(replace(self._workspace, demo=True, configs=(), project=False), None)()
+            admitted = replace(admitted, wanted={**demo.wanted, **admitted.wanted})
         if self._off:
             admitted = _refuse(admitted, self._off)
         return admitted

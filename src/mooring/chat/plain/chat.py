@@ -25,6 +25,7 @@ from mooring.chat.session import ChatSession
 from mooring.chat.shell import run_shell_command
 from mooring.chat.turn_progress import FOR_MODEL
 from mooring.chat.view import ChatTerminal, MakeOptions, MakeView
+from mooring.chat.welcome import list_welcome
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import ConversationEvent
 from mooring.core.conversation.outcome import Outcome
@@ -183,6 +184,8 @@ class Chat:
         if not status_of:
             await commands.run(self, "/mcp")
         self.notice(self._describe_responder())
+        if self.session.is_first and self.session.found_answerers is not None:
+            self.say(*list_welcome(self.session, self.session.found_answerers))
         await self._show_continued()
 
     async def _show_continued(self) -> None:

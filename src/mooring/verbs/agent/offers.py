@@ -18,7 +18,7 @@ from mooring.backends.api.providers import (
     list_providers,
 )
 from mooring.backends.programs import PROGRAM_FACTS, find_program, has_library
-from mooring.core.conversation.backend_name import PROGRAMS, BackendName
+from mooring.core.conversation.backend_name import PROGRAMS, BackendName, ProgramName
 from mooring.core.definitions.paths import Paths
 from mooring.errors import ConfigError
 from mooring.files.installation import spell_install
@@ -64,21 +64,22 @@ class FoundOffers(Struct, frozen=True):
 
     offers: tuple[AnswererOffer, ...]
     lacks: tuple[str, ...] = ()
+    programs: tuple[ProgramName, ...] = ()
+    """The agents that are installed, whether or not Mooring can talk to them yet."""
 
 
 async def find_offers(where: Paths, settings: Settings) -> FoundOffers:
     """Who could answer. It takes as long as a program needs to list what it has, and no longer than `PROBE_SECONDS`."""
     offers = await find_model_offers(where, settings)
     lacks: list[str] = []
-    for name in PROGRAMS:
-        if find_program(name, where.env) is None:
-            continue
+    programs = tuple(name for name in PROGRAMS if find_program(name, where.env) is not None)
+    for name in programs:
         label = PROGRAM_FACTS[name].label
         if has_library(name):
             offers.append(AnswererOffer(name, None, f"{label} is installed"))
         else:
             lacks.append(f"{label} is installed. What Mooring needs to talk to it: {spell_install(name)}")
-    return FoundOffers(tuple(offers[:MOST_OFFERS]), tuple(lacks))
+    return FoundOffers(tuple(offers[:MOST_OFFERS]), tuple(lacks), programs)
 
 
 async def find_model_offers(where: Paths, settings: Settings) -> list[AnswererOffer]:
