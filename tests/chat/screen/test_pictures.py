@@ -386,7 +386,7 @@ def test_a_picture_that_no_model_takes_is_drawn_all_the_same(home: Home) -> None
         person.presses(f"y{ENTER}")
         person.looks_for("▀" * 40)
         assert "A square that runs from blue to orange." in person.screen
-        assert person.screen.count("image") == 1
+        assert person.screen.count("image, ") == 1
 
 
 @needs_terminal
