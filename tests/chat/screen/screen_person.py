@@ -21,8 +21,8 @@ class ScreenPerson(Person):
     face = ""
 
     def __init__(self, home: Home, *words: str, cells: int = 100, rows: int = 30, **options: Any) -> None:
-        self._drawn = pyte.Screen(cells, rows)
-        self._stream = pyte.Stream(self._drawn)
+        self.drawn = pyte.Screen(cells, rows)
+        self._stream = pyte.Stream(self.drawn)
         self._fed = 0
         super().__init__(home, *words, cells=cells, **options)
         self.resizes(cells, rows)
@@ -30,14 +30,14 @@ class ScreenPerson(Person):
     def resizes(self, cells: int, rows: int) -> None:
         """The window gets another size; the terminal driver tells the program."""
         self._feed()
-        self._drawn.resize(rows, cells)
+        self.drawn.resize(rows, cells)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cells, 0, 0))
 
     @property
     def screen(self) -> str:
         """What stands on the screen now."""
         self._feed()
-        return "\n".join(line.rstrip() for line in self._drawn.display)
+        return "\n".join(line.rstrip() for line in self.drawn.display)
 
     def looks_for(self, text: str, seconds: float = SECONDS) -> str:
         """Wait until this stands on the screen; the whole screen then."""

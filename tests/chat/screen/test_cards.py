@@ -67,7 +67,7 @@ def test_a_card_of_a_failed_call_has_the_end_of_its_servers_stderr() -> None:
     ("outcome", "words"),
     [
         ({"for_person": "You said no."}, ["⊘ 🔌 kit / echo · hi · not called", "  │ You said no."]),
-        ({"continues": "7"}, ["◌ 🔌 kit / echo · hi"]),
+        ({"continues": "7"}, ["◌ 🔌 kit / echo · hi · in the background"]),
     ],
 )
 def test_a_card_says_why_nothing_came_back(outcome: dict[str, str], words: list[str]) -> None:

@@ -244,7 +244,7 @@ def test_a_line_of_a_megabyte_is_whole_and_taken_in_parts() -> None:
         ("css", "a {\n  color: red;\n}", "color", "code.name"),
         ("sql", "select 1 from t -- c", "select", "code.keyword"),
         ("diff", "@@ -1 +1 @@\n-a\n+b", "+b", "added"),
-        ("unknown", "def x", "def x", "code"),
+        ("unknown", "def x", "def x", "code.text"),
     ],
 )
 def test_code_is_highlighted_over_lines(language: str, code: str, words: str, role: Role) -> None:

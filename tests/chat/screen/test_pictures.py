@@ -402,5 +402,5 @@ def test_an_attached_image_is_drawn_below_the_message(home: Home) -> None:
             screen = person.looks_for("  " + "▀" * 20)
             assert "image, 20×20, " in screen
             row = next(number for number, line in enumerate(screen.split("\n")) if "▀▀" in line)
-            cell = person._drawn.buffer[row][screen.split("\n")[row].index("▀")]
+            cell = person.drawn.buffer[row][screen.split("\n")[row].index("▀")]
             assert (cell.fg, cell.bg) == ("fc0000", "0000fc")

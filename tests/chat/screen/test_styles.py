@@ -37,6 +37,35 @@ def test_every_role_can_be_read(theme: ThemeName) -> None:
         color = (looks.base + looks.find(role)).color
         assert color is not None
         assert find_contrast(color, background) >= 4.5, role
+    for decoration in (looks.find("rule"), looks.scroll_bar, looks.scroll_thumb):
+        assert decoration.color is not None
+        assert find_contrast(decoration.color, background) >= 3
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_the_frame_can_be_seen_and_what_stands_in_it_read(theme: ThemeName) -> None:
+    frame = find_looks(theme).frame
+    assert frame.background is not None
+    page = Color.parse(frame.background)
+    foreground = Color.parse(str(frame.foreground))
+    for share, least in ((1.0, 4.5), (0.7, 4.5), (0.5, 3)):  # text, hints, and the lines between
+        assert find_contrast(mix(foreground, page, share), page) >= least
+    for name in (frame.primary, frame.accent, frame.warning, frame.error, frame.success):
+        assert find_contrast(Color.parse(str(name)), page) >= 4.5, name
+
+
+def mix(color: Color, page: Color, share: float) -> Color:
+    """What so much of a color on a page makes."""
+    pairs = zip(color.get_truecolor(), page.get_truecolor(), strict=True)
+    return Color.from_rgb(*(one * share + other * (1 - share) for one, other in pairs))
+
+
+@pytest.mark.parametrize("theme", THEME_NAMES)
+def test_the_looks_and_the_frame_have_the_same_background(theme: ThemeName) -> None:
+    looks = find_looks(theme)
+    color = looks.base.bgcolor
+    assert color is not None
+    assert (color.name if color.triplet is None else color.triplet.hex) in (looks.frame.background or "")
 
 
 @pytest.mark.parametrize("theme", ["terminal", "none"])

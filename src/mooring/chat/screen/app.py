@@ -25,7 +25,7 @@ from mooring.chat.screen.line import Line, make_line
 from mooring.chat.screen.lines_widget import LinesWidget
 from mooring.chat.screen.message_queue import MessageQueue, describe_queue, send_queued
 from mooring.chat.screen.preferences import ScreenPreferences
-from mooring.chat.screen.prompt import Offered, Prompt, Submitted
+from mooring.chat.screen.prompt import MOST_LINES, Offered, Prompt, Submitted
 from mooring.chat.screen.reply import ReplyBlock
 from mooring.chat.screen.stack import Block
 from mooring.chat.screen.status import describe_chat
@@ -33,6 +33,7 @@ from mooring.chat.screen.styles import choose_theme, find_looks, find_theme
 from mooring.chat.screen.terminal import AskedLine, ScreenTerminal
 from mooring.chat.screen.transcript import Transcript
 from mooring.core.conversation.verdict import Mode
+from mooring.core.keys import spell_key
 from mooring.core.threads import run_in_thread
 from mooring.display.text import count_noun, cut_end, safe
 from mooring.errors import MooringError
@@ -46,6 +47,8 @@ LEAVE_WITHIN = 2.0
 GO_BACK_WITHIN = 1.0
 """Seconds within which the second Esc lists earlier messages."""
 LEAST_CELLS, LEAST_ROWS = 40, 12
+ROOMY_ROWS = 20
+"""From so many rows on, a blank one sets the waiting line apart."""
 MOST_OFFERED = 8
 _GC_THRESHOLDS = (20_000, 10, 10)
 _TOO_SMALL = f"Mooring needs {LEAST_CELLS} columns and {LEAST_ROWS} lines; this window is smaller."
@@ -57,10 +60,12 @@ class ChatScreen(App[None], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { layout: vertical; overflow: hidden; layers: below above; }
-    #waiting, #queue, #offered, #earlier { height: auto; display: none; }
-    #input { height: auto; padding: 0 1; border-top: solid $foreground 30%; }
-    #sign { width: 2; height: 1; }
-    #status { height: 1; padding: 0 1; }
+    #waiting, #queue, #offered, #earlier { height: auto; display: none; padding: 0 2; }
+    #waiting, #queue, #status { text-wrap: nowrap; text-overflow: ellipsis; }
+    .roomy #waiting { margin-top: 1; }
+    #input { height: auto; padding: 0 2; border-top: solid $foreground 50%; }
+    #sign { width: 2; height: 1; color: $accent; }
+    #status { height: 1; padding: 0 2; }
     #too-small { display: none; layer: above; dock: top; width: 100%; height: 100%; background: $background; }
     """
 
@@ -180,7 +185,15 @@ class ChatScreen(App[None], inherit_bindings=False):
         is_small = event.size.width < LEAST_CELLS or event.size.height < LEAST_ROWS
         # Above all else, which stays: what is hidden would lose the focus, and with it what is typed.
         self._too_small.show([make_line(_TOO_SMALL)] if is_small else [])
+        self.screen.set_class(event.size.height >= ROOMY_ROWS, "roomy")
+        # However much is typed, some of the conversation stays in view.
+        self._prompt.styles.max_height = min(MOST_LINES, max(2, event.size.height // 3))
+        # Only then is it known how long a line may be.
+        self.call_after_refresh(self._cut_anew)
+
+    def _cut_anew(self) -> None:
         self.draw_status()
+        self.show_queue(self.terminal.queue)
 
     def _focus(self) -> None:
         """Have what is typed go where it belongs."""
@@ -249,12 +262,19 @@ class ChatScreen(App[None], inherit_bindings=False):
 
     def draw_status(self) -> None:
         position = self._transcript.describe_position()
-        line = Line(()) if self.session is None else describe_chat(self.session, self._cost)
-        self._status.show([make_line(position, "dim") if position else line])
+        if position:
+            line = make_line(f"{position}{self._name_way_back()}", "dim")
+        else:
+            line = Line(()) if self.session is None else describe_chat(self.session, self._cost, self.line_width)
+        self._status.show([line])
+
+    def _name_way_back(self) -> str:
+        keys = self.preferences.keys["go-to-end"]
+        return f" · {spell_key(keys[0])} goes to the end" if keys else ""
 
     @property
     def line_width(self) -> int:
-        return max(LEAST_CELLS, self.size.width - 4)
+        return max(LEAST_CELLS, self.size.width) - 4
 
     def open_prompt(self, line: AskedLine) -> None:
         if not self._has_prompted:
@@ -328,8 +348,9 @@ class ChatScreen(App[None], inherit_bindings=False):
         await self._prompt.type_key(message.key)
 
     def on_offered(self, message: Offered) -> None:
-        shown = [make_line(cut_end(safe(each), self.line_width), "dim") for each in message.completions[:MOST_OFFERED]]
-        more = len(message.completions) - MOST_OFFERED
+        most = min(MOST_OFFERED, max(1, self.size.height // 4))
+        shown = [make_line(cut_end(safe(each), self.line_width), "dim") for each in message.completions[:most]]
+        more = len(message.completions) - most
         if more > 0:
             shown.append(make_line(f"… and {more} more", "dim"))
         self._offered.show(shown)

@@ -67,7 +67,7 @@ class AskedLineView(Vertical):
     DEFAULT_CSS = """
     AskedLineView {
         display: none;
-        height: auto; padding: 0 1; border-top: solid $warning;
+        height: auto; padding: 0 2; border-top: solid $warning;
         & #asked-prompt { width: 1fr; height: auto; }
         & AnswerInput { width: 1fr; height: 1; border: none; padding: 0; background: transparent; }
     }

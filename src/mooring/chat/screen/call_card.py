@@ -140,7 +140,9 @@ class CallCard(Block):
                 return " · canceled"
             case "done" | "failed" if self._seconds is not None:
                 return f" · {describe_duration(self._seconds)}"
-            case "running" | "background" if self._seconds is not None and self._seconds >= 1:
+            case "background":
+                return " · in the background"
+            case "running" if self._seconds is not None and self._seconds >= 1:
                 return f" · {describe_seconds(self._seconds)}"
             case _:
                 return ""

@@ -59,7 +59,7 @@ class Said(Block):
     def make_lines(self, cells: int) -> Sequence[Line]:
         lines = wrap_text(self._shown, cells - 2, "person")
         pictures = make_pictures(self._pictures, cells - 2)
-        return indent_lines([*lines, *pictures], (Piece("  "),), (Piece("❯ ", "person"),))
+        return indent_lines([*lines, *pictures], (Piece("  "),), (Piece("❯ ", "accent"),))
 
     def estimate(self, cells: int) -> int:
         return estimate_height(self._shown, cells)

@@ -9,7 +9,7 @@ from textual.widgets import Input, Static
 
 from mooring.chat.screen.transcript import Transcript
 
-_HINT = "Enter or Up: earlier · Down: later · Esc: back"
+_HINT = "Enter earlier · Down later · Esc back"
 
 
 class FindLine(Horizontal):
@@ -17,8 +17,8 @@ class FindLine(Horizontal):
 
     DEFAULT_CSS = """
     FindLine {
-        height: 1; padding: 0 1;
-        & Static { width: auto; }
+        height: 2; padding: 0 2; border-top: solid $foreground 50%;
+        & Static { width: auto; max-width: 60%; text-wrap: nowrap; text-overflow: ellipsis; color: $foreground 70%; }
         & Input { width: 1fr; height: 1; border: none; padding: 0; background: transparent; }
     }
     """

@@ -32,7 +32,7 @@ class Highlighter:
 
     def _highlight(self, line: str) -> tuple[tuple[Piece, ...], str]:
         if self._lexer is None or len(line) > _LONGEST:
-            return ((Piece(line, "code"),) if line else ()), self._state
+            return ((Piece(line, "code.text"),) if line else ()), self._state
         return self._lexer.read(line, self._state)
 
 
@@ -61,10 +61,10 @@ class Lexer(Struct, frozen=True):
                 place, state = end, ""
             found = self.pattern.search(line, place)
             if found is None:
-                _add(pieces, line[place:], "code")
+                _add(pieces, line[place:], "code.text")
                 return tuple(pieces), ""
             group = found.lastgroup or ""
-            _add(pieces, line[place : found.start()], "code")
+            _add(pieces, line[place : found.start()], "code.text")
             _add(pieces, found[0], self._find_role(group, found[0], line, found.end()))
             place = found.end()
             if group in self.closers:
@@ -80,7 +80,7 @@ class Lexer(Struct, frozen=True):
             return "code.name"
         if self.names_types and text[0].isupper() and not text.isupper():
             return "code.type"
-        return "code"
+        return "code.text"
 
 
 def _add(pieces: list[Piece], text: str, role: Role) -> None:

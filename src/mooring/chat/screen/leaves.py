@@ -252,7 +252,7 @@ class CodeText(Leaf):
     def extend_last(self, text: str) -> None:
         """More of a line that is too long to be read as one."""
         if text and self._lines:
-            self._lines[-1] = (*self._lines[-1], Piece(text, "code"))
+            self._lines[-1] = (*self._lines[-1], Piece(text, "code.text"))
             self._laid_for = None
 
     def layout(self, room: LayoutRoom, tail: str | None = None) -> list[Line]:

@@ -122,7 +122,7 @@ def _refuse(session: "ChatSession") -> str:
 def describe_queue(queue: MessageQueue, cells: int) -> Sequence[str]:
     """The messages that wait, each in a line, and what can be done with them."""
     messages = list(queue)
-    lines = [cut_end(f"{'→' if each.is_sent else '⧗'} {safe(each.text)}", cells) for each in messages[:MOST_SHOWN]]
+    lines = [cut_end(f"{'→' if each.is_sent else '↳'} {safe(each.text)}", cells) for each in messages[:MOST_SHOWN]]
     if len(messages) > MOST_SHOWN:
         lines.append(f"  … and {count_noun(len(messages) - MOST_SHOWN, 'more message')}")
     if messages:
@@ -131,5 +131,5 @@ def describe_queue(queue: MessageQueue, cells: int) -> Sequence[str]:
 
 
 def _describe_keys(queue: MessageQueue) -> str:
-    first = "Enter sends it into this turn" if queue.list_unsent() else "→ is read before the next step"
-    return f"  {first}; Up takes the last one back; Esc stops and takes all back"
+    first = "Enter sends it now" if queue.list_unsent() else "→ is read before the next step"
+    return f"  {first} · Up takes it back · Esc stops"

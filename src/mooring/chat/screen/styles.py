@@ -56,12 +56,12 @@ def _make_roles(colors: Mapping[Role, str]) -> Mapping[Role, Style]:
 
 _DARK: Mapping[Role, str] = {
     "dim": "#8b949e",
+    "accent": "#79c0ff",
     "heading": "#79c0ff",
     "link": "#58a6ff",
-    "code": "#ffa657",
-    "rule": "#484f58",
+    "code": "#79c0ff",
+    "rule": "#5d646d",
     "mark": "#8b949e",
-    "person": "#d2a8ff",
     "success": "#3fb950",
     "failure": "#ff7b72",
     "warning": "#e3b341",
@@ -78,12 +78,12 @@ _DARK: Mapping[Role, str] = {
 }
 _LIGHT: Mapping[Role, str] = {
     "dim": "#59636e",
+    "accent": "#0550ae",
     "heading": "#0550ae",
     "link": "#0969da",
-    "code": "#953800",
-    "rule": "#afb8c1",
+    "code": "#0550ae",
+    "rule": "#8b949e",
     "mark": "#59636e",
-    "person": "#6639ba",
     "success": "#116329",
     "failure": "#cf222e",
     "warning": "#7d4e00",
@@ -98,18 +98,17 @@ _LIGHT: Mapping[Role, str] = {
     "code.type": "#953800",
     "code.operator": "#1f2328",
 }
+# Few of its colors, for no one knows how well they can be read: on black, many terminals' blue can't.
 _TERMINAL: Mapping[Role, str] = {
     "dim": "dim",
-    "heading": "blue",
-    "link": "blue",
+    "accent": "cyan",
     "code": "cyan",
     "rule": "dim",
     "mark": "dim",
-    "person": "magenta",
     "success": "green",
     "failure": "red",
     "warning": "yellow",
-    "running": "blue",
+    "running": "cyan",
     "added": "green",
     "removed": "red",
     "code.keyword": "magenta",
@@ -136,9 +135,9 @@ def find_looks(theme: ThemeName) -> Looks:
     """The looks of a theme; `none` has no colors."""
     match theme:
         case "dark":
-            return _make_looks(_DARK, "#e6edf3 on #0d1117", "#30363d", "#8b949e", _DARK_FRAME)
+            return _make_looks(_DARK, "#e6edf3 on #0d1117", "#5d646d", "#8b949e", _DARK_FRAME)
         case "light":
-            return _make_looks(_LIGHT, "#1f2328 on #ffffff", "#d1d9e0", "#59636e", _LIGHT_FRAME)
+            return _make_looks(_LIGHT, "#1f2328 on #ffffff", "#8b949e", "#59636e", _LIGHT_FRAME)
         case "terminal":
             return _make_looks(_TERMINAL, "default on default", "dim", "default", _TERMINAL_FRAME)
         case "none":
@@ -200,5 +199,5 @@ _LIGHT_FRAME = Theme(
     panel="#eaeef2",
     dark=False,
 )
-_TERMINAL_FRAME = _make_ansi_frame("mooring-terminal", "blue", "magenta", "yellow", "red", "green", "cyan")
+_TERMINAL_FRAME = _make_ansi_frame("mooring-terminal", "cyan", "magenta", "yellow", "red", "green", "cyan")
 _PLAIN_FRAME = _make_ansi_frame("mooring-none", *["default"] * 6)
