@@ -1,6 +1,7 @@
 """Kept results: the person's alone, bounded in size and age, and readable in parts."""
 
 import os
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,20 @@ def test_a_text_read_in_parts_is_the_text(tmp_path_factory: pytest.TempPathFacto
         portion = store.read(id, at, most)
         read, at = read + portion.text, portion.next
     assert read == text
+
+
+def test_what_is_kept_again_with_the_same_secret_is_written_once(tmp_path: Path) -> None:
+    store = ResultStore(str(tmp_path))
+    data = b64encode(b"an image").decode()
+    first = store.save_again(data, "image/png", "a secret")
+    assert store.save_again(data, "image/png", "a secret") == first
+    assert store.save_again(data, "image/png", "another") != first
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_a_crash_left_half_written_is_not_taken_for_the_whole(tmp_path: Path) -> None:
+    store = ResultStore(str(tmp_path))
+    data = b64encode(b"an image").decode()
+    torn = Path(store.save_again(data, "image/png", "a secret").path)
+    torn.write_bytes(b"an im")
+    assert Path(store.save_again(data, "image/png", "a secret").path).read_bytes() == b"an image"

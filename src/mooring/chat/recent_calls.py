@@ -45,7 +45,7 @@ class RecentCall(Struct, frozen=True):
     @property
     def images(self) -> tuple[KeptMedia, ...]:
         """The images that came back, each in a file."""
-        return tuple(each for each in self.event.outcome.kept if each.kind.startswith("image/"))
+        return tuple(each for each in self.event.outcome.kept if each.is_image)
 
     @property
     def size(self) -> int:

@@ -20,6 +20,7 @@ from mooring.agents.history import (
 from mooring.agents.sessions.replay import TranscriptEntry
 from mooring.chat.screen.history import list_blocks
 from mooring.chat.screen.line import join_lines
+from mooring.core.conversation.outcome import Part
 from mooring.core.protocol.content import Image, Text
 from mooring.verbs.agent.transcript import SessionTranscript
 
@@ -27,11 +28,15 @@ MODEL = "anthropic:claude-sonnet-5-5"
 KNOWN = {"mcp__kit__echo": ("kit", "echo")}
 
 
+def keep_nothing(part: Part) -> Text:
+    return part if isinstance(part, Text) else Text(f"[{part.mime_type}]")
+
+
 def show(*messages: Message | PersonCommand) -> list[str]:
     """What each block shows."""
     entries = tuple(TranscriptEntry(datetime(2026, 11, 19, tzinfo=UTC), each) for each in messages)
     session: Any = None  # a transcript is walked without looking at whose it is
-    blocks = list(list_blocks(SessionTranscript(session, entries), KNOWN))
+    blocks = list(list_blocks(SessionTranscript(session, entries), KNOWN, keep_nothing))
     return [join_lines(block.layout(60)) for block in blocks]
 
 
@@ -91,6 +96,6 @@ def test_twelve_hundred_messages_are_there_in_a_moment() -> None:
     entries = tuple(TranscriptEntry(datetime(2026, 11, 19, tzinfo=UTC), each) for each in turn * 400)
     session: Any = None
     began = time.process_time()
-    blocks = list(list_blocks(SessionTranscript(session, entries), KNOWN))
+    blocks = list(list_blocks(SessionTranscript(session, entries), KNOWN, keep_nothing))
     assert len(blocks) == 1_200
     assert time.process_time() - began < 1.0

@@ -404,3 +404,36 @@ def test_an_attached_image_is_drawn_below_the_message(home: Home) -> None:
             row = next(number for number, line in enumerate(screen.split("\n")) if "▀▀" in line)
             cell = person.drawn.buffer[row][screen.split("\n")[row].index("▀")]
             assert (cell.fg, cell.bg) == ("fc0000", "0000fc")
+
+
+@needs_terminal
+@pytest.mark.processes
+def test_the_images_of_a_conversation_that_goes_on_are_drawn_and_kept_once(home: Home) -> None:
+    home.configure(demo=DEMO)
+    (home.cwd / "it.png").write_bytes(make_png(20, 20, halves))
+    with FakeModel([[Call("mcp__demo__picture", {})], Say("Nice.")]) as fake:
+        env = {**variables(fake), **COLORS}
+        with ScreenPerson(home, "chat", "--screen", "-m", MODELS["anthropic"], cells=120, rows=50, **env) as person:
+            person.looks_for("mcp 1/1")
+            person.presses(f"Draw it like @it.png{ENTER}")
+            person.looks_for("Call it?")
+            person.presses(f"y{ENTER}")
+            person.looks_for("Nice.")
+            person.presses(f"/quit{ENTER}")
+            assert person.ended() == 0
+        kept = [count_files(home)]
+        for _ in range(2):
+            with ScreenPerson(home, "chat", "--screen", "--continue", cells=120, rows=60, **env) as person:
+                person.looks_for("▀" * 40)
+                person.looks_for("image, 64×64, ")
+                screen = person.looks_for("image, 20×20, ")
+                assert "[image" not in screen
+                person.presses(f"/quit{ENTER}")
+                assert person.ended() == 0
+            kept.append(count_files(home))
+        assert kept == [1, 3, 3]
+
+
+def count_files(home: Home) -> int:
+    """How many images are kept in files of Mooring."""
+    return len(list(home.folder.rglob("results/*.png")))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from mooring.chat.conversations import spell_resuming
@@ -34,6 +35,7 @@ from mooring.core.conversation.event import (
 from mooring.display.calls import find_kind
 from mooring.display.lines import describe_end, describe_taken_name, describe_watch
 from mooring.errors import MooringError
+from mooring.tools.results.deliver import keep_media
 
 if TYPE_CHECKING:
     from mooring.chat.recent_calls import RecentCall
@@ -129,7 +131,10 @@ class ScreenView:
             transcript = await asyncio.to_thread(show_session, self._session.workspace.where, id)
         except MooringError:
             return False
-        for block in list_blocks(transcript, self._session.conversation.pairs):
+        keep = partial(keep_media, self._session.store, secret=transcript.session.id)
+        known = dict(self._session.conversation.pairs)
+        # In a thread: images are written to files.
+        for block in await asyncio.to_thread(lambda: list(list_blocks(transcript, known, keep))):
             self._screen.add_block(block)
         self._screen.end_history()
         self._name_resuming()

@@ -32,6 +32,10 @@ class KeptMedia(Struct, frozen=True):
     words: str
     """What stands for it where there is only text."""
 
+    @property
+    def is_image(self) -> bool:
+        return self.kind.startswith("image/")
+
 
 class CallRefusal(Struct, frozen=True):
     """Why a call was not made."""

@@ -1,12 +1,13 @@
 """Results made ready for a model: cut to fit its budget, with the whole in a private file of limited size and age.
 
-File names are random. Nothing that a server says decides where a file is or what it is called.
+File names are random, or made with a secret. Nothing that a server says decides where a file is or what it is called.
 """
 
 import asyncio
 import os
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import blake2b
 from itertools import chain
 from secrets import token_hex
 from typing import TypeAlias
@@ -86,6 +87,21 @@ class ResultStore:
         """Keep what was sent in Base64. Raises: FileError; ValueError if it isn't Base64."""
         return self._save(_EXTENSIONS.get(kind or "", "bin"), _decode(data))
 
+    def save_again(self, data: str, kind: str | None, secret: str) -> StoredFile:
+        """The same for what is kept each time that a conversation goes on: with one secret, it is written once.
+
+        Whoever knows the secret can tell where the file is. Raises: as `save_blob`.
+        """
+        id = blake2b(data.encode(errors="replace"), key=secret.encode()[:64], digest_size=8).hexdigest()
+        extension = _EXTENSIONS.get(kind or "", "bin")
+        path = os.path.join(self._folder, f"{id}.{extension}")
+        found = files.read_part(path, 0, 0)
+        if found is None:
+            return self._save(extension, _decode(data), id)
+        whole = sum(map(len, _decode(data)))
+        # A crash may have left a part of it, which somebody may read now.
+        return StoredFile(id, path, whole) if found[1] == whole else self.save_blob(data, kind)
+
     def read(self, id: str, offset: int, limit: int) -> Portion:
         """A part of a kept text from a byte on, never with a torn character.
 
@@ -107,8 +123,8 @@ class ResultStore:
         has_more = end < size and bool(data)
         return Portion(data.decode(errors="replace"), size, end if has_more else None)
 
-    def _save(self, extension: str, chunks: Iterable[bytes]) -> StoredFile:
-        id = token_hex(8)
+    def _save(self, extension: str, chunks: Iterable[bytes], id: str = "") -> StoredFile:
+        id = id or token_hex(8)
         name = f"{id}.{extension}"
         path = os.path.join(self._folder, name)
         size = files.create(path, chunks)
@@ -199,20 +215,23 @@ class Delivery(Struct, frozen=True):
         return replace(blank, parts=(Text(cut.preview(self.has_reader)), *media), file=file, excerpt=cut.excerpt)
 
 
-def keep_media(store: ResultStore, part: Part) -> Text | KeptMedia:
-    """A part of an outcome with an image or a sound in a file, or in words why that can't be. Blocks on the disk."""
+def keep_media(store: ResultStore, part: Part, secret: str = "") -> Text | KeptMedia:
+    """A part of an outcome with an image or a sound in a file, or in words why that can't be. Blocks on the disk.
+
+    With a secret, as `ResultStore.save_again`.
+    """
     match part:
         case Text():
             return part
         case Image(data=data, mime_type=kind):
-            return _save_blob(store, Blob("image", data, kind))
+            return _save_blob(store, Blob("image", data, kind), secret)
         case Audio(data=data, mime_type=kind):
-            return _save_blob(store, Blob("audio", data, kind))
+            return _save_blob(store, Blob("audio", data, kind), secret)
 
 
-def _save_blob(store: ResultStore, blob: Blob) -> Text | KeptMedia:
+def _save_blob(store: ResultStore, blob: Blob, secret: str = "") -> Text | KeptMedia:
     try:
-        kept = store.save_blob(blob.data, blob.kind)
+        kept = store.save_again(blob.data, blob.kind, secret) if secret else store.save_blob(blob.data, blob.kind)
     except FileError as error:
         return Text(f"[{blob.label}; it could not be kept: {error.reason}]")
     except ValueError:
