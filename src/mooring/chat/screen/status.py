@@ -22,7 +22,7 @@ def describe_chat(session: "ChatSession", cost: float | None, cells: int) -> Lin
     facts: dict[str, Piece | None] = {
         "model": _name_model(session),
         "window": _describe_window(session.conversations.last_use),
-        "cost": None if cost is None else Piece(f"${cost:.2f}", "dim"),
+        "cost": _describe_cost(session, cost),
         "mode": Piece(session.mode, "warning" if session.mode == "bypass" else "dim"),
         **_describe_servers(session.host.status()),
     }
@@ -59,6 +59,12 @@ def _name_model(session: "ChatSession") -> Piece:
     responder = session.responder
     name = responder.agent_name or responder.model
     return Piece("no model" if name is None else safe(name.rpartition(":")[2] or name), "strong")
+
+
+def _describe_cost(session: "ChatSession", cost: float | None) -> Piece | None:
+    # Calling tools yourself costs nothing.
+    is_free = cost is None or (session.responder.model is None and not cost)
+    return None if is_free else Piece(f"${cost:.2f}", "dim")
 
 
 def _describe_window(use: TokensUsed | None) -> Piece | None:
