@@ -98,6 +98,7 @@ docs: $(VENV)/.dev          ## write the pages that are made from the code
 	$(BIN)/python docs/schemas.py
 	$(BIN)/python docs/settings.py
 	$(BIN)/python docs/session.py
+	PYTHONPATH=.:tests $(BIN)/python docs/chat_picture.py
 
 facts: $(VENV)/.dev         ## write what is known of models anew, from the installed genai-prices and Pydantic AI
 	$(BIN)/python docs/facts.py

@@ -218,6 +218,18 @@ def test_the_first_page_shows_what_its_commands_print() -> None:
     assert page.count("```console\n$ mooring ") >= 5
 
 
+def test_the_guide_of_the_chat_has_its_keys() -> None:
+    guide = (ROOT / "docs" / "guides" / "chat.md").read_text()
+    assert runpy.run_path(str(ROOT / "docs" / "chat_picture.py"))["fill_in_keys"](guide) == guide, "run: make docs"
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at a pseudo-terminal")
+def test_the_picture_of_the_chat_shows_a_turn_as_it_looks_today() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "chat_picture.py"))["draw"]()
+    assert (ROOT / "docs" / "start" / "chat.svg").read_text() == made, "run: make docs"
+
+
 def test_the_readme_and_its_picture_show_what_the_commands_print() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "session.py"))
     session = made["run_session"]()

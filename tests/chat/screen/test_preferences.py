@@ -1,5 +1,6 @@
 """What a user's settings make of the screen: its keys, its theme, the mouse wheel, and what it leaves behind."""
 
+import re
 import sys
 
 import pytest
@@ -110,3 +111,27 @@ class TestAtATerminal:
             person.looks_for("Paragraph 59.")
             person.presses(WHEEL_UP)
             person.looks_for("7 rows below")
+
+    def test_after_resume_and_new_in_a_chat_only_what_it_added_is_left_behind_each_thing_once(self, home: Home) -> None:
+        replies = ("The first reply.", "The second reply.", "The third reply.", "The fourth reply.")
+        with FakeModel(says(*replies)) as fake:
+            with meet(home, fake) as person:
+                person.looks_for("answers")
+                person.presses(f"First question{ENTER}")
+                person.looks_for(replies[0])
+                [id] = re.findall(r"chat --resume (\w+)", leave(person))
+            with meet(home, fake, rows=50) as person:
+                person.looks_for("answers")
+                person.presses(f"Second question{ENTER}")
+                person.looks_for(replies[1])
+                person.presses(f"/resume {id}{ENTER}")
+                person.looks_for("Continuing")
+                assert replies[0] in person.screen
+                person.presses(f"Third question{ENTER}")
+                person.looks_for(replies[2])
+                person.presses(f"/new{ENTER}")
+                person.presses(f"Fourth question{ENTER}")
+                person.looks_for(replies[3])
+                left = leave(person)
+        assert [left.count(reply) for reply in replies] == [0, 1, 1, 1]
+        assert left.index(replies[1]) < left.index(replies[2]) < left.index(replies[3])

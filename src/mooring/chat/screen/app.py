@@ -108,8 +108,6 @@ class ChatScreen(App[None], inherit_bindings=False):
         self._status = LinesWidget(looks, id="status")
         self._too_small = LinesWidget(looks, id="too-small")
         self._has_prompted = False
-        self._first = 0
-        """The first block of this session: those before it were said in another."""
         self._lines: LinesBlock | None = None
         """What was printed last, if nothing has followed it."""
         self._cost: float | None = 0.0
@@ -163,9 +161,7 @@ class ChatScreen(App[None], inherit_bindings=False):
         except BaseException as error:  # noqa: BLE001 - it is raised again where the terminal is no longer ours
             self.failure = error
         finally:
-            self.left = self._transcript.write_end(
-                self.preferences.lines_left, max(LEAST_CELLS, self.size.width), self._first
-            )
+            self.left = self._transcript.write_end(self.preferences.lines_left, max(LEAST_CELLS, self.size.width))
             self.exit()
 
     def end(self) -> None:
@@ -213,7 +209,6 @@ class ChatScreen(App[None], inherit_bindings=False):
         self._transcript.add(block)
 
     def end_history(self) -> None:
-        self._first = len(self._transcript.blocks)
         _spare_collector()
 
     def note_change(self, block: Block) -> None:

@@ -29,6 +29,8 @@ class Block:
     is_open = False
     head_lines = 0
     """How many of its first lines say what it is about: they stay in view as long as any of it does."""
+    is_history = False
+    """Whether it was said in an earlier chat: then it isn't left on the normal screen."""
 
     def __init__(self) -> None:
         self._laid: tuple[int, int, Sequence[Line]] | None = None

@@ -529,15 +529,18 @@ class Transcript(Widget):
 
     # --- what is left -----------------------------------------------------------------------------------------------
 
-    def write_end(self, most_lines: int, cells: int, first: int = 0) -> list[str]:
-        """The last lines, from a block on, as text with the sequences that color it: for the normal screen."""
+    def write_end(self, most_lines: int, cells: int) -> list[str]:
+        """The last lines of what is no history, as text with the sequences that color it: for the normal screen."""
         lines: list[str] = []
-        for index in range(len(self.blocks) - 1, first - 1, -1):
-            block = self.blocks[index]
-            written = self._write_block(block, cells)
-            lines[:0] = [*[""] * (block.gap if index > first else 0), *written]
+        for block in reversed(self.blocks):
+            if block.is_history:
+                continue
+            lines[:0] = [*[""] * block.gap, *self._write_block(block, cells)]
             if len(lines) >= most_lines:
                 break
+        else:
+            # Nothing stands above the first one.
+            lines = lines[next((block.gap for block in self.blocks if not block.is_history), 0) :]
         return lines[-most_lines:] if most_lines > 0 else []
 
     def _write_block(self, block: Block, cells: int) -> list[str]:

@@ -64,7 +64,7 @@ class BlockScreen(Protocol):
         """Takes how to go on, should the program be killed."""
 
     def end_history(self) -> None:
-        """What was said before stands there; the rest is of this session."""
+        """All that was said before stands there."""
 
     def note_session(self, session: "ChatSession", cost: float | None) -> None:
         """What the status line tells may have changed."""
@@ -135,6 +135,7 @@ class ScreenView:
         known = dict(self._session.conversation.pairs)
         # In a thread: images are written to files.
         for block in await asyncio.to_thread(lambda: list(list_blocks(transcript, known, keep))):
+            block.is_history = True
             self._screen.add_block(block)
         self._screen.end_history()
         self._name_resuming()
