@@ -12,6 +12,7 @@ from mooring.agents.sessions.store import SessionStore
 from mooring.agents.sessions.turn_recorder import TurnRecorder
 from mooring.core.conversation.event import (
     ConversationEvent,
+    InputAdded,
     TextPiece,
     ThinkingPiece,
     TokensUsed,
@@ -24,7 +25,7 @@ from mooring.core.conversation.event import (
 )
 from mooring.core.conversation.outcome import Outcome
 from mooring.core.conversation.turn import TurnInput
-from mooring.core.protocol.content import Text
+from mooring.core.protocol.content import Image, Text
 from mooring.settings import load
 from mooring.verbs.agent.choose_backend import SessionStart, choose_backend
 from support import Cli, Home, run_beside
@@ -55,6 +56,31 @@ def keep_turn(home: Home, *events: ConversationEvent, backend: str = "claude", s
 
 def list_messages(home: Home, id: str) -> list[Any]:
     return [entry.message for entry in SessionStore(home.where).read(id)[1]]
+
+
+async def test_what_is_said_during_a_turn_of_a_program_is_kept_where_it_is_read_as_a_part_of_the_turn(
+    home: Home,
+) -> None:
+    call, done = make_call("1", "one")
+    image = Image(data="AAAA", mime_type="image/png")
+    with closing(SessionStore(home.where).begin(str(home.cwd), model="", backend="claude")) as journal:
+        told = TurnRecorder(journal)
+        told.begin_turn(TurnInput("Do it."))
+        told.expect(TurnInput("In blue", (image,)))
+        told.expect(TurnInput("never read"))
+        for event in (
+            call,
+            done,
+            InputAdded(**STAMP, text="In blue"),
+            TextPiece(**STAMP, text="Blue."),
+            TurnDone(**STAMP, reason="finished"),
+        ):
+            told.take(event)
+    kinds = [PersonMessage, ModelMessage, ResultsMessage, PersonMessage, ModelMessage]
+    messages = list_messages(home, journal.id)
+    assert [type(message) for message in messages] == kinds
+    assert messages[3] == PersonMessage((Text("In blue"), image), in_turn=True)
+    assert SessionStore(home.where).find(journal.id).turns == 1
 
 
 async def test_what_a_program_tells_is_kept_as_replies_and_results_in_order(home: Home) -> None:

@@ -258,7 +258,7 @@ class Listening:
     """A backend that keeps what it is sent, and ends each turn as it is told to."""
 
     name = "claude"
-    status = switch = reconnect = close = None  # it is only talked to
+    status = switch = reconnect = close = add = None  # it is only talked to
 
     def __init__(self, stream: EventStream, *reasons: EndOfTurn) -> None:
         self.stream = stream

@@ -29,11 +29,10 @@ class TurnInbox:
 
     def add(self, said: TurnInput) -> Receipt:
         """Take a message. See `Backend.add`."""
+        if not self._is_open:
+            return make_refused_receipt()
         receipt: Receipt = asyncio.get_running_loop().create_future()
-        if self._is_open:
-            self._unread.append((said, receipt))
-        else:
-            receipt.set_result(False)
+        self._unread.append((said, receipt))
         return receipt
 
     @property
@@ -53,6 +52,13 @@ class TurnInbox:
     def _drop_withdrawn(self) -> None:
         while self._unread and self._unread[0][1].done():
             self._unread.popleft()
+
+
+def make_refused_receipt() -> Receipt:
+    """The receipt of a message that came too late, or too early, for a turn."""
+    receipt: Receipt = asyncio.get_running_loop().create_future()
+    receipt.set_result(False)
+    return receipt
 
 
 def _settle(receipt: Receipt, *, was_read: bool) -> None:

@@ -18,6 +18,7 @@ from mooring.agents.history import (
 from mooring.agents.sessions.journal import SessionJournal
 from mooring.core.conversation.event import (
     ConversationEvent,
+    InputAdded,
     TextPiece,
     ThinkingPiece,
     TokensUsed,
@@ -39,6 +40,8 @@ class TurnRecorder:
         self.journal = journal
         """Keeps the conversation."""
         self._kind: type[TextBlock | ThinkingBlock] = TextBlock
+        self._expected: list[TurnInput] = []
+        """What was said during the turn and not read yet."""
         self._forget()
         self._noted_cost = 0.0
         self._has_unpriced = False
@@ -46,7 +49,12 @@ class TurnRecorder:
 
     def begin_turn(self, said: TurnInput) -> None:
         """Write down what the person said, before the program gets it."""
+        self._expected.clear()
         self.journal.add_message(PersonMessage((Text(said.text), *said.attachments)))
+
+    def expect(self, said: TurnInput) -> None:
+        """Take what the person says during the turn; it is written down where the program reads it."""
+        self._expected.append(said)
 
     async def settle(self) -> None:
         """Wait until all of it is written. See `Journal.settle`."""
@@ -65,6 +73,8 @@ class TurnRecorder:
                 self.journal.record_text(text)
             case ThinkingPiece(text=text):
                 self._add_piece(ThinkingBlock, text)
+            case InputAdded(text=text):
+                self._add_said(text)
             case ToolStarted():
                 self._start_call(event)
             case ToolFinished():
@@ -76,6 +86,14 @@ class TurnRecorder:
                 self._record_rest(event)
             case _:
                 pass
+
+    def _add_said(self, text: str) -> None:
+        """Write down what the program reads now, with all that was attached to it."""
+        self._close_reply()
+        said = next((each for each in self._expected if each.text == text), TurnInput(text))
+        if said in self._expected:
+            self._expected.remove(said)
+        self.journal.add_message(PersonMessage((Text(said.text), *said.attachments), in_turn=True))
 
     def _record_usage(self, event: TokensUsed) -> None:
         if event.parent is None and event.model:

@@ -68,6 +68,10 @@ class AgentReporter:
         """Say that the model or the program failed, and when it is tried again, if it is."""
         self._find(parent).fail(error, retry_in)
 
+    def tell_added(self, text: str) -> None:
+        """Tell that what the person said during the turn is read now."""
+        self._main.tell_added(text)
+
     # --- sub-agents -----------------------------------------------------------------------------------------------
 
     def begin_agent(self, parent: str, *, model: str | None = None, agent: str | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from mooring.agents.turn_inbox import make_refused_receipt
 from mooring.backends.bridge.bridge import AgentBridge, AgentEndpoint
 from mooring.backends.bridge.native import (
     NativeAddress,
@@ -63,9 +64,9 @@ class ClaudeBackend:
         finally:
             reporter.end(result.reason, result.text)
 
-    def add(self, said: TurnInput) -> Receipt | None:
-        """See `Backend.add`."""
-        return None
+    def add(self, said: TurnInput) -> Receipt:
+        """See `Backend.add`. Until the program runs, nothing can be added."""
+        return make_refused_receipt() if self._session is None else self._session.add(said)
 
     async def _run_turn(self, said: TurnInput) -> TurnResult:
         session = await self._ensure_session()

@@ -63,11 +63,15 @@ class ClaudeEvents:
         self._on_session = on_session
         self.earlier_cost = earlier_cost
         """What all turns before the one under way cost."""
+        self._total_cost: float | None = None
+        """What its session has cost by now, as it said last."""
         self._windows: dict[str, int] = {}
         self.begin_turn()
 
     def begin_turn(self) -> None:
         """Forget what was kept of the turn before."""
+        if self._total_cost is not None:
+            self.earlier_cost, self._total_cost = self._total_cost, None
         self._reply = _Reply()
         self._reply_ended = asyncio.Event()
         self._told: set[str] = set()
@@ -243,7 +247,8 @@ class ClaudeEvents:
         if total is None:
             return
         self._reporter.record_cost(None if earlier is None else total - earlier)
-        self.earlier_cost = total
+        # Not that of earlier turns yet: this one may go on, with what the person says meanwhile.
+        self._total_cost = total
 
     def _describe_failure(self, message: Any) -> str:
         said = message.result or self._error or "; ".join(message.errors or ())

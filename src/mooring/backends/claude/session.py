@@ -14,19 +14,22 @@ from claude_agent_sdk import (
     HookMatcher,
     PermissionResultAllow,
     PermissionResultDeny,
+    SystemMessage,
 )
-from msgspec import ValidationError, convert
+from msgspec import ValidationError, convert, json
 
 from mooring.agents.definition import ToolSelection
 from mooring.agents.local.ask_user import ASKER, FormAnswers, PersonQuestion, explain_no, make_form, read_answers
+from mooring.agents.turn_inbox import make_refused_receipt
 from mooring.backends.bridge.bridge import AgentBridge, AgentCall
 from mooring.backends.bridge.options import BackendOptions
+from mooring.backends.claude.added import AddedMessages
 from mooring.backends.claude.agents import find_tool, select_tools, write_agents
 from mooring.backends.claude.events import ClaudeEvents, TurnResult
 from mooring.backends.claude.program import GuardedProgram, build_command, build_environment
 from mooring.core.conversation.outcome import Part
 from mooring.core.conversation.question import Allow, Ask, Form, No, Question, Visit, Yes
-from mooring.core.conversation.turn import TurnInput
+from mooring.core.conversation.turn import Receipt, TurnInput
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.errors import MooringError, ServerDied
 
@@ -44,7 +47,10 @@ class ClaudeSession:
         self._program = program
         self._client = client
         self._events = events
+        self._added = AddedMessages(self, bridge.reporter.tell_added, self._end_turn)
         self._result: asyncio.Future[TurnResult] | None = None
+        self._last_result: TurnResult | None = None
+        """How the program ended what it last worked on: it goes on with what was added meanwhile."""
         self.has_answered = False
         """Whether anything was said in the turn."""
         self._reader: asyncio.Task[None] | None = None
@@ -82,12 +88,31 @@ class ClaudeSession:
             self._counting.cancel()  # an answer that comes during the turn would count a part of it
         self._events.begin_turn()
         self.has_answered = False
-        self._result = asyncio.get_running_loop().create_future()
+        self._result, self._last_result = asyncio.get_running_loop().create_future(), None
         await self._client.query(_write_message(said))
         return await asyncio.shield(self._result)
 
+    def add(self, said: TurnInput) -> Receipt:
+        """Have something read in the turn under way. See `Backend.add`."""
+        return self._added.send(said) if self._is_working else make_refused_receipt()
+
+    async def send_message(self, said: TurnInput, id: str) -> None:
+        """Send one more message under an id. Raises: ServerDied."""
+        async for message in _write_message(said):
+            await self._program.write(json.encode({**message, "uuid": id}).decode() + "\n")
+
+    async def request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Have the program do something. Raises: MooringError."""
+        return await self._program.request(body)
+
+    @property
+    def _is_working(self) -> bool:
+        return self._result is not None and not self._result.done()
+
     async def interrupt(self) -> None:
         """Stop the turn and wait until it has stopped. Raises: MooringError."""
+        # Otherwise the program would go on with these.
+        await self._added.withdraw_all()
         if self._result is None or self._result.done():
             return
         await self._program.request({"subtype": "interrupt"})
@@ -108,15 +133,24 @@ class ClaudeSession:
         try:
             async for message in self._client.receive_messages():
                 self.has_answered = True
+                self._added.note_taken(_find_taken(message))
                 result = self._events.take(message)
-                if result is not None and self._result is not None and not self._result.done():
-                    self._result.set_result(result)
+                if result is not None:
+                    self._last_result = result
+                    self._end_turn()
         except (ClaudeSDKError, MooringError) as error:
             self._fail(error if isinstance(error, MooringError) else self._program.describe_end())
         else:
             self._fail(self._program.describe_end())
 
+    def _end_turn(self) -> None:
+        """End the turn, if the program has done all of it: what was added to it makes it go on."""
+        result = self._last_result
+        if result is not None and self._result is not None and not self._result.done() and not self._added.has_unread:
+            self._result.set_result(result)
+
     def _fail(self, error: MooringError) -> None:
+        self._added.give_up()
         if self._result is not None and not self._result.done():
             self._result.set_exception(error)
             # Whoever waited for it may have been canceled.
@@ -210,6 +244,15 @@ def _write_greeting(options: BackendOptions) -> dict[str, Any]:
     if options.instructions:
         greeting["appendSystemPrompt"] = options.instructions
     return greeting
+
+
+def _find_taken(message: Any) -> Sequence[str]:
+    """The ids of the messages that the program says it has taken in, and is about to have its model read."""
+    match message:
+        case SystemMessage(subtype="status", data={"user_message_uuids": list(ids)}):
+            return [id for id in ids if isinstance(id, str)]
+        case _:
+            return ()
 
 
 async def _write_message(said: TurnInput) -> AsyncIterator[dict[str, Any]]:

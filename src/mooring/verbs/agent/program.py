@@ -22,7 +22,7 @@ from mooring.backends.programs import PROGRAM_FACTS
 from mooring.conversation.events import EventStream
 from mooring.core.conversation.backend_name import ProgramName, ServersWay
 from mooring.core.conversation.event import ConversationEvent, TurnDone
-from mooring.core.conversation.turn import Backend, TurnInput
+from mooring.core.conversation.turn import Backend, Receipt, TurnInput
 from mooring.core.definitions.approved import TakenName
 from mooring.core.definitions.paths import Workspace
 from mooring.core.protocol.limits import TurnLimits
@@ -55,7 +55,6 @@ class KeptProgram:
         self.switch = backend.switch
         self.reconnect = backend.reconnect
         self.close = backend.close
-        self.add = backend.add
         self.servers = servers
         """How it gets the servers."""
         self.session = session
@@ -100,6 +99,13 @@ class KeptProgram:
                 raise
         finally:
             self.stream.remove_listener(record)
+
+    def add(self, said: TurnInput) -> Receipt | None:
+        """See `Backend.add`."""
+        receipt = self._backend.add(said)
+        if receipt is not None:
+            self._told.expect(said)
+        return receipt
 
     def _add_handover(self, said: TurnInput) -> TurnInput:
         """What is said, with the transcript of an earlier conversation unless the program has it already."""

@@ -1,0 +1,76 @@
+"""What is typed during a turn, with a kill in between, and beside another conversation."""
+
+import signal
+import sys
+
+import pytest
+from tests.models import FakeModel, Hold, Say
+
+from chat.screen.screen_person import ENTER, ScreenPerson
+from chat.screen.test_earlier_messages import read_said
+from chat.screen.test_screen import meet
+from mooring.agents.sessions.store import SessionStore
+from support import Home
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal"),
+]
+
+
+def begins(person: ScreenPerson, said: str) -> None:
+    person.looks_for("answers")
+    person.presses(f"{said}{ENTER}")
+    person.looks_for("waiting for the model")
+
+
+def sends(person: ScreenPerson, said: str) -> None:
+    """Type something during a turn, and send it into the turn."""
+    person.presses(f"{said}{ENTER}")
+    person.looks_for(f"⧗ {said}")
+    person.presses(ENTER)
+    person.looks_for(f"→ {said}")
+
+
+def test_a_kill_after_a_message_was_read_in_a_turn_leaves_it_on_record_as_a_part_of_that(home: Home) -> None:
+    script = [[Hold("first"), Say("One.")], [Say("So f"), Hold("second")], Say("Again.")]
+    with FakeModel(script) as fake:
+        with meet(home, fake) as person:
+            begins(person, "Paint it")
+            sends(person, "In blue")
+            fake.release("first")
+            person.looks_for("So f")
+            person.is_sent(signal.SIGKILL)
+            person.ended()
+        fake.release("second")
+        assert read_said(home) == [["Paint it", "In blue"]]
+        assert [session.turns for session in SessionStore(home.where).list()] == [1]
+        with meet(home, fake, "--continue") as person:
+            screen = person.looks_for("Continuing")
+            assert screen.index("❯ Paint it") < screen.index("❯ In blue")
+            person.presses(f"And now{ENTER}")
+            person.looks_for("Again.")
+            assert fake.requests[-1].last_user_text.endswith("And now")
+            assert "In blue" in "\n".join(message.text for message in fake.requests[-1].messages)
+
+
+def test_two_screens_on_one_home_have_their_own_queues(home: Home) -> None:
+    def reply(request: object) -> list[Say | Hold]:
+        text = fake.requests[-1].last_user_text
+        return [Hold(text), Say(f"{text} is done.")]
+
+    with FakeModel(reply) as fake, meet(home, fake) as one, meet(home, fake) as other:
+        begins(one, "left")
+        begins(other, "right")
+        sends(one, "further left")
+        other.presses(f"further right{ENTER}")
+        other.looks_for("⧗ further right")
+        fake.release("further left")
+        fake.release("left")
+        one.looks_for("further left is done.")
+        assert "⧗ further right" in other.screen
+        assert "left" not in other.screen
+        fake.release("right")
+        fake.release("further right")
+        other.looks_for("further right is done.")
+    assert read_said(home) == [["left", "further left"], ["right", "further right"]]
