@@ -27,7 +27,7 @@ def begins(person: ScreenPerson, said: str) -> None:
 def sends(person: ScreenPerson, said: str) -> None:
     """Type something during a turn, and send it into the turn."""
     person.presses(f"{said}{ENTER}")
-    person.looks_for(f"⧗ {said}")
+    person.looks_for(f"↳ {said}")
     person.presses(ENTER)
     person.looks_for(f"→ {said}")
 
@@ -64,11 +64,11 @@ def test_two_screens_on_one_home_have_their_own_queues(home: Home) -> None:
         begins(other, "right")
         sends(one, "further left")
         other.presses(f"further right{ENTER}")
-        other.looks_for("⧗ further right")
+        other.looks_for("↳ further right")
         fake.release("further left")
         fake.release("left")
         one.looks_for("further left is done.")
-        assert "⧗ further right" in other.screen
+        assert "↳ further right" in other.screen
         assert "left" not in other.screen
         fake.release("right")
         fake.release("further right")
