@@ -9,6 +9,7 @@ import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
@@ -98,6 +99,11 @@ class Person:
     def is_sent(self, number: int) -> None:
         """The program gets a signal."""
         self._process.send_signal(number)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the program is suspended."""
+        return Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
     def closes_the_window(self) -> None:
         """The terminal is gone."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from tests.models import Call, FakeModel, Say
 
 from backends.asking import MODELS, variables
@@ -26,7 +27,6 @@ from mooring.core.conversation.outcome import KeptMedia
 from mooring.core.protocol.picture import PictureSize, read_picture_size
 from support import DEMO, Home
 
-Image = pytest.importorskip("PIL.Image", reason="needs Pillow, which `make` installs")
 RED, BLUE, CLEAR = (252, 0, 0, 255), (0, 0, 252, 255), (0, 0, 0, 0)
 COLORS = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 needs_terminal = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at a pseudo-terminal")
