@@ -150,6 +150,14 @@ def test_a_command_that_waits_is_never_sent_to_the_model(home: Home) -> None:
         assert "This conversation, 1 turn" in person.screen
 
 
+def test_lines_that_arrive_at_once_are_all_said_in_their_order(home: Home) -> None:
+    with FakeModel(says("One.", "Two.", "Three.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"first{ENTER}second{ENTER}third{ENTER}")
+        person.looks_for("Three.")
+        assert [each.last_user_text for each in fake.requests] == ["first", "second", "third"]
+
+
 def test_a_paste_of_many_lines_is_shown_as_one_and_said_as_it_is(home: Home) -> None:
     pasted = "\r".join(f"line {number}" for number in range(43))
     with FakeModel(says("Read.")) as fake, meet(home, fake) as person:

@@ -141,8 +141,10 @@ class ScreenTerminal(ChatTerminal):
 
     def submit(self, text: str) -> None:
         """The person typed a line of the conversation: it is said now, or when the chat asks for the next."""
-        if self._prompt is not None:
-            self._prompt.type(text)
+        prompt = self._prompt
+        # Two lines may come at once: the chat has not taken the first one yet when the second is there.
+        if prompt is not None and not prompt.answer.done():
+            prompt.type(text)
         else:
             self.queue.add(text)
 
