@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from mooring.verbs.agent.offers import AnswererOffer, FoundOffers
 
 T = TypeVar("T")
+LONGEST_MENTION = 2_000
+"""A server may call a resource whatever it likes; Tab completes what a person would still send."""
 MOST_LISTED = 20
 """How many conversations a chat lists."""
 
@@ -419,7 +421,7 @@ class ChatSession:
             for resource in server.offer.resources.items:
                 mention = f"@{name}:{resource.uri}"
                 # Tab writes it to the terminal as it is.
-                if mention.isprintable() and " " not in mention:
+                if len(mention) <= LONGEST_MENTION and mention.isprintable() and " " not in mention:
                     yield mention
 
     async def make_prompt_turn(self, server: str, name: str, filled: FilledPrompt) -> TurnInput | None:

@@ -78,6 +78,10 @@ class LinesBlock(Block):
         super().__init__()
         self.gap = gap
         self._lines = list(lines)
+        self._made: list[Line] = []
+        """The lines of the first texts, for a width: what is added to a long output leaves those as they are."""
+        self._made_of = (0, 0)
+        """The width, and of how many texts."""
 
     def extend(self, *lines: str) -> None:
         """Some more lines."""
@@ -85,15 +89,29 @@ class LinesBlock(Block):
         self.version += 1
 
     def make_lines(self, cells: int) -> Sequence[Line]:
-        margin = (Piece(" " * len(self.sign)),) if self.sign else ()
-        first = (Piece(self.sign, self.role),) if self.sign else ()
+        known, count = self._made_of
+        if known != cells:
+            self._made, count = [], 0
+        for text in self._lines[count:]:
+            self._made += self._make_some(text, cells)
+        self._made_of = cells, len(self._lines)
+        return tuple(self._made)
+
+    def _make_some(self, text: str, cells: int) -> Sequence[Line]:
+        """The lines of one text."""
         made: list[Line] = []
-        for text in self._lines:
-            for each in text.split("\n"):
-                line = Line(tuple(read_painted(each.expandtabs(_TAB), self.role)))
-                # Code and data may be copied: the view scrolls sideways instead.
-                made += [line] if isinstance(text, Verbatim) else hang_line(line, cells - len(self.sign))
-        return indent_lines(made, margin, first)
+        for each in text.split("\n"):
+            line = Line(tuple(read_painted(each.expandtabs(_TAB), self.role)))
+            # Code and data may be copied: the view scrolls sideways instead.
+            made += [line] if isinstance(text, Verbatim) else hang_line(line, cells - len(self.sign))
+        if not self.sign:
+            return made
+        margin = (Piece(" " * len(self.sign)),)
+        return indent_lines(made, margin, margin if self._made else (Piece(self.sign, self.role),))
+
+    def release(self) -> None:
+        super().release()
+        self._made, self._made_of = [], (0, 0)
 
     def estimate(self, cells: int) -> int:
         return sum(estimate_height(line, cells) for line in self._lines)
