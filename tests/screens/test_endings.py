@@ -61,7 +61,7 @@ def test_a_mistake_in_the_screen_is_one_sentence_and_the_terminal_is_put_back(
 
 
 @in_each
-def test_a_chat_that_is_killed_leaves_no_process(home: Home, kind: type[Window]) -> None:
+def test_a_chat_that_is_killed_leaves_no_process_and_its_terminal_as_it_was(home: Home, kind: type[Window]) -> None:
     home.configure(demo=DEMO)
     script = [Say("The first."), [Call("mcp__demo__add", {"a": 2, "b": 40})]]
     with FakeModel(script) as fake, kind(home, **variables(fake)) as window:
@@ -75,3 +75,11 @@ def test_a_chat_that_is_killed_leaves_no_process(home: Home, kind: type[Window])
             os.kill(pid, signal.SIGKILL)
         window.waits_for_chats(0)
         assert window.left_by_chat() == []
+        window.sees("Mooring was killed.")
+        screen = uses_shell(window)
+        assert READY not in screen
+        assert RESUME in screen
+        assert not window.emulator.cursor.hidden
+        assert not window.emulator.is_alternate
+        for mode in ("1000", "1003", "1006", "2004", "1004"):
+            assert window.raw.rfind(f"?{mode}l") > window.raw.rfind(f"?{mode}h"), mode
