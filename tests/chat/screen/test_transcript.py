@@ -4,6 +4,7 @@ from tests.chat.screen.shown import SIZE, Growing, make_messages, open_transcrip
 
 from mooring.chat.screen.cards import LinesBlock, NoticeBlock, Said
 from mooring.chat.screen.transcript import FRAME
+from mooring.display.text import Verbatim
 
 
 async def test_the_end_is_in_view_and_stays_in_view_while_something_is_added() -> None:
@@ -135,3 +136,11 @@ async def test_what_stays_after_exit_is_the_end_in_color() -> None:
         for block in seen.transcript.blocks[:3]:
             block.is_history = True
         assert seen.transcript.write_end(2_000, 60) == written[2:]
+
+
+async def test_a_line_of_a_megabyte_is_cut_where_it_is_left_on_the_normal_screen() -> None:
+    async with open_transcript(LinesBlock(Verbatim("x" * 1_000_000)), NoticeBlock("after")) as seen:
+        long, _, last = seen.transcript.write_end(2_000, 60)
+        assert len(long) < 2_100
+        assert "…" in long
+        assert "after" in last

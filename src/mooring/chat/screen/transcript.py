@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from mooring.chat.screen.clipboard import Clipboard
-from mooring.chat.screen.line import Line
+from mooring.chat.screen.line import Line, Piece
 from mooring.chat.screen.painter import Painter, WantedPicture, can_show
 from mooring.chat.screen.search import Search
 from mooring.chat.screen.selection import Pointed, Selection
@@ -26,13 +26,15 @@ from mooring.chat.screen.stack import Block, Place, Row, Spot, Stack
 from mooring.chat.screen.strips import BAR, GUTTER, BarPart, Highlight, RowLook, StripMaker, find_column, width_of
 from mooring.chat.screen.styles import Looks, find_looks
 from mooring.chat.screen.viewport import Viewport
-from mooring.chat.screen.wrap import TextSpan
+from mooring.chat.screen.wrap import TextSpan, cut_pieces
 from mooring.display.text import width
 
 FRAME = 1 / 33
 """Seconds between two drawings at least: what changes in between is drawn once. Timers are late, so it is a little
 less than a thirtieth."""
 WHEEL_ROWS = 3
+LONGEST_LEFT = 2_000
+"""Characters of a line of code or data on the normal screen: a megabyte would fill thousands of rows."""
 """How many rows one step of the mouse wheel scrolls, unless the settings say otherwise."""
 _SIDE_CELLS = 8
 """How far long lines of code are scrolled sideways at once."""
@@ -552,5 +554,8 @@ class Transcript(Widget):
     def _write_line(self, line: Line) -> str:
         colors = COLOR_SYSTEMS.get(self.app.console.color_system or "")
         find_style = self._strip_maker.find_style
+        pieces = line.whole
+        if len(line.text) > LONGEST_LEFT:
+            pieces = (*line.margin, *cut_pieces(line.pieces, TextSpan(0, LONGEST_LEFT)), Piece(" …", "dim"))
         # Without the theme's background: the normal screen has its own.
-        return "".join(find_style(piece).render(piece.text, color_system=colors) for piece in line.whole)
+        return "".join(find_style(piece).render(piece.text, color_system=colors) for piece in pieces)
