@@ -47,6 +47,11 @@ class ScreenPerson(Person):
         """Wait until this stands on it no more."""
         return self._waits(lambda screen: text not in screen, f"{text!r} did not go", seconds)
 
+    def calms_down(self) -> None:
+        """Wait until nothing was written for a moment: what is asked stands there, and takes keys."""
+        while self._more(0.1):
+            pass
+
     def _waits(self, is_reached: Any, words: str, seconds: float) -> str:
         until = time.monotonic() + seconds
         while not is_reached(screen := self.screen):
