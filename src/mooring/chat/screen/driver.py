@@ -8,6 +8,7 @@ import os
 import selectors
 from codecs import getincrementaldecoder
 from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any
 
@@ -24,12 +25,38 @@ _MOST = 4096
 _USUAL_SIZE = 80, 25
 
 
+class TerminalOutput:
+    """Writes to a terminal, as long as it is there.
+
+    Textual writes in a thread that ends at the first write that fails. Nothing takes what is queued for it then, and
+    once the queue is full, whoever draws waits forever.
+    """
+
+    def __init__(self, out: TextIOWrapper) -> None:
+        self._out = out
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._out.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._out.flush()
+
+    def fileno(self) -> int:
+        return self._out.fileno()
+
+    def isatty(self) -> bool:
+        return self._out.isatty()
+
+
 class TerminalDriver(LinuxDriver):
     """Draws on one terminal."""
 
     def __init__(self, out: TextIOWrapper, guarded: GuardedTerminal, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._file = self._out = out
+        self._out = out
+        self._file = TerminalOutput(out)  # type: ignore[assignment]  # it has all that Textual uses
         self._guarded = guarded
         self._is_ending = False
         self._wakes, self._wake = os.pipe()
