@@ -1,14 +1,22 @@
 """The chat at a terminal with the real Claude Code: what a person sees of a call, and of a conversation that goes on."""
 
 import pytest
-from tests.models import Call, FakeModel, ModelRequest, Reply, Say
+from tests.models import Call, FakeModel, Hold, ModelRequest, Reply, Say
 
 from chat.terminal import Person
 from support import DEMO, Home
 
 pytestmark = pytest.mark.timeout(300)
+
+
 READY, CTRL_D = "\n> ", "\x04"
 PATIENCE = 90.0
+
+
+class PersonAtScreen(Person):
+    """A person at the whole screen, who sees what is written to it."""
+
+    face = "--screen"
 
 
 def test_a_failed_call_looks_like_every_other_and_the_conversation_opens_with_what_was_said(home: Home) -> None:
@@ -50,3 +58,26 @@ def test_a_conversation_of_the_program_can_not_go_back(home: Home) -> None:
             person.sees(READY)
             person.presses(CTRL_D)
             assert person.ended() == 0
+
+
+def test_on_the_screen_what_waits_goes_into_the_turn_of_the_program(home: Home) -> None:
+    def reply(request: ModelRequest) -> Reply:
+        is_first = request.last_user_text.endswith("First")
+        return [Say("So far. "), Hold("first"), Say("End.")] if is_first else Say("And that.")
+
+    with FakeModel(reply, skip_asides=True) as fake:
+        env = {"ANTHROPIC_API_KEY": "sk-of-nobody", "ANTHROPIC_BASE_URL": fake.anthropic_url}
+        with PersonAtScreen(home, "chat", "-b", "claude", cells=100, **env) as person:
+            person.sees("answers", PATIENCE)
+            person.presses("First\r")
+            person.sees("So far.", PATIENCE)
+            person.presses("That too\r")
+            person.sees("↳ That too")
+            person.presses("\r")
+            person.sees("→ That too")
+            fake.release("first")
+            person.sees("❯ That too", PATIENCE)
+            person.sees("And that.", PATIENCE)
+            assert "That too" in fake.requests[1].last_user_text
+            person.presses("/quit\r")
+            assert person.ended() == 0, person.raw[-2000:]
