@@ -1,5 +1,7 @@
 """What stands in a transcript: calls as cards, plans, reads, sub-agents, and the text of others in them."""
 
+from typing import Any
+
 import pytest
 from tests.chat.screen.events import Calls
 
@@ -75,6 +77,22 @@ def test_a_card_says_why_nothing_came_back(outcome: dict[str, str], words: list[
     started, card = calls.start()
     card.finish(*calls.end(started, **outcome))
     assert draw(card) == words
+
+
+def test_how_far_a_call_is_and_how_it_ended_is_told_without_colors() -> None:
+    heads = []
+    ways: list[dict[str, Any]] = [
+        {}, {"is_error": True}, {"canceled": True}, {"for_person": "No."}, {"continues": "7"},
+    ]  # fmt: skip
+    for way in ways:
+        calls = Calls()
+        started, card = calls.start()
+        card.finish(*calls.end(started, **way))
+        heads.append(draw(card)[0])
+    assert len(set(heads)) == len(ways)
+    steps = ("pending", "in_progress", "completed")
+    drawn = {draw(PlanBlock((Todo("the same", status),)))[0] for status in steps}
+    assert len(drawn) == len(steps)
 
 
 def test_a_canceled_call_says_so() -> None:

@@ -8,9 +8,12 @@ from tests.models import FakeModel
 
 from chat.screen.screen_person import CTRL_D, ENTER, ScreenPerson
 from chat.screen.test_screen import meet, says
+from chat.terminal import Person
+from chat.test_plain import READY as PLAIN_READY
 from mooring.chat.screen.app import ChatScreen
 from mooring.chat.screen.keys import CALLS, find_input_actions
 from mooring.core.keys import KEY_ACTIONS, choose_keys
+from mooring.settings import load
 from support import Home
 
 pty = [
@@ -40,6 +43,18 @@ def leave(person: ScreenPerson) -> str:
 
 class TestAtATerminal:
     pytestmark = pty
+
+    def test_plain_lines_list_their_own_keys_and_keep_a_theme_for_the_screen(self, home: Home) -> None:
+        with Person(home, "chat", "--plain", "--demo") as person:
+            person.answers((PLAIN_READY, "/keys"))
+            person.sees("Ctrl+X Ctrl+E")
+            person.answers((PLAIN_READY, "/theme light"))
+            person.sees("Lines have the colors of your terminal")
+            person.answers((PLAIN_READY, "/theme light keep"))
+            person.sees("Later chats begin with the theme light.")
+            person.answers((PLAIN_READY, "/theme purple"))
+            person.sees("There is no theme 'purple'. The themes are terminal, dark, light.")
+        assert load(home.where, None)["theme"] == "light"
 
     def test_keys_of_the_settings_work_in_the_screen_and_the_input_and_are_listed(self, home: Home) -> None:
         set_up(home, keys={"search": "f3", "newline": "ctrl+s", "search-history": [], "serach": "f4"})
