@@ -1,5 +1,6 @@
 """What is typed during a turn, with a kill in between, and beside another conversation."""
 
+import asyncio
 import signal
 import sys
 
@@ -10,6 +11,7 @@ from chat.screen.screen_person import ENTER, ScreenPerson
 from chat.screen.test_earlier_messages import read_said
 from chat.screen.test_screen import meet
 from mooring.agents.sessions.store import SessionStore
+from mooring.chat.screen.app import ChatScreen
 from support import Home
 
 pytestmark = [
@@ -74,3 +76,23 @@ def test_two_screens_on_one_home_have_their_own_queues(home: Home) -> None:
         fake.release("further right")
         other.looks_for("further right is done.")
     assert read_said(home) == [["left", "further left"], ["right", "further right"]]
+
+
+async def test_a_line_typed_at_once_behind_another_waits_for_its_turn_and_is_not_lost() -> None:
+    done = asyncio.Event()
+    read: list[str] = []
+
+    async def converse(screen: ChatScreen) -> None:
+        read.append(await screen.terminal.read_line("> ", keep=True))
+        read.append(await screen.terminal.read_line("> ", keep=True))
+        done.set()
+        await asyncio.Event().wait()
+
+    screen = ChatScreen(converse)
+    async with screen.run_test() as pilot:
+        while not screen.terminal.is_prompting:
+            await pilot.pause()
+        screen.terminal.submit("/new")
+        screen.terminal.submit("the next one")
+        await asyncio.wait_for(done.wait(), 30)
+    assert read == ["/new", "the next one"]
