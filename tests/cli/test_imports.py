@@ -1,11 +1,18 @@
 """What a listing and a call load: the list of modules is kept, so that start-up cannot grow unnoticed."""
 
+import fcntl
 import json
+import os
 import shlex
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.models import FakeModel, Say
 
 from backends.asking import MODELS, variables
@@ -144,6 +151,66 @@ def test_a_call_of_a_server_named_by_its_command_loads_nothing_that_reads_config
     names = loaded(home, "tools", "--server", server)
     assert "mooring.wire.session.session" in names
     assert [name for name in names if name.startswith(("mooring.discovery", "mooring.inventory.load"))] == []
+
+
+DRAWING = """
+import json, os, sys
+from importlib.machinery import PathFinder
+
+class Watching:
+    # Textual is changed when Mooring loads it, and not before: what it loads is counted too.
+    def find_spec(self, name, path=None, target=None):
+        if name != "textual.app":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+
+        def load_and_change(module):
+            load(module)
+            module.App._display = note
+
+        spec.loader.exec_module = load_and_change
+        return spec
+
+def note(app, screen, renderable):
+    drawn = renderable.render_segments(app.console)
+    with open(os.environ["REPORT"], "w") as file:
+        json.dump({"drawn": drawn, "loaded": sorted(sys.modules)}, file)
+    os._exit(0)
+
+sys.meta_path.insert(0, Watching())
+from mooring import cli
+cli.main()
+"""
+
+
+def load_until_drawn(home: Home, report: Path) -> Any:
+    """What a chat at a terminal draws first, and what it has loaded by then."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    env = {**home.env, "TERM": "xterm-256color", "LANG": "C.UTF-8", "REPORT": str(report)}
+    command = [sys.executable, "-c", DRAWING, "chat"]
+    try:
+        subprocess.run(command, cwd=home.cwd, env=env, stdin=slave, stdout=slave, stderr=slave, timeout=100, check=True)
+    finally:
+        os.close(slave)
+        os.close(master)
+    return json.loads(report.read_text())
+
+
+@pytest.mark.processes
+def test_the_input_is_drawn_with_at_most_130_modules_of_ours_and_nothing_that_has_a_chat(
+    home: Home, tmp_path: Path
+) -> None:
+    found = load_until_drawn(home, tmp_path / "report.json")
+    assert "❯" in found["drawn"]
+    ours = [name for name in found["loaded"] if name.split(".")[0] == "mooring"]
+    assert "mooring.chat.screen.transcript" in ours
+    assert len(ours) <= 130
+    assert {
+        "mooring.chat.session", "mooring.host.host", "mooring.conversation.conversation", "mooring.agents.history",
+        "mooring.servers.fleet", "mooring.wire.rpc.peer", "aiohttp", "sqlite3", "PIL", "pydantic", "keyring",
+    }.isdisjoint(found["loaded"])  # fmt: skip
 
 
 LOADING = """

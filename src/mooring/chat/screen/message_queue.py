@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mooring.chat.command import is_command
 from mooring.core.conversation.turn import Receipt
 from mooring.display.text import count_noun, cut_end, safe
 from mooring.errors import MooringError
@@ -96,6 +95,8 @@ def _was_read(message: QueuedMessage) -> bool:
 
 async def send_queued(queue: MessageQueue, session: "ChatSession") -> str:
     """Send what waits into the turn under way, in its order; why some of it keeps waiting, empty if nothing does."""
+    from mooring.chat.command import is_command  # loads the chat, which is not there yet when the screen is drawn
+
     for message in queue.list_unsent():
         if is_command(message.text) or session.names_tool(message.text):
             return "A command waits until the turn is over, and so does what was typed after it."

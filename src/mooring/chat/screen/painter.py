@@ -12,7 +12,6 @@ from mooring.core.protocol.picture import PictureSize, read_picture_size
 from mooring.core.protocol.units import MIB
 from mooring.core.threads import run_in_thread
 from mooring.errors import FileError
-from mooring.files.installation import spell_install
 
 MOST_PIXELS = 16_000_000
 """A screen of 5,120 by 2,880 has fewer. Decoded, an image of this size takes 64 MB for a moment."""
@@ -107,6 +106,8 @@ def _draw(data: bytes, size: PictureSize, cells: int, facts: str) -> Drawing:
     try:
         from mooring.chat.screen.half_blocks import draw_half_blocks
     except ImportError:  # Pillow comes with an extra
+        from mooring.files.installation import spell_install
+
         return Drawing(facts, hint=f"To see images here, install the extra `images`: {spell_install('images')}")
     try:
         return Drawing(facts, cells, draw_half_blocks(data, size, cells, MOST_ROWS))

@@ -7,27 +7,25 @@ It never has the focus: keys are bound by the app to its actions, and the input 
 import os
 import time
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from rich.console import COLOR_SYSTEMS
 from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.timer import Timer
 from textual.widget import Widget
 
 from mooring.chat.screen.clipboard import Clipboard
 from mooring.chat.screen.line import Line, Piece
 from mooring.chat.screen.painter import Painter, WantedPicture, can_show
+from mooring.chat.screen.pointer import Pointer
 from mooring.chat.screen.search import Search
-from mooring.chat.screen.selection import Pointed, Selection
+from mooring.chat.screen.selection import Selection
 from mooring.chat.screen.stack import Block, Place, Row, Spot, Stack
-from mooring.chat.screen.strips import BAR, GUTTER, BarPart, Highlight, RowLook, StripMaker, find_column, width_of
+from mooring.chat.screen.strips import BAR, GUTTER, BarPart, Highlight, RowLook, StripMaker
 from mooring.chat.screen.styles import Looks, find_looks
 from mooring.chat.screen.viewport import Viewport
 from mooring.chat.screen.wrap import TextSpan, cut_pieces
-from mooring.display.text import width
 
 FRAME = 1 / 33
 """Seconds between two drawings at least: what changes in between is drawn once. Timers are late, so it is a little
@@ -38,8 +36,6 @@ LONGEST_LEFT = 2_000
 """How many rows one step of the mouse wheel scrolls, unless the settings say otherwise."""
 _SIDE_CELLS = 8
 """How far long lines of code are scrolled sideways at once."""
-_EDGE_SECONDS = 1 / 15
-"""How fast it scrolls while a selection is dragged out of the view."""
 _BEGINNING = Spot(0, -1)
 _NO_ROW = Row(Place(-1, 0), Line(()), -1)
 
@@ -73,23 +69,19 @@ class Transcript(Widget):
         super().__init__(id=id)
         self._stack = Stack()
         self._strip_maker = StripMaker(looks or find_looks("dark"))
-        self._painter = Painter(lambda: can_show(self.app.console.color_system, os.environ), self._mark)
+        self._painter = Painter(lambda: can_show(self.app.console.color_system, os.environ), self.mark)
         self._clipboard = clipboard or Clipboard({}, self._write_sequence)
-        self._wheel_rows = wheel_rows
         self._view = Viewport(self._stack)
-        self._left = 0
+        self.left = 0
+        """How many cells of lines that are too long are left of the view."""
         self._current: int | None = None
         """The block that keys act on."""
         self._opens_all = False
         self._selection = Selection(self._stack)
-        self._drag: Literal["", "bar", "press", "select"] = ""
-        """What the button of the mouse does that is held."""
-        self._was_pressed = False
-        """Whether it was pressed and let go in one place."""
-        self._pointer = (0, 0)
-        self._scrolling: Timer | None = None
+        self._pointer = Pointer(self, self._stack, self._selection, wheel_rows)
         self._search: Search | None = None
-        self._rows: list[Row] = []
+        self.rows: list[Row] = []
+        """Those in view."""
         self._shown: list[Row] = []
         """The rows as they are drawn: with the head of a block whose head is out of view."""
         self._strips: list[Strip] = []
@@ -111,11 +103,11 @@ class Transcript(Widget):
         if self._opens_all and block.can_open and not block.is_open:
             block.toggle()
         self._stack.add(block)
-        self._mark()
+        self.mark()
 
     def note_change(self, block: Block) -> None:
         """A block has changed; it is drawn with the next frame."""
-        self._mark()
+        self.mark()
 
     def clear(self) -> None:
         """Leave everything out."""
@@ -132,7 +124,7 @@ class Transcript(Widget):
     def use_looks(self, looks: Looks) -> None:
         """Draw everything in another theme."""
         self._strip_maker.use(looks, self.size.width)
-        self._mark()
+        self.mark()
 
     # --- where it is ------------------------------------------------------------------------------------------------
 
@@ -144,28 +136,28 @@ class Transcript(Widget):
     def go_to_end(self) -> None:
         """Show the end, and follow it from now on."""
         self._view.go_to_end()
-        self._mark()
+        self.mark()
 
     def go_to_start(self) -> None:
         """Show the beginning."""
         self._view.go_to(Place(0, 0))
-        self._mark()
+        self.mark()
 
     def scroll_rows(self, rows: int) -> None:
         """Scroll down so many rows, or up for a negative number."""
         self._view.move(rows)
-        self._mark()
+        self.mark()
 
     def scroll_pages(self, pages: int) -> None:
         """Scroll down so many pages; a row of the last one stays in view."""
         self._view.move_pages(pages)
-        self._mark()
+        self.mark()
 
     def scroll_sideways(self, steps: int) -> None:
         """Show more of the lines of code that are too long, to the right, or to the left for a negative number."""
-        longest = max((row.line.cells for row in self._rows), default=0)
-        self._left = max(0, min(self._left + steps * _SIDE_CELLS, longest - self._stack.cells + 1))
-        self._mark()
+        longest = max((row.line.cells for row in self.rows), default=0)
+        self.left = max(0, min(self.left + steps * _SIDE_CELLS, longest - self._stack.cells + 1))
+        self.mark()
 
     def describe_position(self) -> str:
         """Where the view is, in a few words; empty at the end."""
@@ -173,7 +165,7 @@ class Transcript(Widget):
 
     # --- drawing ----------------------------------------------------------------------------------------------------
 
-    def _mark(self) -> None:
+    def mark(self) -> None:
         """See to it that a drawing follows, and soon, but not too soon after the last one."""
         if self._is_marked or not self.is_attached:
             return
@@ -190,7 +182,7 @@ class Transcript(Widget):
         # A frame that came late doesn't delay the next one.
         self._drawn_at = max(self._drawn_at + FRAME, time.monotonic() - FRAME)
         before = self._strips
-        self._lay_out()
+        self.lay_out()
         cells = self.size.width
         changed = [
             Region(0, y, cells, 1) for y, strip in enumerate(self._strips) if y >= len(before) or before[y] is not strip
@@ -203,15 +195,15 @@ class Transcript(Widget):
             self.post_message(self.Moved())
 
     def on_mount(self) -> None:
-        self._mark()
+        self.mark()
 
     def on_resize(self) -> None:
-        self._mark()
+        self.mark()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The rows of a part of the widget."""
         if self._laid_size != tuple(self.size):
-            self._lay_out()
+            self.lay_out()
         filters, background = self.get_line_filters(), self.background_colors[1]
         strips = self._strips[crop.y : crop.bottom]
         for filter in filters:
@@ -224,15 +216,15 @@ class Transcript(Widget):
         """One row."""
         return self.render_lines(Region(0, y, self.size.width, 1))[0]
 
-    def _lay_out(self) -> None:
+    def lay_out(self) -> None:
         """Find what is in view."""
         cells, height = self.size
         self._fit(cells, height)
-        self._rows = self._view.find_rows()
+        self.rows = self._view.find_rows()
         self._laid_size = (cells, height)
         self._strip_maker.use(self._strip_maker.looks, cells)
         thumb = self._view.find_thumb()
-        self._shown = [*self._view.pin_heads(self._rows), *[_NO_ROW] * (height - len(self._rows))]
+        self._shown = [*self._view.pin_heads(self.rows), *[_NO_ROW] * (height - len(self.rows))]
         self._strips = [
             self._strip_maker.find(row.line, self._find_look(row, y, thumb)) for y, row in enumerate(self._shown)
         ]
@@ -241,7 +233,7 @@ class Transcript(Widget):
 
     def _list_wanted(self) -> Iterator[WantedPicture]:
         """The images in view that have to be drawn, first those that stay there while others grow."""
-        shown = list(dict.fromkeys(row.place.block for row in self._rows))
+        shown = list(dict.fromkeys(row.place.block for row in self.rows))
         for index in reversed(shown) if self.is_at_end else shown:
             block = self.blocks[index]
             yield from (WantedPicture(block, each) for each in block.list_pictures() if each.wanted_cells)
@@ -257,7 +249,7 @@ class Transcript(Widget):
     def _find_look(self, row: Row, y: int, thumb: range) -> RowLook:
         bar: BarPart = " " if not thumb else "┃" if y in thumb else "│"
         is_current = row.place.block == self._current and row.place.row >= self._stack.find_gap(row.place.block)
-        left = self._left if row.line.cells > self._stack.cells else 0
+        left = self.left if row.line.cells > self._stack.cells else 0
         return RowLook(bar, is_current, left, tuple(self._list_highlights(row)))
 
     def _list_highlights(self, row: Row) -> Iterator[tuple[TextSpan, Highlight]]:
@@ -302,12 +294,12 @@ class Transcript(Widget):
     def leave_blocks(self) -> None:
         """No block is marked any more."""
         self._current = None
-        self._mark()
+        self.mark()
 
     def _go_to_block(self, index: int) -> None:
         self._current = index
         self._view.show(Place(index, self._stack.find_gap(index)))
-        self._mark()
+        self.mark()
 
     def action_toggle_block(self) -> None:
         """Open the marked block, or close it again."""
@@ -323,7 +315,7 @@ class Transcript(Widget):
         # What is above stays where it is; of a block that is closed from within, the head is shown.
         head = Place(index, self._stack.find_gap(index))
         self._view.go_to(head if top.block == index and top.row > head.row and not block.is_open else top)
-        self._mark()
+        self.mark()
 
     def action_open_all(self) -> None:
         """Open every block that can be, and those still to come; or close them all again."""
@@ -332,21 +324,21 @@ class Transcript(Widget):
             for block in self.blocks:
                 if block.can_open and block.is_open != self._opens_all:
                     block.toggle()
-        self._mark()
+        self.mark()
 
     def action_fold_code(self) -> None:
         """Break lines of code that are too long, or let them be scrolled sideways again."""
         with self._view.keep_top():
             self._stack.folds = not self._stack.folds
-        self._left = 0
-        self._mark()
+        self.left = 0
+        self.mark()
 
     # --- search -----------------------------------------------------------------------------------------------------
 
     def find(self, words: str) -> bool:
         """Go to the last match above the end of the view, else to the first one below; whether there is any."""
         self._search = Search(self._stack, words) if words else None
-        self._mark()
+        self.mark()
         if self._search is None or not self.blocks:
             return False
         bottom = self._stack.find_spot(self._view.find_bottom())
@@ -367,12 +359,12 @@ class Transcript(Widget):
     def leave_search(self) -> None:
         """Nothing is marked as found any more."""
         self._search = None
-        self._mark()
+        self.mark()
 
     def _show_found(self, is_found: bool) -> bool:
         if is_found and self._search is not None and self._search.found is not None:
             self._view.show(self._stack.find_row(self._search.found))
-            self._mark()
+            self.mark()
         return is_found
 
     # --- copying ----------------------------------------------------------------------------------------------------
@@ -385,7 +377,7 @@ class Transcript(Widget):
     def leave_selection(self) -> None:
         """Nothing is selected any more."""
         self._selection.clear()
-        self._mark()
+        self.mark()
 
     def action_copy_selection(self) -> None:
         """Copy what is selected."""
@@ -408,69 +400,26 @@ class Transcript(Widget):
     # --- the mouse --------------------------------------------------------------------------------------------------
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._wheel(event, -1)
+        self._pointer.turn_wheel(event, -1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(event, 1)
-
-    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
-        event.stop()
-        if event.shift:
-            self.scroll_sideways(direction)
-        else:
-            self.scroll_rows(direction * self._wheel_rows)
+        self._pointer.turn_wheel(event, 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if event.button != 1 or not self._rows:
-            return
-        event.stop()
-        self.capture_mouse()
-        if event.x >= self.size.width - BAR and self._stack.total > self.size.height:
-            self._drag = "bar"
-            self._drag_bar(event.y)
-        else:
-            self._drag = "press"
-            self._selection.begin(self._find_pointed(event.x, event.y))
-            self._mark()
+        self._pointer.press(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        if not self._drag:
-            return
-        event.stop()
-        if self._drag == "bar":
-            self._drag_bar(event.y)
-        else:
-            self._drag = "select"
-            self._pointer = (event.x, event.y)
-            self._select()
-            self._scroll_at_edge()
+        self._pointer.move(event)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        if not self._drag:
-            return
-        event.stop()
-        self.release_mouse()
-        self._stop_scrolling()
-        # A click may follow, but not if the button was let go elsewhere.
-        self._was_pressed, self._drag = self._drag == "press", ""
+        self._pointer.let_go(event)
 
     def on_click(self, event: events.Click) -> None:
-        row = self._find_pointed_row(event.y)
-        if not self._was_pressed or row is None:
-            return
-        event.stop()
-        pointed = self._find_pointed(event.x, event.y)
-        match event.chain:
-            case 1:
-                self._click(row)
-            case 2:
-                self._selection.take_word(pointed)
-            case _:
-                self._selection.take_paragraph(pointed)
-        self._mark()
+        self._pointer.click(event)
 
-    def _click(self, row: Row) -> None:
+    def click_row(self, y: int) -> None:
         """Mark the block; a click on the head of one that can be opened, or on any row of it, opens it."""
+        row = self._shown[y]
         index = row.place.block
         block = self.blocks[index]
         self._current = index if block.can_open else None
@@ -479,55 +428,10 @@ class Transcript(Widget):
         if line >= 0 and (is_head or not block.is_open):
             self._toggle(index)
 
-    def _select(self) -> None:
-        self._selection.extend(self._find_pointed(*self._pointer))
-        self._mark()
-
-    def _scroll_at_edge(self) -> None:
-        """Scroll on while the pointer is dragged above or below the view."""
-        is_outside = not 0 <= self._pointer[1] < self.size.height
-        if is_outside and self._scrolling is None:
-            self._scrolling = self.set_interval(_EDGE_SECONDS, self._scroll_on)
-        elif not is_outside:
-            self._stop_scrolling()
-
-    def _scroll_on(self) -> None:
-        self.scroll_rows(-1 if self._pointer[1] < 0 else 1)
-        self._lay_out()
-        self._select()
-
-    def _stop_scrolling(self) -> None:
-        if self._scrolling is not None:
-            self._scrolling.stop()
-            self._scrolling = None
-
-    def _drag_bar(self, y: int) -> None:
+    def drag_bar(self, y: int) -> None:
+        """Scroll to where the scroll bar was dragged."""
         self._view.drag_to(y)
-        self._mark()
-
-    def _find_pointed_row(self, y: int) -> Row | None:
-        return self._shown[y] if 0 <= y < len(self._rows) else None
-
-    def _find_pointed(self, x: int, y: int) -> Pointed:
-        """The character below the pointer, or the nearest one."""
-        if y >= len(self._rows) or not self._rows:
-            index = max(0, self._rows[-1].place.block if self._rows else 0)
-            end = Spot(index, len(self._stack.find_text(index)))
-            return Pointed(end, end)
-        row = self._rows[max(0, y)]
-        if row.number < 0:
-            start = Spot(row.place.block, 0)
-            return Pointed(start, start)
-        return self._find_character(row, x if y >= 0 else 0)
-
-    def _find_character(self, row: Row, x: int) -> Pointed:
-        text, margin = row.line.text, width_of(row.line.margin)
-        column = x - GUTTER - margin
-        if margin + width(text) > self._stack.cells:
-            column += width(text[: find_column(text, self._left)])
-        offset = self._stack.find_starts(row.place.block)[row.number] + find_column(text, column)
-        has_character = 0 <= column < width(text)
-        return Pointed(Spot(row.place.block, offset), Spot(row.place.block, offset + has_character))
+        self.mark()
 
     # --- what is left -----------------------------------------------------------------------------------------------
 
