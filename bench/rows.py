@@ -644,7 +644,7 @@ ROWS = (
             Figure("more", "more than the short one", "MB"),
         ),
         screen.measure_length,
-        rounds=5,
+        rounds=3,
         goals=(
             *(
                 Goal(f"at most twice the CPU for {words}", key, 2.0, "screen-short")
@@ -669,7 +669,7 @@ ROWS = (
         ("screen",),
         (Figure("cpu", "CPU", "ms"), Figure("bytes", "drawn", "bytes")),
         screen.measure_idle,
-        rounds=5,
+        rounds=3,
         goals=(Goal("at most 10 ms of CPU", "cpu", 10.0), Goal("nothing is drawn", "bytes", 0.0)),
         note="The chat with a server connected, without its guard.",
         us="screen",
@@ -686,7 +686,7 @@ ROWS = (
             Figure("memory", "memory in the end", "MB"),
         ),
         screen.measure_stream,
-        rounds=3,
+        rounds=2,
         goals=(
             Goal("at least 30 frames/s", "frames", 30.0, is_least=True),
             Goal("at most 0.6 of a core", "cores", 0.6),
