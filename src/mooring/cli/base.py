@@ -12,9 +12,11 @@ from mooring.core.definitions.paths import Workspace, here
 from mooring.display.tables import cut_columns, wrap_columns
 from mooring.display.text import Style, paint, wrap_words
 from mooring.errors import ConfigError
+from mooring.verbs.parse import UsageError
 from mooring.verbs.verb import LineStyle, Shown, ShownTable
 
 if TYPE_CHECKING:
+    from mooring.core.conversation.verdict import CommandPermissions, Rule
     from mooring.inventory.load import Inventory
     from mooring.process.programs import Guard
 
@@ -76,6 +78,30 @@ def make_guard(options: Globals) -> "Guard | None":
     from mooring.process.programs import Guard  # most commands start nothing
 
     return None if options.begun is None else Guard(options.begun)
+
+
+def pop_permissions(given: dict[str, Any]) -> "CommandPermissions":
+    """Take the options for permissions out of all that were given. Raises: ConfigError."""
+    from mooring.core.conversation.verdict import CommandPermissions  # few commands have these options
+
+    deny, allow, mode, skip = (given.pop(key) for key in ("deny", "allow", "mode", "skip"))
+    if skip:
+        if mode not in (None, "bypass"):
+            raise UsageError("--dangerously-skip-permissions is --permission-mode bypass; give one of them.")
+        mode = "bypass"
+    return CommandPermissions(_parse_rules(deny, allow), mode)
+
+
+def _parse_rules(deny: Sequence[str], allow: Sequence[str]) -> "tuple[Rule, ...]":
+    if not deny and not allow:
+        return ()
+    # Loaded here: most calls give no rules, and the parser is not needed for anything else.
+    from mooring.permissions.rule import parse_rule
+
+    # Within a level the first match wins, so what is denied comes first.
+    denied = [parse_rule(text, "deny") for text in deny]
+    allowed = [parse_rule(text, "allow") for text in allow]
+    return (*denied, *allowed)
 
 
 def is_on_terminal() -> bool:

@@ -7,9 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.cli.adhoc import label_server, make_setup, refuse_second_server, run_with_host
-from mooring.cli.base import UNHEALTHY, Globals, echo, print_json
+from mooring.cli.base import UNHEALTHY, Globals, echo, pop_permissions, print_json
 from mooring.cli.output import check_output, save_output, show_text
-from mooring.cli.permission_options import pop_permissions
 from mooring.cli.ticker import Ticker
 from mooring.core.protocol.result import Result
 from mooring.core.protocol.tool import Tool

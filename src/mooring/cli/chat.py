@@ -4,8 +4,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from mooring.cli.base import OK, Globals, is_on_terminal, make_guard
-from mooring.cli.permission_options import pop_permissions
+from mooring.cli.base import OK, Globals, is_on_terminal, make_guard, pop_permissions
 from mooring.core.conversation.verdict import CommandPermissions
 from mooring.errors import ConfigError
 from mooring.verbs.parse import UsageError

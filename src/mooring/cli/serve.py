@@ -9,9 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.cli.adhoc import make_setup
-from mooring.cli.base import Globals, say
+from mooring.cli.base import Globals, pop_permissions, say
 from mooring.cli.interrupts import run_until_interrupted
-from mooring.cli.permission_options import pop_permissions
 from mooring.display.text import safe
 from mooring.host.exposed_names import NameStyle
 from mooring.verbs.parse import UsageError

@@ -50,7 +50,6 @@ from mooring.core.definitions.paths import is_below
 from mooring.core.protocol.content import Audio, Image, Text
 from mooring.core.protocol.result import Progress
 from mooring.core.protocol.tool import Hints
-from mooring.display.markdown import MarkdownLines
 from mooring.display.status import STATUS_WORDS
 from mooring.display.text import (
     Verbatim,
@@ -279,6 +278,8 @@ def describe_question(question: Question) -> tuple[str, ...]:
         case ContinueTurn(requests):
             return (f"The model was asked {count_noun(requests, 'time')} in this turn and has not finished.",)
         case CarryOutPlan(plan):
+            from mooring.display.markdown import MarkdownLines  # few questions show any
+
             return ("The plan:", *map(MarkdownLines().read, plan.split("\n")))
         case Approval(server, rows):
             return (f"{safe(server)}, asked for by this project", *columns([(f"  {row[0]}", row[1]) for row in rows]))

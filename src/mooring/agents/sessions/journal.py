@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, json
 
@@ -24,7 +25,6 @@ from mooring.agents.history import (
     ResultsMessage,
     SummaryMessage,
 )
-from mooring.agents.sessions.branch import EarlierMessage, branch_session, list_earlier_messages
 from mooring.agents.sessions.database import ADD_ENTRY, CHANGE_ENTRY, DROP_NOTES, SqlStatement
 from mooring.agents.sessions.handover import Handover
 from mooring.agents.sessions.kept_files import add_kept_file
@@ -47,6 +47,9 @@ from mooring.core.protocol.content import Text
 from mooring.core.text.secret import redact
 from mooring.errors import FileError
 from mooring.permissions.audit import new_session_id
+
+if TYPE_CHECKING:
+    from mooring.agents.sessions.branch import EarlierMessage
 
 TEXT_SECONDS = 0.5
 """How long text that streams in waits to be written. Half of what is promised, since the loop may be busy."""
@@ -246,16 +249,20 @@ class SessionJournal(Journal):
         await self._settle_all()
         return await asyncio.to_thread(read_last_turn, self._database.path, self.id, self.model)
 
-    async def list_earlier_messages(self) -> tuple[EarlierMessage, ...]:
+    async def list_earlier_messages(self) -> "tuple[EarlierMessage, ...]":
         """What the person said, the last first. Raises: FileError, as `find_last_turn`."""
+        from mooring.agents.sessions.branch import list_earlier_messages  # few conversations go back
+
         await self._settle_all()
         return await asyncio.to_thread(list_earlier_messages, self._database.path, self.id)
 
-    async def branch(self, message: EarlierMessage) -> str | None:
+    async def branch(self, message: "EarlierMessage") -> str | None:
         """The id of a new session that holds what was said before a message; `None` if nothing was.
 
         This one stays as it is. Raises: FileError, as `find_last_turn`.
         """
+        from mooring.agents.sessions.branch import branch_session  # as above
+
         await self._settle_all()
         return await asyncio.to_thread(branch_session, self._database.path, self.id, message)
 

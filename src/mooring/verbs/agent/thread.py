@@ -199,11 +199,14 @@ def _list_tools(setup: AgentSetup, thread: AgentThread, sub_agents: "_SubAgents"
 
 def _make_plan_tool(setup: AgentSetup, thread: AgentThread) -> tuple[ModelTool, ...]:
     """The tool that ends plan mode, for whoever the person talks to. A mode of the conversation's own stays."""
+    host = setup.host
     if not setup.options.local or setup.options.policy is not None or setup.depth > 0:
+        return ()
+    # Where nobody is there, the mode stays as it is.
+    if thread.ask is None and host.call_policy().mode != "plan":
         return ()
     from mooring.agents.local.exit_plan_mode import ExitPlanModeTool, PlanMode  # as below
 
-    host = setup.host
     mode = PlanMode(lambda: host.call_policy().mode, host.change_mode, partial(setattr, thread, "unheard_plan"))
     return (ExitPlanModeTool(thread.ask, mode),)
 
