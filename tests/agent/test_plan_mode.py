@@ -100,11 +100,14 @@ async def test_without_a_person_the_plan_is_the_answer_and_the_turn_ends(home: H
 @pytest.mark.parametrize("policy", ["ask", "allow"])
 async def test_the_tool_is_offered_in_plan_mode_alone_and_says_so(home: Home, policy: Any) -> None:
     model = ScriptedModel([show_plan()], ["I see."])
+    asked: list[Any] = []
+    options = ConversationOptions(local=True, ask=answer_with(Yes("edits"), asked))
     opening = mooring.open(request=home.request(), servers={}, policy=policy)
-    async with opening as host, open_agent(host, model, ConversationOptions(local=True)) as agent:
+    async with opening as host, open_agent(host, model, options) as agent:
         await agent.run("Rename it")
     assert not offers(model.requests[0])
     assert "Plan mode is off." in results_of(model.requests[1])[0]
+    assert asked == []
 
 
 async def test_a_mode_that_the_conversation_has_for_itself_is_never_switched(home: Home) -> None:
