@@ -102,6 +102,7 @@ class HostRuntime:
             bypass_reason=options.bypass_reason,
             must_record=options.must_record,
             on_problem=self._report_problem,
+            read_again=self.catch_up,
         )
         if options.servers is not None:
             self._start_guard_ahead(admitted.wanted.values())

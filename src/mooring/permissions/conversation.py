@@ -1,6 +1,6 @@
 """The permissions of one conversation, and those of the host that they are made from: rules, log and pins."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -27,17 +27,18 @@ APPROVED = Verdict("allow", "the program says that it was approved", "session")
 class ConversationPermissions:
     """Allows or refuses the calls of one conversation. The log and the pins are those of its host."""
 
-    def __init__(self, gate: Gate, audit: AuditLog, pins: ToolPins) -> None:
+    def __init__(self, gate: Gate, audit: AuditLog, pins: ToolPins, read_again: Callable[[], Awaitable[None]]) -> None:
         self.gate = gate
         self.audit = audit
         self.pins = pins
+        self._read_again = read_again
 
     def share(self, ask: Ask | None, rules: Iterable[Rule] = ()) -> "ConversationPermissions":
         """The permissions of a sub-agent: the rules and the answers of this conversation, with an `ask` of its own.
 
         `rules` hold for the sub-agent alone.
         """
-        return ConversationPermissions(self.gate.share(ask, rules), self.audit, self.pins)
+        return ConversationPermissions(self.gate.share(ask, rules), self.audit, self.pins, self._read_again)
 
     def allow_unasked(self, call: ProposedCall) -> Verdict | None:
         """The verdict that allows a call without a question; `None` if it is denied or has to be asked about."""
@@ -58,6 +59,10 @@ class ConversationPermissions:
             Denied: it may not be made.
         """
         unasked = self.allow_unasked(call)
+        if unasked is None and self.gate.policy.doubts:
+            # A file that could not be read, as with too many files open, may be readable by now without a change to it.
+            await self._read_again()
+            unasked = self.allow_unasked(call)
         verdict = unasked or await self.gate.authorize(call)
         # What was answered about another file is no answer about this one.
         asked_already = unasked is None or (call.access is None and unasked.level == "session")
@@ -101,6 +106,10 @@ def _limit_grant(call: ProposedCall) -> ProposedCall:
     return replace(call, access=replace(call.access, grant=None))
 
 
+async def _read_nothing() -> None:
+    """Where nothing is read but at the beginning."""
+
+
 class HostPermissions:
     """Makes the permissions of each conversation. The rules are compiled once, for all of them."""
 
@@ -116,11 +125,14 @@ class HostPermissions:
         bypass_reason: str = BYPASSED,
         must_record: bool = False,
         on_problem: Callable[[Problem], None] = lambda problem: None,
+        read_again: Callable[[], Awaitable[None]] = _read_nothing,
     ) -> None:
         """`session_rules` are in force besides those in the settings, for as long as the host is open.
 
-        With `must_record`, a call that cannot be recorded is refused.
+        With `must_record`, a call that cannot be recorded is refused. `read_again` reads the settings anew, and has
+        them used here.
         """
+        self._read_again = read_again
         self._settings = settings
         self._ask = ask
         self._mode = mode
@@ -164,7 +176,7 @@ class HostPermissions:
             on_problem=self._on_problem,
             answers=self._answers,
         )
-        conversation = ConversationPermissions(gate, self.audit, self.pins)
+        conversation = ConversationPermissions(gate, self.audit, self.pins, self._read_again)
         self._conversations[conversation] = terms
         return conversation
 
