@@ -25,7 +25,7 @@ from mooring.chat.session import ChatSession
 from mooring.chat.shell import drop_outputs
 from mooring.chat.show import show_call
 from mooring.chat.undo import undo_turn
-from mooring.chat.welcome import use_demo
+from mooring.chat.welcome import DEMO
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.status import Connecting, Status
 from mooring.core.protocol.tool import Resource
@@ -223,6 +223,15 @@ def _describe_answering(session: ChatSession) -> Iterator[str]:
     yield "Tab completes. Ctrl+C stops the answer; twice at the prompt, it leaves."
 
 
+async def _use_demo(chat: CommandFace, _: str) -> None:
+    """`/demo`: the bundled server, until this chat ends. Raises: ConfigError."""
+    session = chat.session
+    if DEMO in session.servers.status:
+        raise ConfigError(f"A server named {DEMO} is here already. /mcp shows it.")
+    await session.servers.add_demo()
+    chat.say("The demo server is here until this chat ends. Try: add two numbers")
+
+
 async def _quit(chat: CommandFace, _: str) -> None:
     chat.leave()
 
@@ -260,7 +269,7 @@ COMMANDS: Mapping[str, SlashCommand] = {
     "rewind": SlashCommand(rewind, "/rewind [N]", "change an earlier message and go on from there; the last is 1"),
     "theme": SlashCommand(choose_theme, "/theme [NAME [keep]]", "how the screen looks; with keep, in later chats too"),
     "keys": SlashCommand(show_keys, "/keys", "what each key does, and how to change it"),
-    "demo": SlashCommand(use_demo, "/demo", "use the demo server that comes with Mooring, until this chat ends"),
+    "demo": SlashCommand(_use_demo, "/demo", "use the demo server that comes with Mooring, until this chat ends"),
     "drop": SlashCommand(drop_outputs, "/drop", "leave out what your own commands printed; !COMMAND runs one"),
     "help": SlashCommand(_help, "/help", "this list"),
     "quit": SlashCommand(_quit, "/quit", "leave; so does Ctrl+D"),

@@ -3,6 +3,7 @@
 Only what was typed at the prompt of a chat is kept, never an answer or a form, and nothing that looks like a secret.
 """
 
+import os
 from collections.abc import Iterator
 
 import msgspec
@@ -24,6 +25,11 @@ class InputHistory:
     def __init__(self, where: Paths) -> None:
         self.path = f"{where.state}/input-history.jsonl"
         self._file = files.GrowingFile(self.path, MOST_BYTES, 1)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything was ever kept."""
+        return any(map(os.path.lexists, (self.path, f"{self.path}.1")))
 
     def read(self) -> list[str]:
         """What was typed, the last at the end. Raises: FileError."""

@@ -4,6 +4,7 @@ The plain chat shows it in lines; every other face would show the same conversat
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -21,7 +22,6 @@ from mooring.chat.recent_calls import RecentCalls
 from mooring.chat.session_servers import ChatServers
 from mooring.chat.shell_outputs import PersonShell
 from mooring.chat.switches import ServerSwitches
-from mooring.chat.welcome import is_first_chat
 from mooring.core.conversation.backend_name import BackendName
 from mooring.core.conversation.call import ToolDefinition
 from mooring.core.conversation.event import ConversationEvent
@@ -118,7 +118,7 @@ class ChatSession:
         self.listed: tuple[SessionSummary, ...] = ()
         """The conversations of this folder, as they were listed last."""
         self._input_history = InputHistory(workspace.where)
-        self.is_first = is_first_chat(workspace.where, self._input_history.path)
+        self.is_first = not os.path.lexists(workspace.where.record) and not self._input_history.is_there
         """Whether this user never had a chat before."""
         self.found_answerers: FoundOffers | None = None
         """Who could answer, if nobody was chosen."""

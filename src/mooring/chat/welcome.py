@@ -1,29 +1,20 @@
 """What the very first chat says: what this machine has, and three things to try."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mooring.backends.programs import PROGRAM_FACTS
 from mooring.core.conversation.backend_name import PROGRAMS
-from mooring.core.definitions.paths import Paths
 from mooring.display.text import columns, count_noun, safe
-from mooring.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mooring.chat.command import CommandFace
     from mooring.chat.session import ChatSession
     from mooring.host.host import Host
     from mooring.verbs.agent.offers import FoundOffers
 
 DEMO = "demo"
 """The name of the bundled server."""
-
-
-def is_first_chat(where: Paths, history: str) -> bool:
-    """Whether nothing was ever typed or said in a chat of this user; `history` is the file of what was typed."""
-    return not any(map(os.path.lexists, (where.record, history, f"{history}.1")))
 
 
 def list_welcome(session: "ChatSession", found: "FoundOffers") -> Iterator[str]:
@@ -70,12 +61,3 @@ def _list_attempts(session: "ChatSession") -> Sequence[tuple[str, str]]:
     if DEMO in host.servers:
         return ("add two numbers", "find a tool, fill in its form and call it"), look, model
     return ("/tools", "see what your servers can do"), look, model
-
-
-async def use_demo(chat: "CommandFace", _: str) -> None:
-    """`/demo`: the bundled server, until this chat ends. Raises: ConfigError."""
-    session = chat.session
-    if DEMO in session.servers.status:
-        raise ConfigError(f"A server named {DEMO} is here already. /mcp shows it.")
-    await session.servers.add_demo()
-    chat.say("The demo server is here until this chat ends. Try: add two numbers")

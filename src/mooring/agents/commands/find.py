@@ -25,10 +25,10 @@ _MOST_ENTRIES = 5_000
 _SCOPES = ("user", "project", "builtin")
 BUILT_IN = frozenset(
     {
-        "?", "agent", "agents", "approve", "backend", "call", "compact", "context", "cost", "drop", "effort",
-        "exit", "export", "h", "help", "mcp", "mode", "model", "new", "permissions", "pins", "prompt", "prompts", "q",
-        "quit", "read", "reject", "resource", "resources", "resume", "servers", "sessions", "show", "tools",
-        "undo",
+        "?", "agent", "agents", "approve", "backend", "call", "compact", "context", "cost", "demo", "drop",
+        "effort", "exit", "export", "h", "help", "keys", "mcp", "mode", "model", "new", "permissions", "pins", "prompt",
+        "prompts", "q", "quit", "read", "reject", "resource", "resources", "resume", "rewind", "servers", "sessions",
+        "show", "theme", "tools", "undo",
     }
 )  # fmt: skip
 """What a chat understands by itself. No file takes one of these names."""
