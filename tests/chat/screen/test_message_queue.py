@@ -78,6 +78,42 @@ def test_two_screens_on_one_home_have_their_own_queues(home: Home) -> None:
     assert read_said(home) == [["left", "further left"], ["right", "further right"]]
 
 
+PATIENT = """
+import json, pathlib, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    method, result = request.get("method"), {}
+    if method == "initialize":
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "p", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        while not pathlib.Path(sys.argv[1]).exists():
+            time.sleep(0.02)
+        result = {"content": [{"type": "text", "text": "It went."}]}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
+"""A server whose tool returns once a file is there."""
+
+
+def test_where_whoever_answers_takes_none_a_message_stays_queued_and_says_so(home: Home) -> None:
+    end = home.folder / "end"
+    program = str(home.write("patient.py", PATIENT))
+    home.configure(patient={"command": sys.executable, "args": [program, str(end)]})
+    with ScreenPerson(home, "chat", "-b", "manual", "--allow", "*") as person:
+        person.looks_for("mcp 1/1")
+        person.presses(f"/call patient.go{ENTER}")
+        person.looks_for("Esc stops it")
+        person.presses(f"go on{ENTER}")
+        person.looks_for("↳ go on")
+        person.presses(ENTER)
+        person.looks_for("Whoever answers here takes no messages during a turn")
+        end.write_text("")
+        person.looks_for("It went.")
+        person.looks_for("❯ go on")
+
+
 async def test_a_line_typed_at_once_behind_another_waits_for_its_turn_and_is_not_lost() -> None:
     done = asyncio.Event()
     read: list[str] = []
