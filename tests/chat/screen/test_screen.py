@@ -171,6 +171,16 @@ def test_a_paste_of_many_lines_is_shown_as_one_and_said_as_it_is(home: Home) -> 
         assert "line 42" in fake.requests[-1].last_user_text
 
 
+def test_keys_that_arrive_at_once_are_taken_in_their_order(home: Home) -> None:
+    with FakeModel(says("One.")) as fake, meet(home, fake) as person:
+        person.looks_for("answers")
+        person.presses(f"abc\x7f\x7fd\x1b[De\x1b[C\x7ff{ENTER}")
+        person.looks_for("One.")
+        assert fake.requests[0].last_user_text == "aef"
+        person.presses(CTRL_D)
+        assert person.ended() == 0
+
+
 def test_ctrl_j_and_a_backslash_begin_another_line(home: Home) -> None:
     with FakeModel(says("Two.")) as fake, meet(home, fake) as person:
         person.looks_for("answers")

@@ -7,6 +7,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from mooring.chat.plain.dialog import Completions
+from mooring.chat.screen.keys import do_own_key
 from mooring.chat.screen.terminal import AskedLine
 
 
@@ -45,7 +46,7 @@ class AnswerInput(Input):
             self._complete_answer(self.line.request.complete)
         elif keys:
             pass  # other keys do nothing
-        else:
+        elif not await do_own_key(self, event.key):
             await super()._on_key(event)
             return
         event.stop()

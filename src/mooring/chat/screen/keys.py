@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from textual.binding import Binding, BindingsMap
+from textual.widget import Widget
 
 CALLS: Mapping[str, str] = {
     "edit": "edit",
@@ -43,3 +44,15 @@ def _list_bindings(keys: Mapping[str, Sequence[str]]) -> Iterator[Binding]:
 def find_input_actions(keys: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
     """What a key does in the input, by the key."""
     return {key: name for name, own in keys.items() if name not in CALLS for key in own}
+
+
+async def do_own_key(widget: Widget, key: str) -> bool:
+    """Do at once what a key means to the widget that has the focus; whether it means anything to it alone.
+
+    Textual asks for that only once the key has passed through all widgets. Meanwhile keys that came later are typed: of
+    `ab`, Backspace and `c` in one piece, as a slow line delivers them, it made `ab`.
+    """
+    for binding in widget._bindings.key_to_bindings.get(key, ()):
+        await widget.run_action(binding.action)
+        return True
+    return False

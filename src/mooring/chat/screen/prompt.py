@@ -15,7 +15,7 @@ from textual.widgets import TextArea
 
 from mooring.chat.screen.dropped import may_be_dropped, spell_dropped
 from mooring.chat.screen.folded import FoldedPastes
-from mooring.chat.screen.keys import find_input_actions
+from mooring.chat.screen.keys import do_own_key, find_input_actions
 from mooring.core.keys import choose_keys, spell_key
 
 MOST_LINES = 10
@@ -163,8 +163,9 @@ class Prompt(TextArea):
                 pass
             case _:
                 self._end_offer()
-                await super()._on_key(event)
-                return
+                if not await do_own_key(self, event.key):
+                    await super()._on_key(event)
+                    return
         event.stop()
         event.prevent_default()
 
